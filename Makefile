@@ -1,0 +1,49 @@
+# Everything that a newcomer or CI runs. `make help` lists the targets.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+WORKERS ?= 2
+
+# One thread per process: the tests run side by side, and small networks only lose by threading.
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-long test-learning lint smoke bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $(STAMP)
+
+setup: $(STAMP)  ## make the virtual environment and install everything
+
+demo: $(STAMP)  ## train random-dots motion, evaluate it, draw the figures
+	$(BIN)/ngym run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo --name demo --overwrite
+	$(BIN)/ngym eval runs/RDM-v0/recurrent_ppo/demo --overwrite
+	$(BIN)/ngym plot runs/RDM-v0/recurrent_ppo/demo
+
+test: $(STAMP)  ## run the tests (without those that train to a criterion)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-long: $(STAMP)  ## run the tests with many repetitions
+	$(BIN)/python -m pytest -n $(WORKERS) -m long
+
+test-learning: $(STAMP)  ## run the tests that train agents to a criterion
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+lint: $(STAMP)  ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+smoke: $(STAMP)  ## build, check and briefly train every task
+	$(BIN)/ngym run --smoke --task all
+
+bench: $(STAMP)  ## run the benchmarks
+	$(BIN)/python -m experiments.benchmarks
+
+clean:  ## remove caches and the virtual environment
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,6 @@
+"""Settings shared by all tests: no display, one thread."""
+
+import os
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
