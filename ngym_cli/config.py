@@ -1,0 +1,200 @@
+"""The one typed model of a run: command-line flags, a TOML file and defaults all end here.
+
+A configuration is complete when every default is spelled out in it; ``ngym_cli.building.resolve`` does that once the
+task and the algorithm are known, and the result is what a run folder keeps as ``config.toml``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
+
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.values import parse_duration, parse_wrappers
+
+ResetState = Literal["auto", "trial", "never"]
+
+#: The independent random streams of a run, in the order in which they are spawned from its seed. Append only.
+STREAMS = ("network", "environments", "evaluation", "schedule")
+
+
+class Section(BaseModel):
+    """A part of a configuration: unknown keys are errors, assignments are checked."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
+
+
+class WrapperConfig(Section):
+    """One wrapper and its arguments; in TOML a table of ``name`` and the arguments beside it."""
+
+    name: str
+    args: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            entries = parse_wrappers(data)
+            if len(entries) != 1:
+                raise ValueError(f"expected one wrapper, not '{data}'")
+            data = entries[0]
+        if isinstance(data, Mapping) and "args" not in data:
+            return {"name": data.get("name"), "args": {key: value for key, value in data.items() if key != "name"}}
+        return data
+
+    @model_serializer
+    def _to_flat(self) -> dict[str, Any]:
+        return {"name": self.name, **self.args}
+
+
+class EvaluationConfig(Section):
+    """Evaluation on fresh trials with frozen weights, during a run and at its end."""
+
+    every: int = Field(100_000, ge=0, description="steps between evaluations during training; 0: only at the end")
+    trials: int = Field(2_000, ge=1, description="trials in each evaluation")
+    deterministic: bool = Field(True, description="take the most probable action instead of drawing one")
+
+
+class TaskSettings(Section):
+    """What may be said about a task; a stage of a curriculum can say it anew."""
+
+    dt: float | None = Field(None, gt=0, description="time step in ms")
+    task_args: dict[str, Any] = Field(default_factory=dict, description="arguments of the task's constructor")
+    timing: dict[str, Any] = Field(default_factory=dict, description="period -> duration in ms or a distribution")
+    rewards: dict[str, float] = Field(default_factory=dict, description="outcome -> reward")
+    wrappers: list[WrapperConfig] = Field(default_factory=list, description="stack of wrappers, innermost first")
+
+    @field_validator("timing")
+    @classmethod
+    def _durations(cls, timing: dict[str, Any]) -> dict[str, Any]:
+        return {period: parse_duration(value, period) for period, value in timing.items()}
+
+    @field_validator("wrappers", mode="before")
+    @classmethod
+    def _stack(cls, value: Any) -> Any:
+        return parse_wrappers(value) if isinstance(value, str) else value
+
+    @field_validator("dt")
+    @classmethod
+    def _whole_dt(cls, dt: float | None) -> float | None:
+        return int(dt) if dt is not None and float(dt).is_integer() else dt
+
+
+class RunConfig(TaskSettings):
+    """Everything that determines a run."""
+
+    task: str = Field("RDM-v0", min_length=1, description="id, alias, path/to/file.py:Class or package.module:Class")
+    alg: str = "recurrent_ppo"
+    network: str | None = None
+    network_args: dict[str, Any] = Field(default_factory=dict)
+    units: int | None = Field(None, ge=1)
+    n_envs: int | None = Field(None, ge=1)
+    timesteps: int | None = Field(None, ge=1)
+    seed: int = Field(0, ge=0)
+    device: str = "auto"
+    reset_state: ResetState = "auto"
+    hyperparameters: dict[str, Any] = Field(default_factory=dict)
+    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
+
+    def to_toml(self) -> str:
+        """Return the configuration as TOML; what is None is left out, for TOML has no such value."""
+        return tomli_w.dumps(_without_none(self.model_dump()))
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(item) for item in value]
+    return value.item() if hasattr(value, "item") else value
+
+
+def from_dict(data: Mapping[str, Any], source: str = "") -> RunConfig:
+    """Check a configuration.
+
+    Args:
+        data: nested dictionary with the keys of RunConfig.
+        source: where it came from, for messages.
+
+    Raises:
+        UserError: on an unknown key (with the nearest), a wrong type or a value out of range.
+    """
+    try:
+        return RunConfig.model_validate(dict(data))
+    except ValidationError as error:
+        raise _explain(error, source) from None
+
+
+def _explain(error: ValidationError, source: str) -> UserError:
+    """Turn the first of pydantic's complaints into one line."""
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    prefix = f"{source}: " if source else ""
+    if first["type"] == "extra_forbidden":
+        return UserError(prefix + str(unknown("key", ".".join(path), _keys_at(path[:-1]))))
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, Exception):
+        return UserError(f"{prefix}{cause}")
+    message = first["msg"][0].lower() + first["msg"][1:]
+    return UserError(f"{prefix}{'.'.join(path)}: {message}, not {first['input']!r}")
+
+
+def _keys_at(path: list[str]) -> list[str]:
+    """Return the valid keys of a section, written with the section's name in front."""
+    model: Any = RunConfig
+    for part in path:
+        field = model.model_fields.get(part)
+        candidates = [field.annotation, *get_args(field.annotation)] if field else []
+        sections = [kind for kind in candidates if isinstance(kind, type) and issubclass(kind, Section)]
+        model = sections[0] if sections else model
+    return [".".join([*path, key]) for key in model.model_fields]
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        UserError: if it is missing, unreadable or not TOML.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        raise UserError(f"no such configuration file: {path}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one nested dictionary over another: tables are merged, everything else replaced."""
+    merged = dict(base)
+    for key, value in over.items():
+        mine = merged.get(key)
+        merged[key] = merge(mine, value) if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def load(path: Path | None, flags: Mapping[str, Any]) -> RunConfig:
+    """Return the configuration of a file with flags laid over it.
+
+    Raises:
+        UserError: see ``read_toml`` and ``from_dict``.
+    """
+    if path is None:
+        return from_dict(flags)
+    data = read_toml(path)
+    from_dict(data, source=str(path))
+    return from_dict(merge(data, flags))
+
+
+def streams(seed: int) -> dict[str, int]:
+    """Return one 32-bit seed for each random stream of a run, all derived from its seed."""
+    import numpy as np
+
+    children = np.random.SeedSequence(seed).spawn(len(STREAMS))
+    return {name: int(child.generate_state(1)[0]) for name, child in zip(STREAMS, children, strict=True)}

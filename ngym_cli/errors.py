@@ -1,0 +1,38 @@
+"""What a user did wrong, said in one line, with the nearest valid name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A mistake of the user's: the command line prints the message on one line and exits with code 2."""
+
+
+def unknown(kind: str, name: object, names: Iterable[str]) -> UserError:
+    """Return the error for a name that does not exist, with the nearest that does.
+
+    Args:
+        kind: what the name should have been, as in "task" or "hyperparameter".
+        name: what was given.
+        names: the valid names.
+    """
+    from neurogym.utils.names import unknown as sentence
+
+    return UserError(sentence(kind, name, names))
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` with the nearest name, or nothing when none is close."""
+    from neurogym.utils.names import nearest
+
+    close = nearest(name, names)
+    return f"; did you mean '{close}'?" if close else ""
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception as one line: its class when it is not a UserError, and its message without line breaks."""
+    text = " ".join(str(error).split())
+    if isinstance(error, UserError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,269 @@
+"""Run folders: making, naming, finding, listing and reading them. Every file in one is complete or absent."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.errors import UserError, did_you_mean
+
+CONFIG = "config.toml"
+MANIFEST = "manifest.json"
+TRIALS = "trials"
+MODEL = "model"
+ROOT = Path("runs")
+
+#: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
+STATES = ("running", "finished", "interrupted", "failed", "crashed")
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and rename it there when the block succeeds.
+
+    Works for a file or a whole folder; nothing is left behind when the block fails.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    holder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        yield holder / path.name
+        if path.is_dir():
+            shutil.rmtree(path)
+        os.replace(holder / path.name, path)
+    finally:
+        shutil.rmtree(holder, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file as a whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file as a whole or not at all; numbers that JSON has not (nan, inf) become null."""
+    write_text(path, json.dumps(plain(data), indent=2) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file of a run folder.
+
+    Raises:
+        UserError: if it is missing or damaged.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"damaged run folder {path.parent}: {path.name} is missing") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"damaged run folder {path.parent}: {path.name}: {' '.join(str(error).split())}") from None
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of what JSON has: NumPy scalars and arrays unpacked, nan and inf as None."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def now() -> str:
+    """Return the time in ISO 8601, UTC, to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        """Keep the path as a Path."""
+        object.__setattr__(self, "path", Path(self.path))
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.name
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what the run recorded about itself, with its state as it is now.
+
+        Raises:
+            UserError: if the record is missing or damaged.
+        """
+        data = read_json(self.path / MANIFEST)
+        if not isinstance(data, dict) or data.get("status") not in STATES:
+            raise UserError(f"damaged run folder {self.path}: {MANIFEST} has no valid status")
+        if data["status"] == "running" and not _alive(data):
+            data["status"] = "crashed"
+        return data
+
+    def update(self, **entries: Any) -> None:
+        """Add or replace entries of the manifest."""
+        path = self.path / MANIFEST
+        data = read_json(path) if path.exists() else {}
+        write_json(path, {**data, **entries})
+
+    def config(self) -> Any:
+        """Return the configuration that the run resolved to.
+
+        Raises:
+            UserError: if it is missing or damaged.
+        """
+        from ngym_cli import config
+
+        path = self.path / CONFIG
+        if not path.is_file():
+            raise UserError(f"damaged run folder {self.path}: {CONFIG} is missing")
+        return config.load(path, {})
+
+    def evaluations(self) -> list[Path]:
+        """Return the folders of its evaluations, oldest first."""
+        folder = self.path / "eval"
+        found = [path.parent for path in folder.glob("*/summary.json")] if folder.is_dir() else []
+        return sorted(found, key=lambda path: (path / "summary.json").stat().st_mtime)
+
+
+def _alive(manifest: dict[str, Any]) -> bool:
+    """Say whether the process that writes a run still exists on this machine (a run elsewhere is believed)."""
+    process = manifest.get("process") or {}
+    if process.get("host") != os.uname().nodename:
+        return True
+    pid = process.get("pid")
+    return isinstance(pid, int) and start_of_process(pid) == process.get("started")
+
+
+def start_of_process(pid: int) -> str | None:
+    """Return what tells a process from a later one with the same number, or None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        pass
+    if Path("/proc/self").exists():
+        return None
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return None
+    return "unknown"
+
+
+def this_process() -> dict[str, Any]:
+    """Return what identifies this process."""
+    return {"host": os.uname().nodename, "pid": os.getpid(), "started": start_of_process(os.getpid())}
+
+
+def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> Path:
+    """Return the folder of a new run: ``root/task/alg/name``, the name made of time and seed unless given.
+
+    Raises:
+        UserError: if the name is not a plain folder name.
+    """
+    if name is not None and (not name.strip() or name != Path(name).name or name.startswith(".")):
+        raise UserError(f"run name '{name}' must be a plain folder name")
+    parent = root / safe_name(task) / alg
+    if name is not None:
+        return parent / name
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}"
+    path, count = parent / stem, 1
+    while path.exists():
+        count += 1
+        path = parent / f"{stem}-{count}"
+    return path
+
+
+def safe_name(task: str) -> str:
+    """Return a task's name as a folder name: a file's task becomes ``file.Class``."""
+    file, _, name = task.rpartition(":")
+    if file:
+        stem = Path(file).stem if file.endswith(".py") else file
+        task = f"{stem}.{name}"
+    return "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
+
+
+def create(path: Path, overwrite: bool = False) -> Run:
+    """Make the folder of a run.
+
+    Raises:
+        UserError: if it exists (unless ``overwrite``, which replaces a run but never another kind of folder), or
+            cannot be made.
+    """
+    try:
+        if path.exists():
+            if not overwrite:
+                raise UserError(f"run folder {path} exists; choose another --name or say --overwrite")
+            if any(path.iterdir()) and not (path / MANIFEST).exists() and not (path / CONFIG).exists():
+                raise UserError(f"{path} is not a run folder; it will not be overwritten")
+            if (path / MANIFEST).exists() and Run(path).manifest()["status"] == "running":
+                raise UserError(f"run folder {path} is in use by another process")
+            shutil.rmtree(path)
+        path.mkdir(parents=True)
+    except OSError as error:
+        raise UserError(f"cannot make run folder {path}: {error.strerror or error}") from None
+    return Run(path)
+
+
+def find_all(root: Path) -> list[Run]:
+    """Return the runs below a folder, oldest first; unreadable folders are passed over."""
+    if not root.is_dir():
+        return []
+    found = list(root.glob(f"*/*/*/{MANIFEST}"))
+    return [Run(path.parent) for path in sorted(found, key=_started)]
+
+
+def _started(manifest: Path) -> tuple[str, float]:
+    with contextlib.suppress(UserError, AttributeError):
+        return str(read_json(manifest).get("started", "")), manifest.stat().st_mtime
+    return "", manifest.stat().st_mtime
+
+
+def find(reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lambda run: True) -> Run:
+    """Return the run that a user means: a folder, ``latest``, or the name of a run below ``root``.
+
+    Raises:
+        UserError: if there is none, with the nearest name.
+    """
+    path = Path(reference)
+    if (path / MANIFEST).is_file() or (path / CONFIG).is_file():
+        return Run(path)
+    if path.is_dir() and any(path.iterdir()) and reference != "latest":
+        raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
+    everything = [run for run in find_all(root) if accept(run)]
+    if reference == "latest":
+        if everything:
+            return everything[-1]
+        raise UserError(f"there are no runs below '{root}' yet")
+    named = [run for run in everything if run.name == reference or str(run.path).endswith("/" + reference)]
+    if named:
+        return named[-1]
+    names = [str(run.path) for run in everything] + [run.name for run in everything]
+    raise UserError(f"no such run: {reference}" + did_you_mean(reference, names))
+
+
+def describe(run: Run) -> dict[str, Any]:
+    """Return one run as a row of the listing; a damaged one says what is wrong with it."""
+    row: dict[str, Any] = {"id": str(run.path), "name": run.name}
+    try:
+        manifest = run.manifest()
+    except UserError as error:
+        return {**row, "status": "damaged", "error": str(error)}
+    keys = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "started", "ended")
+    return {**row, **{key: manifest.get(key) for key in keys}}
