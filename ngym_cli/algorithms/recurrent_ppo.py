@@ -1,0 +1,188 @@
+"""Proximal policy optimisation with a recurrent network (Schulman et al. 2017, arXiv:1707.06347).
+
+An sb3-contrib `RecurrentPPO` whose rollout, buffer and update are its own:
+
+1. `collect_rollouts`: every environment takes `n_steps` steps with a NumPy snapshot of the policy; the states before
+   each step are kept.
+2. Advantages by GAE; nothing flows over a step where the state resets.
+3. `train`: the rollout is cut into whole sequences at resets (and every `bptt` steps), dealt into minibatches, and the
+   clipped objective is maximised for `n_epochs` over each, one kernel call per minibatch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.utils import FloatSchedule, explained_variance
+from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
+
+from ngym_cli.algorithms.minibatch import Experience, Minibatch
+from ngym_cli.algorithms.rollout import Rollout
+from ngym_cli.algorithms.segments import cut, minibatches
+from ngym_cli.networks.policy import RecurrentPolicy
+
+STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")
+KL = STATISTICS.index("approx_kl")
+
+
+class RecurrentPPO(ContribRecurrentPPO):
+    """Recurrent PPO over whole sequences.
+
+    Args:
+        policy: "RecurrentPolicy" or a subclass of it; `policy_kwargs` chooses the network.
+        env: a vectorised environment; `dones` says where the recurrent state resets.
+        bptt: longest stretch (steps) that gradients flow back through, separate from the length of the rollout;
+            None for no limit within it.
+        kwargs: every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the number of steps in a
+            minibatch; segments are never split, so it is met on average.
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
+
+    def __init__(self, policy: str | type[RecurrentPolicy], env: Any, *, bptt: int | None = None, **kwargs: Any) -> None:
+        if bptt is not None and bptt < 1:
+            raise ValueError(f"bptt must be at least 1 step, got {bptt}")
+        self.bptt = bptt
+        super().__init__(policy, env, **kwargs)
+
+    def _setup_model(self) -> None:
+        self._setup_lr_schedule()
+        self.set_random_seed(self.seed)
+        self.rng = np.random.default_rng(self.seed)
+        self.policy = self.policy_class(
+            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
+        ).to(self.device)
+        discrete = isinstance(self.action_space, spaces.Discrete)
+        sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
+        logits = (int(self.action_space.n),) if discrete else self.action_space.shape
+        self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, logits, discrete, self.policy.networks)
+        self.clip_range = FloatSchedule(self.clip_range)
+        if self.clip_range_vf is not None:
+            self.clip_range_vf = FloatSchedule(self.clip_range_vf)
+
+    def collect_rollouts(
+        self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
+    ) -> bool:
+        """Fill the rollout; False if the callback stopped the run."""
+        rollout, networks = rollout_buffer, self.policy.networks
+        self.policy.set_training_mode(False)
+        callback.on_rollout_start()
+        actor = self.policy.actor()
+        rollout.noise = [network.draw_noise(n_rollout_steps, self.n_envs, self.rng) for network in networks]
+        draws = actor.draw(rollout.logits.shape, self.rng)
+        box = self.action_space if isinstance(self.action_space, spaces.Box) else None
+        for t in range(n_rollout_steps):
+            rollout.begin(t, self._last_obs, self._last_episode_starts)
+            noise = [None if part is None else part[t] for part in rollout.noise]
+            state, after = rollout.state(t), rollout.state(t + 1)
+            activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+            logits, rollout.values[t] = actor.heads(activity)
+            rollout.logits[t] = logits
+            actions = rollout.actions[t] = actor.choose(logits, draws[t])
+            clipped = actions if box is None else np.clip(actions, box.low, box.high)
+            new_obs, rewards, dones, infos = env.step(clipped)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            rollout.rewards[t] = rewards
+            if dones.any():
+                self._finish_episodes(actor, rollout, t, dones, infos)
+            self._last_obs, self._last_episode_starts = new_obs, dones
+        rollout.mark_starts(n_rollout_steps, self._last_episode_starts)
+        rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
+        last_values = self._peek(actor, np.asarray(self._last_obs), rollout.state(n_rollout_steps))
+        rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda)
+        rollout.carry_over()
+        callback.on_rollout_end()
+        return True
+
+    def _finish_episodes(self, actor: Any, rollout: Rollout, t: int, dones: np.ndarray, infos: list[dict]) -> None:
+        """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
+        ended = np.flatnonzero(dones)
+        self._update_info_buffer([infos[i] for i in ended], dones[ended])
+        cut_off = [i for i in ended if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]]
+        if cut_off:
+            obs = np.stack([infos[i]["terminal_observation"] for i in cut_off])
+            state = tuple(part[:, cut_off] for part in rollout.state(t + 1))
+            rollout.rewards[t, cut_off] += self.gamma * self._peek(actor, obs, state)
+
+    def _peek(self, actor: Any, obs: np.ndarray, state: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Values of observations that the environments have not stepped on from."""
+        out = tuple(np.empty_like(part) for part in state)
+        return actor.heads(actor.step(actor.features(obs), state, out, [None] * len(actor.steppers)))[1]
+
+    def train(self) -> None:
+        """Update the policy from the rollout: `n_epochs` passes over minibatches of whole sequences."""
+        policy, rollout = self.policy, self.rollout_buffer
+        policy.set_training_mode(True)
+        self._update_learning_rate(policy.optimizer)
+        experience = Experience(rollout, self.device)
+        segments = cut(rollout.starts[:-1], self.bptt)
+        n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
+        statistics: list[Tensor] = []
+        parameters = list(policy.parameters())
+        for _ in range(self.n_epochs):
+            for part in minibatches(segments, n_minibatches, self.rng):
+                batch = experience.minibatch(part, self.normalize_advantage)
+                if batch is None:
+                    continue
+                loss, numbers = self.loss(batch)
+                statistics.append(numbers)
+                if self.target_kl is not None and numbers[KL] > 1.5 * self.target_kl:
+                    break
+                policy.optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
+                policy.optimizer.step()
+            else:
+                self._n_updates += 1
+                continue
+            break
+        self._log(torch.stack(statistics).mean(0).tolist())
+
+    def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
+        """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
+        clip = self.clip_range(self._current_progress_remaining)
+        values, log_probs, entropies = self.policy.evaluate_sequence(
+            batch.obs, batch.actions, batch.state, batch.noise
+        )
+        log_ratio = log_probs - batch.log_probs
+        ratio = log_ratio.exp()
+        clipped = ratio.clamp(1 - clip, 1 + clip)
+        policy_loss = -(torch.min(batch.advantages * ratio, batch.advantages * clipped) * batch.weight).sum()
+        if self.clip_range_vf is not None:
+            reach = self.clip_range_vf(self._current_progress_remaining)
+            values = batch.values + (values - batch.values).clamp(-reach, reach)
+        value_loss = ((batch.returns - values) ** 2 * batch.weight).sum()
+        entropy = (entropies * batch.weight).sum()
+        loss = policy_loss - self.ent_coef * entropy + self.vf_coef * value_loss
+        with torch.no_grad():
+            kl = ((ratio - 1 - log_ratio) * batch.weight).sum()
+            outside = ((ratio - clipped).abs() > 0).to(ratio.dtype)
+            numbers = torch.stack([policy_loss, value_loss, -entropy, kl, (outside * batch.weight).sum(), loss])
+        return loss, numbers
+
+    def _log(self, means: list[float]) -> None:
+        if not np.isfinite(means).all():
+            numbers = ", ".join(f"{name} {value}" for name, value in zip(STATISTICS, means, strict=True))
+            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
+        for name, value in zip(STATISTICS, means, strict=True):
+            self.logger.record(f"train/{name}", value)
+        rollout = self.rollout_buffer
+        variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
+        self.logger.record("train/explained_variance", float(variance))
+        if hasattr(self.policy, "log_std"):
+            self.logger.record("train/std", self.policy.log_std.exp().mean().item())
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/clip_range", self.clip_range(self._current_progress_remaining))
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "rng"]

@@ -1,0 +1,88 @@
+"""One rollout as time-major arrays, filled in place: (time, environment, ...)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ngym_cli.networks.base import ArrayState, RecurrentNetwork
+
+
+class Rollout:
+    """What a batch of environments did in a stretch of steps, with the recurrent states before each step.
+
+    Row t of `states` is the state that step t started from (zero where `starts` is true), so any step can begin a
+    training sequence. Row `n_steps` carries over to the next rollout.
+
+    Attributes:
+        obs: (time, environment, ...) as the environments gave it.
+        actions: (time, environment) or (time, environment, action), before clipping.
+        logits: action preferences or means (time, environment, action).
+        rewards: float32 (time, environment).
+        starts: bool (time + 1, environment); the state is zeroed before this step, and no value flows back over it.
+        states: one array (time + 1, layer, environment, unit) for each state array of each network.
+        noise: recurrent noise of each network, or None.
+        values, log_probs, advantages, returns: float32 (time, environment).
+        counts: bool (time, environment), the steps that are learned from.
+    """
+
+    def __init__(
+        self,
+        n_steps: int,
+        n_envs: int,
+        obs: np.ndarray,
+        logits: tuple[int, ...],
+        discrete: bool,
+        networks: list[RecurrentNetwork],
+    ) -> None:
+        shape = (n_steps, n_envs)
+        self.obs = np.empty((n_steps, *obs.shape), np.float32 if obs.dtype == np.float64 else obs.dtype)
+        self.logits = np.empty((*shape, *logits), np.float32)
+        self.actions = np.empty(shape, np.int64) if discrete else np.empty_like(self.logits)
+        self.rewards = np.empty(shape, np.float32)
+        self.starts = np.ones((n_steps + 1, n_envs), bool)
+        self.states = [
+            np.zeros((n_steps + 1, network.num_layers, n_envs, network.hidden_size), np.float32)
+            for network in networks
+            for _ in range(network.n_states)
+        ]
+        self.noise: list[np.ndarray | None] = [None] * len(networks)
+        self.values, self.log_probs = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        self.advantages, self.returns = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        self.counts = np.ones(shape, bool)
+
+    @property
+    def n_steps(self) -> int:
+        return len(self.rewards)
+
+    def state(self, t: int) -> ArrayState:
+        """Views of all states before step t."""
+        return tuple(part[t] for part in self.states)
+
+    def begin(self, t: int, obs: np.ndarray, starts: np.ndarray) -> None:
+        """Record what step t starts from; states are zeroed where `starts` is true."""
+        self.obs[t] = obs
+        self.mark_starts(t, starts)
+
+    def mark_starts(self, t: int, starts: np.ndarray) -> None:
+        """Zero the states of step t where `starts` is true."""
+        self.starts[t] = starts
+        if self.starts[t].any():
+            for part in self.states:
+                part[t][:, self.starts[t]] = 0
+
+    def carry_over(self) -> None:
+        """Make the end of this rollout the beginning of the next."""
+        for part in self.states:
+            part[0] = part[-1]
+
+    def estimate_advantages(self, last_values: np.ndarray, gamma: float, gae_lambda: float) -> None:
+        """Generalised advantage estimation (Schulman et al. 2016, arXiv:1506.02438); nothing flows over a start."""
+        carried = np.zeros_like(last_values)
+        following = last_values
+        for t in reversed(range(self.n_steps)):
+            going_on = ~self.starts[t + 1]
+            delta = self.rewards[t] + gamma * following * going_on - self.values[t]
+            carried = delta + gamma * gae_lambda * carried * going_on
+            self.advantages[t] = carried
+            following = self.values[t]
+        np.add(self.advantages, self.values, out=self.returns)

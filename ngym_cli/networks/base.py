@@ -1,0 +1,148 @@
+"""The one interface of every recurrent network: sequences in torch for training, single steps in NumPy for acting.
+
+Both forms read the same parameters. Sequences are laid out (time, environment, unit); a state is a tuple of arrays
+(layer, environment, unit): `(h,)`, or `(h, c)` for the LSTM. Acting is done in NumPy because at the usual sizes (64
+environments, 64 units) the time goes into the overhead of each call, which torch has five times as much of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+State = tuple[Tensor, ...]
+ArrayState = tuple[np.ndarray, ...]
+
+
+class Stepper:
+    """A snapshot of a network's weights that advances a batch of environments by one step, in NumPy."""
+
+    def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
+        """Advance one step.
+
+        Args:
+            x: inputs (environment, feature).
+            state: arrays (layer, environment, unit); read only.
+            out: arrays of the same shapes that receive the new state.
+            noise: standard normal draws (layer, environment, unit), for networks with recurrent noise.
+
+        Returns:
+            The activity of the top layer (environment, unit), a view of `out`.
+        """
+        for layer in range(len(out[0])):
+            self._layer(
+                layer,
+                x if layer == 0 else out[0][layer - 1],
+                [part[layer] for part in state],
+                [part[layer] for part in out],
+                None if noise is None else noise[layer],
+            )
+        return out[0][-1]
+
+    def _layer(
+        self,
+        layer: int,
+        x: np.ndarray,
+        state: Sequence[np.ndarray],
+        out: Sequence[np.ndarray],
+        noise: np.ndarray | None,
+    ) -> None:
+        raise NotImplementedError
+
+
+class RecurrentNetwork(nn.Module):
+    """Base of all recurrent networks; parameters carry the names of `torch.nn.LSTM` (`weight_ih_l0`, ...).
+
+    Attributes:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        n_states: arrays in the state (2 for the LSTM, else 1).
+        noise: standard deviation of the recurrent noise; 0 for networks that have none.
+    """
+
+    n_states = 1
+    noise = 0.0
+    input_size: int
+    hidden_size: int
+    num_layers: int
+
+    def forward(
+        self, seq: Tensor, state: State | None = None, starts: Tensor | None = None, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """Run over whole sequences.
+
+        Args:
+            seq: inputs (time, environment, feature).
+            state: state before the first step; zeros by default.
+            starts: (time, environment); where true, the state is zeroed before that step.
+            noise: standard normal draws from `draw_noise` as a tensor; None runs without recurrent noise.
+
+        Returns:
+            The top layer's activity (time, environment, unit) and the state after the last step.
+        """
+        if state is None:
+            state = self.initial_state(seq.shape[1], seq)
+        if starts is None:
+            return self.sequence(seq, state, noise)
+        starts = starts.bool()
+        resets = [int(t) for t in torch.nonzero(starts.any(dim=1)).flatten()]
+        bounds = sorted({0, *resets, len(seq)})
+        outputs = []
+        for begin, end in zip(bounds, bounds[1:], strict=False):
+            keep = (~starts[begin]).to(seq.dtype)[None, :, None]
+            part = None if noise is None else noise[begin:end]
+            output, state = self.sequence(seq[begin:end], tuple(s * keep for s in state), part)
+            outputs.append(output)
+        return torch.cat(outputs) if len(outputs) > 1 else outputs[0], state
+
+    def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run over sequences that contain no reset; shapes as in `forward`."""
+        raise NotImplementedError
+
+    def stepper(self) -> Stepper:
+        """Snapshot of the present weights that steps in NumPy."""
+        raise NotImplementedError
+
+    def initial_state(self, n: int, like: Tensor | None = None) -> State:
+        """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
+        like = next(self.parameters()) if like is None else like
+        return tuple(like.new_zeros(self.num_layers, n, self.hidden_size) for _ in range(self.n_states))
+
+    def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
+        if not self.noise:
+            return None
+        return rng.standard_normal((steps, self.num_layers, n, self.hidden_size), dtype=np.float32)
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A C-contiguous float copy of a tensor's values on the CPU."""
+    return np.array(tensor.detach().cpu().numpy(), order="C")
+
+
+def fused_weights(module: nn.Module, layer: int, recurrent: Tensor | None = None) -> np.ndarray:
+    """One matrix (features + units + 1, gates) for the product with the row `[x, h, 1]`."""
+    hh = getattr(module, f"weight_hh_l{layer}") if recurrent is None else recurrent
+    ih = getattr(module, f"weight_ih_l{layer}")
+    bias = getattr(module, f"bias_ih_l{layer}") + getattr(module, f"bias_hh_l{layer}")
+    return to_numpy(torch.cat([ih.t(), hh.t(), bias[None]]))
+
+
+class FusedInput:
+    """Buffers for the rows `[x, h, 1]` of each layer, filled in place."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, np.ndarray] = {}
+
+    def __call__(self, layer: int, x: np.ndarray, h: np.ndarray) -> np.ndarray:
+        n, features = x.shape
+        rows = self._rows.get(layer)
+        if rows is None or len(rows) != n:
+            rows = self._rows[layer] = np.ones((n, features + h.shape[1] + 1), h.dtype)
+        rows[:, :features] = x
+        rows[:, features:-1] = h
+        return rows

@@ -1,0 +1,181 @@
+"""Leaky rate networks: `rnn` (no leak) and `ctrnn` (Yang et al. 2019, doi:10.1038/s41593-018-0310-2).
+
+    r(t + dt) = (1 - a) r(t) + a f(W_in u + W r(t) + b + sqrt(2 / a) noise xi),   a = 1 - exp(-dt / tau)
+
+`a` is the exact solution over one step of constant input, so it equals the usual dt / tau for short steps and stays
+below 1 for steps as long as the time constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, sqrt
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights
+
+ACTIVATIONS = ("tanh", "relu")
+
+
+class LeakyNetwork(RecurrentNetwork, nn.RNN):
+    """Rate units with one gain function and one leak.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        activation: "tanh" or "relu".
+        alpha: fraction of the way to the new value that one step goes; 1 is no leak.
+        noise: standard deviation of the recurrent noise in the units' input.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int, activation: str, alpha: float, noise: float = 0.0
+    ) -> None:
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, not {activation!r}")
+        if noise < 0:
+            raise ValueError(f"recurrent noise must not be negative, got {noise}")
+        self.alpha = alpha
+        self.noise = noise
+        nn.RNN.__init__(self, input_size, hidden_size, num_layers, nonlinearity=activation)
+
+    @property
+    def noise_scale(self) -> float:
+        """Factor on the standard normal draws."""
+        return sqrt(2 / self.alpha) * self.noise
+
+    def recurrent_weight(self, layer: int) -> Tensor:
+        """The matrix (to, from) that multiplies the rates."""
+        return getattr(self, f"weight_hh_l{layer}")
+
+    def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        last = []
+        for layer in range(self.num_layers):
+            bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
+            drive = nn.functional.linear(seq, getattr(self, f"weight_ih_l{layer}"), bias)
+            if noise is not None:
+                drive = drive + self.noise_scale * noise[:, layer]
+            weight = self.recurrent_weight(layer)
+            seq = _LeakyLoop.apply(drive, state[0][layer], weight, self.alpha, self.nonlinearity == "relu")
+            last.append(seq[-1])
+        return seq, (torch.stack(last),)
+
+    def stepper(self) -> Stepper:
+        return _LeakyStepper(self)
+
+
+class _LeakyLoop(torch.autograd.Function):
+    """The time loop over the hidden state alone, with its gradient written out."""
+
+    @staticmethod
+    def forward(ctx: Any, drive: Tensor, h0: Tensor, weight: Tensor, alpha: float, relu: bool) -> Tensor:
+        rates = drive.clone()
+        states = drive.new_empty(len(drive) + 1, *h0.shape)
+        states[0] = h0
+        weight_t = weight.t().contiguous()
+        for t in range(len(drive)):
+            rate = rates[t].addmm_(states[t], weight_t)
+            if relu:
+                rate.relu_()
+            else:
+                rate.mul_(2).sigmoid_().mul_(2).sub_(1)  # tanh; torch's own is many times slower on a CPU
+            torch.lerp(states[t], rate, alpha, out=states[t + 1])
+        ctx.save_for_backward(rates, states, weight)
+        ctx.alpha, ctx.relu = alpha, relu
+        return states[1:]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        rates, states, weight = ctx.saved_tensors
+        d_drive = (rates > 0).to(rates.dtype) if ctx.relu else 1 - rates * rates
+        d_drive *= ctx.alpha
+        dh = torch.zeros_like(grad[0])
+        for t in range(len(grad) - 1, -1, -1):
+            dh += grad[t]
+            step = d_drive[t].mul_(dh)
+            dh.mul_(1 - ctx.alpha).addmm_(step, weight)
+        d_weight = d_drive.flatten(0, 1).t() @ states[:-1].flatten(0, 1)
+        return d_drive, dh, d_weight, None, None
+
+
+class _LeakyStepper(Stepper):
+    def __init__(self, net: LeakyNetwork) -> None:
+        self.alpha, self.noise_scale, self.relu = net.alpha, net.noise_scale, net.nonlinearity == "relu"
+        self.weights = [fused_weights(net, layer, net.recurrent_weight(layer)) for layer in range(net.num_layers)]
+        self.rows = FusedInput()
+
+    def _layer(
+        self,
+        layer: int,
+        x: np.ndarray,
+        state: Sequence[np.ndarray],
+        out: Sequence[np.ndarray],
+        noise: np.ndarray | None,
+    ) -> None:
+        rate = np.matmul(self.rows(layer, x, state[0]), self.weights[layer], out=out[0])
+        if noise is not None:
+            rate += np.float32(self.noise_scale) * noise
+        if self.relu:
+            np.maximum(rate, 0, out=rate)
+        else:
+            np.tanh(rate, out=rate)
+        if self.alpha != 1:
+            rate -= state[0]
+            rate *= self.alpha
+            rate += state[0]
+
+
+class RNN(LeakyNetwork):
+    """Plain recurrent network; the recurrent weights start orthogonal (tanh) or as the identity (relu)."""
+
+    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, activation: str = "tanh") -> None:
+        super().__init__(input_size, hidden_size, num_layers, activation, alpha=1.0)
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        for layer in range(self.num_layers):
+            weight = getattr(self, f"weight_hh_l{layer}")
+            nn.init.eye_(weight) if self.nonlinearity == "relu" else nn.init.orthogonal_(weight)
+
+
+class CTRNN(LeakyNetwork):
+    """Continuous-time rate network.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        activation: "tanh" or "relu".
+        tau: time constant of the units (ms).
+        dt: time step of the task (ms).
+        noise: standard deviation of the recurrent noise.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int = 64,
+        num_layers: int = 1,
+        activation: str = "relu",
+        tau: float = 100.0,
+        dt: float = 100.0,
+        noise: float = 0.0,
+    ) -> None:
+        super().__init__(input_size, hidden_size, num_layers, activation, leak(dt, tau), noise)
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        for layer in range(self.num_layers):
+            nn.init.orthogonal_(getattr(self, f"weight_hh_l{layer}"))
+
+
+def leak(dt: float, tau: float) -> float:
+    """Fraction of the way to the steady state that a step of `dt` ms covers at a time constant of `tau` ms."""
+    if dt <= 0 or tau <= 0:
+        raise ValueError(f"dt and tau must be positive (ms), got dt={dt}, tau={tau}")
+    return 1 - exp(-dt / tau)

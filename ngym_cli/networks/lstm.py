@@ -1,0 +1,63 @@
+"""Long short-term memory (Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor, nn
+
+from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights
+
+
+class LSTM(RecurrentNetwork, nn.LSTM):
+    """`torch.nn.LSTM` behind the common interface; its state is `(h, c)`."""
+
+    n_states = 2
+
+    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1) -> None:
+        nn.LSTM.__init__(self, input_size, hidden_size, num_layers)
+
+    def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        return nn.LSTM.forward(self, seq, tuple(part.contiguous() for part in state))
+
+    def stepper(self) -> Stepper:
+        return _LSTMStepper(self)
+
+
+class _LSTMStepper(Stepper):
+    """One product and one tanh for all four gates: sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, the halving in the weights."""
+
+    def __init__(self, net: LSTM) -> None:
+        units = self.units = net.hidden_size
+        order = np.r_[: 2 * units, 3 * units : 4 * units, 2 * units : 3 * units]  # torch has i f g o; here i f o g
+        self.weights = []
+        for layer in range(net.num_layers):
+            weight = fused_weights(net, layer)[:, order]
+            weight[:, : 3 * units] *= 0.5
+            self.weights.append(np.ascontiguousarray(weight))
+        self.rows = FusedInput()
+        self.gates = np.empty((0, 4 * units), np.float32)
+
+    def _layer(
+        self,
+        layer: int,
+        x: np.ndarray,
+        state: Sequence[np.ndarray],
+        out: Sequence[np.ndarray],
+        noise: np.ndarray | None,
+    ) -> None:
+        (h, c), (h_out, c_out), units = state, out, self.units
+        if len(self.gates) != len(h):
+            self.gates = np.empty((len(h), 4 * units), self.weights[0].dtype)
+        gates = np.matmul(self.rows(layer, x, h), self.weights[layer], out=self.gates)
+        np.tanh(gates, out=gates)
+        sigmoids = gates[:, : 3 * units]
+        sigmoids *= 0.5
+        sigmoids += 0.5
+        i, f, o, g = (gates[:, k * units : (k + 1) * units] for k in range(4))
+        np.multiply(f, c, out=c_out)
+        g *= i
+        c_out += g
+        np.tanh(c_out, out=h_out)
+        h_out *= o
