@@ -1,0 +1,77 @@
+"""Delayed comparison of two magnitudes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
+
+
+class DelayComparison(TrialEnv):
+    """Say which of two successive magnitudes (vibration frequencies) was larger.
+
+    Args:
+        dt: Time step (ms).
+        vpairs: Pairs of magnitudes, the larger first.
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+
+    Source: Barak, Tsodyks & Romo 2010, 10.1523/JNEUROSCI.1875-10.2010.
+    """
+
+    metadata = {
+        "paper_name": "Neuronal population coding of parametric working memory",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.1875-10.2010",
+        "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
+        "description": "say which of two successive magnitudes was larger",
+        "carries": False,
+        "ceiling": {"performance": 0.9958, "reward": 0.9958, "error": 0.0, "method": "exact: enumeration of the pairs"},
+        "differences": ["noise only on the stimulus channel, not on the fixation cue"],
+    }
+    default_timing = {"fixation": 500, "stimulus1": 500, "delay": 1000, "stimulus2": 500, "decision": 100}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        vpairs: Sequence[tuple[float, float]] | None = None,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.vpairs = [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)]
+        self.sigma = sigma / np.sqrt(dt)
+        self.conditions = {"ground_truth": (1, 2), "vpair": self.vpairs}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(2,), dtype=np.float32, name={"fixation": 0, "stimulus": 1}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+
+    def represent(self, value: np.ndarray) -> np.ndarray:
+        """Stimulus strength of a magnitude, 0.5 to 1 over the range of the pairs."""
+        low, high = np.min(self.vpairs), np.max(self.vpairs)
+        return (1 + (value - low) / (high - low)) / 2
+
+    def _new_trials(self, trials: Trials) -> None:
+        first_larger = trials.draw("ground_truth") == 1
+        pair = np.stack(trials.draw("vpair"))
+        v1 = trials.info["v1"] = np.where(first_larger, pair[:, 0], pair[:, 1])
+        v2 = trials.info["v2"] = np.where(first_larger, pair[:, 1], pair[:, 0])
+        trials.add_period(["fixation", "stimulus1", "delay", "stimulus2", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus1", "delay", "stimulus2"], where="fixation")
+        trials.add_ob(self.represent(v1), "stimulus1", where="stimulus")
+        trials.add_ob(self.represent(v2), "stimulus2", where="stimulus")
+        trials.add_randn(0, self.sigma, ["stimulus1", "stimulus2"], where="stimulus")
+        trials.set_groundtruth(trials.info["ground_truth"], "decision")

@@ -1,0 +1,84 @@
+"""Perceptual decision-making: random-dots motion in its vector form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class PerceptualDecisionMaking(TrialEnv):
+    """Two-alternative (or n-alternative) forced choice between noisy directions.
+
+    A ring of units shows motion towards the correct direction, stronger with higher coherence; the agent fixates
+    during the stimulus and reports the direction when the fixation cue goes off.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        cohs: Coherences (percent); drawn uniformly. Default 0, 6.4, 12.8, 25.6, 51.2.
+        dim_ring: Number of directions, equally spaced.
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
+    """
+
+    metadata = {
+        "paper_name": "The analysis of visual motion: a comparison of neuronal and psychophysical performance",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
+        "tags": ["perceptual", "two-alternative", "supervised"],
+        "description": "report which of two noisy motion directions is stronger",
+        "carries": False,
+        "differences": ["the fixation cue stays on until the decision, so that a go cue exists"],
+    }
+    default_timing = {"fixation": 100, "stimulus": 2000, "delay": 0, "decision": 100}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        cohs: Sequence[float] | None = None,
+        dim_ring: int = 2,
+        sigma: float = 1.0,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
+        if self.cohs.ndim != 1 or not len(self.cohs):
+            raise ValueError(f"cohs must list at least one coherence, got {cohs!r}")
+        self.sigma = sigma / np.sqrt(dt)
+        self.theta = np.linspace(0, 2 * np.pi, dim_ring + 1)[:-1]
+        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": self.cohs}
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            name={"fixation": 0, "stimulus": range(1, dim_ring + 1)},
+            shape=(1 + dim_ring,),
+            dtype=np.float32,
+        )
+        self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
+        trials.add_period(["fixation", "stimulus", "delay", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
+        trials.add_ob(ring_stimulus(self.theta, self.theta[ground_truth], coh), "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.set_groundtruth(ground_truth, "decision", where="choice")
+
+    def ceiling(self) -> dict[str, Any] | None:
+        """Exact for two directions: the mean of the samples of the difference of the two channels decides."""
+        return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else None

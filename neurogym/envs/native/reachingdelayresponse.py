@@ -1,0 +1,90 @@
+"""Delayed report of a remembered scalar by a continuous action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.trials import Trials
+
+BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
+
+
+class ReachingDelayResponse(TrialEnv):
+    """Remember a scalar through a delay and report it when the go cue comes on.
+
+    The action has two components: respond if the first is positive, and the value reported.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        lowbound: Smallest value.
+        highbound: Largest value.
+    """
+
+    metadata = {
+        "paper_name": None,
+        "paper_link": None,
+        "tags": [
+            "perceptual",
+            "delayed response",
+            "continuous action space",
+            "multidimensional action space",
+            "supervised",
+        ],
+        "description": "report a remembered scalar with a continuous action",
+        "carries": False,
+        "differences": ["the action space is the normalised box [-1, 1] for both components"],
+    }
+    default_timing = {"stimulus": 500, "delay": ("choice", (0, 1000, 2000)), "decision": 500}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": -0.5}
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        lowbound: float = 0.0,
+        highbound: float = 1.0,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not -1 <= lowbound < highbound <= 1:
+            raise ValueError(f"expected -1 <= lowbound < highbound <= 1, got {lowbound!r} and {highbound!r}")
+        self.r_tmax = self.rewards["miss"]
+        self.conditions = {"ground_truth": ("uniform", (lowbound, highbound))}
+        self.observation_space = spaces.Box(
+            np.array([0.0, -2.0], np.float32),
+            np.array([1.0, 2.0], np.float32),
+            name={"go": 0, "stimulus": 1},
+            dtype=np.float32,
+        )
+        self.action_space = spaces.Box(-1.0, 1.0, shape=(2,), name={"go": 0, "choice": 1}, dtype=np.float32)
+
+    def _new_trials(self, trials: Trials) -> None:
+        value = trials.draw("ground_truth")
+        trials.add_period(["stimulus", "delay", "decision"])
+        trials.go, trials.go_period = trials.starts["decision"], "decision"
+        trials.add_ob(value, "stimulus", where="stimulus")
+        trials.add_ob(BLANK, ["delay", "decision"], where="stimulus")
+        trials.add_ob(1, "decision", where="go")
+        trials.set_groundtruth(np.array([[-1, BLANK]]), ["stimulus", "delay"])
+        trials.set_groundtruth(np.column_stack([np.ones(trials.n), value]), "decision")
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        respond, value = float(action[0]) > 0, float(action[1])
+        reward, ended = 0.0, False
+        if self.in_period("stimulus") and respond:
+            reward, ended = self.rewards["abort"], self.abort
+            self._note(rules.ABORT)
+        elif self.in_period("decision") and respond:
+            score = 1 / (1 + abs(value - self.trial["ground_truth"])) ** 2
+            reward, ended = self.rewards["correct"] * score, True
+            self.performance = score
+            self._note(rules.CORRECT if score >= 0.5 else rules.ERROR)
+        return self.ob_now, reward, False, False, {"new_trial": ended}

@@ -1,0 +1,57 @@
+"""What several perceptual tasks share: ring stimuli, and the ideal observer of noisy samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import erf, sqrt
+from typing import Any
+
+import numpy as np
+
+from neurogym.core import TrialEnv
+from neurogym.utils.ngym_random import sample
+
+
+def ring(n: int) -> np.ndarray:
+    """Preferred angles (rad) of a ring of ``n`` units, shape (n,)."""
+    return 2 * np.pi * np.arange(n) / n
+
+
+def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: Any) -> np.ndarray:
+    """Response of a ring to motion: 0.5 + coh/200 * cos(theta - direction).
+
+    Args:
+        theta: Preferred angles (rad), shape (units,).
+        direction: Direction of each trial (rad), shape (n,).
+        coh: Coherence (percent), a number or shape (n,).
+
+    Returns:
+        Shape (n, units).
+    """
+    return 0.5 + (np.asarray(coh) / 200)[..., None] * np.cos(theta - direction[:, None])
+
+
+def choice_ceiling(env: TrialEnv, cohs: Sequence[float], sigma: float, period: str = "stimulus") -> dict[str, Any]:
+    """Ideal performance of a two-direction task with independent noise in each sample.
+
+    The difference of the two channels has mean coh/100 and s.d. sqrt(2)*sigma per sample; the mean of n samples is a
+    sufficient statistic; accuracy is Phi(mean * sqrt(n) / s.d.), averaged over coherences and stimulus durations.
+
+    Args:
+        env: The task; gives durations and rewards.
+        cohs: Coherences (percent), equally likely.
+        sigma: Noise s.d. per step.
+        period: Name of the stimulus period.
+    """
+    durations = sample(env.timing[period], np.random.default_rng(0), 4096)
+    samples, weight = np.unique(np.floor(durations / env.dt + 1e-6), return_counts=True)
+    d_prime = (
+        np.asarray(cohs, float)[:, None] / 100 * np.sqrt(samples) / (sqrt(2) * sigma)
+        if sigma > 0
+        else np.where(np.asarray(cohs, float)[:, None] > 0, np.inf, 0.0) * np.ones(len(samples))
+    )
+    accuracy = np.vectorize(lambda z: 0.5 * (1 + erf(z / sqrt(2))))(d_prime)
+    performance = float(np.average(accuracy.mean(axis=0), weights=weight))
+    rewards = env.rewards
+    reward = performance * rewards["correct"] + (1 - performance) * rewards.get("fail", 0.0)
+    return {"performance": performance, "reward": reward, "error": 0.0, "method": "exact: sum of Gaussian samples"}

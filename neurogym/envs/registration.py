@@ -1,0 +1,188 @@
+"""Which tasks there are: ids, old names, tags, and making them.
+
+The tables of ids live beside the tasks (``native/__init__.py`` and its siblings), so that everything can be listed
+without importing a single task.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+
+from neurogym.core import OrderEnforcing
+from neurogym.envs import collections, contrib, image, native
+from neurogym.envs.aliases import ALIASES
+
+logger = logging.getLogger(__name__)
+
+_GROUPS = {"native": native.TASKS, "contrib": contrib.TASKS, "image": image.TASKS}
+
+
+def _table() -> dict[str, tuple[str, str]]:
+    """Id to (group, entry point) of every task of the package."""
+    table = {}
+    for group, names in _GROUPS.items():
+        for name in names:
+            table[f"{name}-v0"] = (group, f"neurogym.envs.{group}.{name.lower()}:{name}")
+    for collection, names in collections.COLLECTIONS.items():
+        for name in names:
+            table[f"{collection}.{name}-v0"] = ("collections", f"neurogym.envs.collections.{collection}:{name}")
+    return table
+
+
+_TASKS = _table()
+
+
+def register_all() -> None:
+    """Tell Gymnasium of every task and old name; called once by ``import neurogym``."""
+    for id_, (_, entry_point) in _TASKS.items():
+        register(id_, entry_point=entry_point)
+    for alias, (target, kwargs) in ALIASES.items():
+        if target in _TASKS:
+            register(alias, entry_point=_TASKS[target][1], kwargs=kwargs)
+
+
+def register(id_: str, **kwargs: Any) -> None:
+    """Register a task with Gymnasium unless its id exists already.
+
+    Args:
+        id_: Name and version, such as ``"MyTask-v0"``.
+        **kwargs: Passed to :func:`gymnasium.register` (``entry_point``, ``kwargs``, ...).
+    """
+    if id_ in gym.registry:
+        return
+    kwargs.setdefault("vector_entry_point", functools.partial(_make_vector, id_))
+    gym.register(id_, disable_env_checker=True, order_enforce=False, **kwargs)
+
+
+def _make_vector(id_: str, num_envs: int = 1, **kwargs: Any) -> gym.vector.VectorEnv:
+    from neurogym.vector import make_vec
+
+    return make_vec(functools.partial(make, id_, **kwargs), num_envs)
+
+
+def make(id_: str, **kwargs: Any) -> gym.Env:
+    """Make a task.
+
+    Args:
+        id_: Id or old name; without a version the latest is taken.
+        **kwargs: Passed to the task (``dt``, ``timing``, ``rewards``, its own parameters).
+
+    Raises:
+        gymnasium.error.NameNotFound: If there is no such task; the message names the closest ids.
+    """
+    if ":" not in id_:
+        id_ = _known(id_)
+        if id_ in ALIASES:
+            target, defaults = ALIASES[id_]
+            id_, kwargs = target, {**defaults, **kwargs}
+    return OrderEnforcing(gym.make(id_, **kwargs))
+
+
+def make_vec(id_: str, num_envs: int = 1, **kwargs: Any) -> gym.vector.VectorEnv:
+    """Make a batch of environments of one task, stepped as one; see :mod:`neurogym.vector`."""
+    return _make_vector(_known(id_), num_envs, **kwargs)
+
+
+def _known(id_: str) -> str:
+    if id_ in gym.registry:
+        return id_
+    versioned = [known for known in gym.registry if known.rpartition("-v")[0] == id_]
+    if versioned:
+        return max(versioned, key=lambda known: int(known.rpartition("-v")[2]))
+    ours = [*_TASKS, *ALIASES]
+    lower = {known.lower(): known for known in ours}
+    close = difflib.get_close_matches(id_.lower(), lower, n=5, cutoff=0.4)
+    hint = f"; the closest are {', '.join(lower[c] for c in close)}" if close else ""
+    raise gym.error.NameNotFound(f"there is no task {id_!r}{hint}")
+
+
+def resolve(id_: str) -> str:
+    """The present id of a task: old names and missing versions are looked up.
+
+    Raises:
+        gymnasium.error.NameNotFound: If there is no such task.
+    """
+    known = _known(id_)
+    return ALIASES[known][0] if known in ALIASES else known
+
+
+def entry(id_: str) -> Any:
+    """The class of a task, or the function that makes it (collections). Both have ``metadata``."""
+    id_ = resolve(id_)
+    spec = gym.registry[id_]
+    if callable(spec.entry_point):
+        return spec.entry_point
+    module, _, name = str(spec.entry_point).partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+task_class: Callable[[str], Any] = entry
+
+
+def metadata(id_: str) -> dict[str, Any]:
+    """Metadata of a task: ``paper_name``, ``paper_link``, ``tags``, ``description``, ..."""
+    return dict(getattr(entry(id_), "metadata", {}))
+
+
+def group(id_: str) -> str:
+    """``"native"``, ``"contrib"``, ``"image"`` or ``"collections"``; ``"user"`` for tasks registered from outside."""
+    return _TASKS.get(resolve(id_), ("user", ""))[0]
+
+
+def all_envs(
+    tag: str | None = None, psychopy: bool = False, contrib: bool = False, collections: bool = False
+) -> list[str]:
+    """Sorted ids of the native tasks, and of other groups if asked for.
+
+    Args:
+        tag: Only tasks that have this tag.
+        psychopy: Also the image tasks.
+        contrib: Also the contributed tasks.
+        collections: Also the tasks of the collections.
+
+    Raises:
+        TypeError: If ``tag`` is not a string.
+    """
+    if tag is not None and not isinstance(tag, str):
+        raise TypeError(f"tag must be a string, not {type(tag).__name__}")
+    wanted = {"native"}
+    wanted |= {name for name, on in (("image", psychopy), ("contrib", contrib), ("collections", collections)) if on}
+    ids = sorted(id_ for id_, (where, _) in _TASKS.items() if where in wanted)
+    if tag is not None:
+        ids = [id_ for id_ in ids if tag in metadata(id_).get("tags", [])]
+        if not ids:
+            logger.warning("no task has the tag %r", tag)
+    return ids
+
+
+def every_task() -> list[str]:
+    """Sorted ids of all tasks of all groups."""
+    return sorted(_TASKS)
+
+
+def all_tags() -> list[str]:
+    """Sorted tags of the native tasks."""
+    return sorted({tag for id_ in all_envs() for tag in metadata(id_).get("tags", [])})
+
+
+def get_collection(collection: str) -> list[str]:
+    """Ids of a collection's tasks, in their published order; an empty name gives an empty list.
+
+    Raises:
+        ValueError: If there is no such collection.
+    """
+    if not collection:
+        return []
+    from neurogym.envs.collections import COLLECTIONS
+    from neurogym.utils.names import unknown
+
+    if collection not in COLLECTIONS:
+        raise ValueError(unknown("collection", collection, COLLECTIONS))
+    return [f"{collection}.{name}-v0" for name in COLLECTIONS[collection]]

@@ -1,0 +1,41 @@
+"""What the interval-production tasks share: one response, paid by how close its time is to the target."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym.trials import Rows, Trials
+
+
+def pay_for_time(
+    trials: Trials, period: str, since: np.ndarray, target: np.ndarray, margin: float, action: int = 1
+) -> None:
+    """Pay the first response of a period by the time produced, and set the ground truth at the best row.
+
+    With e the distance of the produced from the target time and h = margin * target + 25 ms, a response earns
+    ``correct`` * max(0.1, (1 - e/h)^1.5) and performance 1 if e <= h, else ``fail``. The best row, nearest to the
+    target, is what a perfect agent can do at this time step, and earns the whole of ``correct``.
+
+    Args:
+        trials: The trials; the period must exist.
+        period: Where the response is given.
+        since: Step from which produced time counts, shape (n,).
+        target: Time to produce (ms), shape (n,).
+        margin: Tolerance as a fraction of the target.
+        action: The response.
+    """
+    dt = trials.dt
+    best = np.clip(np.rint(target / dt) + since, trials.starts[period], trials.ends[period] - 1).astype(int)
+    attainable = (best - since) * dt
+    allowed = margin * target + 25
+
+    def error(rows: Rows) -> np.ndarray:
+        return np.abs((rows.step - since[rows.trial]) * dt - attainable[rows.trial])
+
+    def reward(rows: Rows) -> np.ndarray:
+        closeness = 1 - error(rows) / allowed[rows.trial]
+        graded = trials.reward("correct")[rows.trial] * np.maximum(0.1, np.maximum(closeness, 0) ** 1.5)
+        return np.where(closeness >= 0, graded, trials.reward("fail")[rows.trial])
+
+    trials.pay(period, action, reward, lambda rows: (error(rows) <= allowed[rows.trial]).astype(float))
+    trials.set_groundtruth(lambda rows: action * (rows.step == best[rows.trial]), period)

@@ -1,0 +1,112 @@
+"""Gymnasium spaces whose entries have names.
+
+``Box`` and ``Discrete`` take ``name``, a dictionary from a label to an index or to a list of indices, so that tasks,
+wrappers and figures can speak of ``"fixation"`` or ``"choice"`` instead of column numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces as _spaces
+from gymnasium.spaces import Dict, MultiBinary, MultiDiscrete, Space, Tuple, flatdim, flatten, unflatten
+
+__all__ = [
+    "Box",
+    "Dict",
+    "Discrete",
+    "MultiBinary",
+    "MultiDiscrete",
+    "Space",
+    "Tuple",
+    "append_channels",
+    "flatdim",
+    "flatten",
+    "names_of",
+    "unflatten",
+]
+
+Index = int | Sequence[int] | range
+
+
+def _set_name(space: Any, name: Mapping[str, Index] | None) -> None:
+    if name is None:
+        return
+    if not isinstance(name, Mapping):
+        raise TypeError(f"name must be a dictionary from a label to an index or indices, not {type(name).__name__}")
+    space.name = dict(name)
+
+
+class Box(_spaces.Box):
+    """A Box with named entries. Infinite bounds become the largest finite number, as Gymnasium's checker wants.
+
+    Args:
+        low: Lower bound, a number or an array.
+        high: Upper bound, a number or an array.
+        name: Dictionary from a label to an index or list of indices of the last axis.
+        **kwargs: Passed to :class:`gymnasium.spaces.Box` (``shape``, ``dtype``, ``seed``).
+
+    Raises:
+        TypeError: If ``name`` is neither a dictionary nor None.
+    """
+
+    def __init__(self, low: Any, high: Any, name: Mapping[str, Index] | None = None, **kwargs: Any):
+        """See the class."""
+        dtype = np.dtype(kwargs.get("dtype", np.float32))
+        if np.issubdtype(dtype, np.floating):
+            largest = np.finfo(dtype).max
+            low, high = (np.clip(np.asarray(bound, dtype), -largest, largest) for bound in (low, high))
+            low, high = (bound if bound.ndim else bound.item() for bound in (low, high))
+        super().__init__(low, high, **kwargs)
+        _set_name(self, name)
+
+
+class Discrete(_spaces.Discrete):
+    """A Discrete space with named actions.
+
+    Args:
+        n: Number of elements.
+        name: Dictionary from a label to an action or list of actions.
+        **kwargs: Passed to :class:`gymnasium.spaces.Discrete` (``start``, ``seed``, ``dtype``).
+
+    Raises:
+        TypeError: If ``name`` is neither a dictionary nor None.
+    """
+
+    def __init__(self, n: int, name: Mapping[str, Index] | None = None, **kwargs: Any):
+        """See the class."""
+        super().__init__(n, **kwargs)
+        _set_name(self, name)
+
+
+def names_of(space: Any) -> dict[str, Index]:
+    """The labels of a space, an empty dictionary if it has none."""
+    return dict(getattr(space, "name", {}))
+
+
+def append_channels(space: _spaces.Box, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
+    """A one-dimensional Box widened by ``n`` channels under ``label``; the old names are kept.
+
+    A label already taken gets a number (``reward2``), so that any wrapper can be applied twice.
+
+    Raises:
+        TypeError: If ``space`` is not a one-dimensional Box.
+    """
+    if not isinstance(space, _spaces.Box) or len(space.shape) != 1:
+        raise TypeError(f"channels can only be appended to a one-dimensional Box observation, not to {space}")
+    names = names_of(space)
+    width = space.shape[0]
+    key, count = label, 1
+    while key in names:
+        count += 1
+        key = f"{label}{count}"
+    names[key] = width if n == 1 else list(range(width, width + n))
+    extra = np.ones(n, space.dtype)
+    return Box(
+        np.concatenate([space.low, low * extra]).astype(space.dtype),
+        np.concatenate([space.high, high * extra]).astype(space.dtype),
+        name=names,
+        dtype=space.dtype.type,
+    )

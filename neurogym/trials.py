@@ -1,0 +1,353 @@
+"""A block of trials, laid out as consecutive rows.
+
+A task makes many trials at a time: every number it draws has one entry per trial, every period has one start and one
+end per trial, and the observations of all trials lie one after the other in a single array. Stepping then only reads
+rows, one trial at a time in :class:`neurogym.core.TrialEnv`, many at once in :class:`neurogym.vector.TrialVectorEnv`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from neurogym.spaces import names_of
+from neurogym.utils import ngym_random
+from neurogym.utils.names import unknown
+
+if TYPE_CHECKING:
+    from neurogym.core import TrialEnv
+
+Where = str | int | Sequence[int] | np.ndarray | range | None
+Period = str | Iterable[str] | None
+
+
+class InvalidOperationError(RuntimeError):
+    """Something was asked for at a moment when it cannot be done (a period added after the observations)."""
+
+
+class Rows(NamedTuple):
+    """Rows of a block: where they lie, whose they are, and how far into the trial."""
+
+    index: np.ndarray  #: position in the block, shape (rows,)
+    trial: np.ndarray  #: trial each row belongs to, shape (rows,)
+    step: np.ndarray  #: step within its trial, shape (rows,)
+
+
+class Trials:
+    """``n`` trials under construction, then ready to be stepped.
+
+    Args:
+        env: The task; gives the time step, timing, rewards, spaces and generator.
+        n: Number of trials.
+        given: Conditions fixed in advance, name to array of shape (n,).
+
+    Attributes:
+        info: What describes each trial (conditions, derived values), name to array whose first axis is the trial.
+        starts: First step of each period, name to int array (n,); ``ends`` likewise, exclusive.
+        length: Steps of each trial, shape (n,). May be shortened after the layout, never lengthened.
+        fields: Everything with one row per step: ``ob``, ``gt``, the tables of the response rule, wrappers' own.
+        rewards: Reward of each event, a number or an array (n,); starts as the task's ``rewards``.
+        bonus: Added to every step's reward, a number or (n,).
+        go: Step from which reaction times count, shape (n,), and ``go_period`` its name.
+    """
+
+    def __init__(self, env: TrialEnv, n: int, given: dict[str, np.ndarray] | None = None):
+        """See the class."""
+        self.env, self.n, self.dt, self.rng = env, n, env.dt, env.np_random
+        self.given = given or {}
+        self.info: dict[str, np.ndarray] = {}
+        self.starts: dict[str, np.ndarray] = {}
+        self.ends: dict[str, np.ndarray] = {}
+        self.length = np.zeros(n, np.int64)
+        self.fields: dict[str, np.ndarray] = {}
+        self.rewards: dict[str, Any] = dict(env.rewards)
+        self.payments: list[tuple] = []
+        self.bonus: Any = 0.0
+        self.go: np.ndarray | None = None
+        self.go_period = ""
+        self.has_gt = False
+        self._rows: dict[Any, Rows] = {}
+
+    # -- what is drawn ------------------------------------------------------------------------------------------------
+
+    def draw(self, name: str, values: Any = None, p: Sequence[float] | None = None) -> np.ndarray:
+        """The condition ``name`` of each trial: as asked for, else drawn uniformly (or with ``p``) from its values.
+
+        Args:
+            name: Name in the trial's record.
+            values: A sequence, or a distribution such as ``("uniform", (0, 1))``; default: ``env.conditions[name]``.
+            p: Probability of each value of a sequence.
+
+        Returns:
+            Array of shape (n,).
+        """
+        if name in self.given:
+            drawn = np.asarray(self.given[name])
+        else:
+            values = self.env.conditions[name] if values is None else values
+            if isinstance(values, tuple) and values and isinstance(values[0], str) and len(values) == 2:
+                is_distribution = values[0] in ngym_random.DISTRIBUTIONS
+            else:
+                is_distribution = False
+            if is_distribution:
+                drawn = ngym_random.sample(values, self.rng, self.n)
+            elif p is not None:
+                drawn = np.asarray(values)[self.rng.choice(len(values), size=self.n, p=p)]
+            else:
+                drawn = np.asarray(values)[self.rng.integers(len(values), size=self.n)]
+        self.info[name] = drawn
+        return drawn
+
+    def sample_time(self, period: str) -> np.ndarray:
+        """Durations of a period (ms, shape (n,)), drawn from ``timing`` and floored to whole steps."""
+        timing = self.env.timing
+        if period not in timing:
+            raise ValueError(unknown("period", period, timing))
+        kind, value = ngym_random.parse(timing[period])
+        if kind == "until":
+            drawn = value - self.length * self.dt
+            if np.any(drawn < 0):
+                raise ValueError(f"period {period!r} should last until {value:g} ms, but the trial is already longer")
+        else:
+            drawn = ngym_random.sample(timing[period], self.rng, self.n)
+        return self.steps(drawn) * self.dt
+
+    def steps(self, duration: Any) -> np.ndarray:
+        """Whole steps that fit into a duration (ms), shape (n,)."""
+        steps = np.floor(np.asarray(duration, dtype=float) / self.dt + 1e-6).astype(np.int64)
+        return np.broadcast_to(steps, (self.n,))
+
+    # -- periods ------------------------------------------------------------------------------------------------------
+
+    def add_period(
+        self,
+        period: str | Sequence[str],
+        duration: Any = None,
+        before: str | None = None,
+        after: str | float | None = None,
+        last_period: bool = False,
+        min_steps: int = 0,
+    ) -> None:
+        """Add a period, or several one after the other.
+
+        Args:
+            period: Name, or list of names that follow each other.
+            duration: ms, a number or shape (n,), floored to whole steps; None draws from ``timing``. For a list of
+                names a list of these.
+            before: Name of the period at whose start this one ends.
+            after: Name of the period at whose end this one starts, or a time in ms. Default: the trial's start.
+            last_period: Accepted for old scripts; has no effect.
+            min_steps: Fewest steps the period may have (for events shorter than the time step).
+
+        Raises:
+            InvalidOperationError: If the observations of the trials exist already.
+            ValueError: If names and durations differ in number, or a period is unknown or negative.
+        """
+        if "ob" in self.fields or self._rows:
+            raise InvalidOperationError("add_period: periods must be added before observations or ground truth are")
+        if not isinstance(period, str):
+            names = list(period)
+            durations = list(duration) if isinstance(duration, (list, tuple)) else [duration] * len(names)
+            if len(durations) != len(names):
+                raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
+            for name, each in zip(names, durations, strict=True):
+                self.add_period(name, each, after=after, min_steps=min_steps)
+                after = name
+            return
+        steps = self.steps(self.sample_time(period) if duration is None else duration)
+        if min_steps:
+            steps = np.maximum(steps, min_steps)
+        if np.any(steps < 0):
+            raise ValueError(f"period {period!r} has a negative duration")
+        if after is not None:
+            start = self._boundary(self.ends, after) if isinstance(after, str) else self.steps(after)
+        elif before is not None:
+            start = self._boundary(self.starts, before) - steps
+            if np.any(start < 0):
+                raise ValueError(f"period {period!r} would start before the trial")
+        else:
+            start = np.zeros(self.n, np.int64)
+        self.starts[period], self.ends[period] = start, start + steps
+        self.length = np.maximum(self.length, start + steps)
+
+    def _boundary(self, table: dict[str, np.ndarray], period: str) -> np.ndarray:
+        if period not in table:
+            raise ValueError(unknown("period", period, table))
+        return table[period]
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    def rows(self, period: Period = None) -> Rows:
+        """The rows of a period (None: of the whole trials; several names: one after the other)."""
+        if not self._rows:
+            self._lay_out()
+        key = period if period is None or isinstance(period, str) else tuple(period)
+        if key not in self._rows:
+            if key == ():
+                nothing = np.zeros(0, np.int64)
+                self._rows[key] = Rows(nothing, nothing, nothing)
+            elif isinstance(key, tuple):
+                parts = [self.rows(name) for name in key]
+                self._rows[key] = Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            else:
+                start, end = self._boundary(self.starts, str(key)), self._boundary(self.ends, str(key))
+                self._rows[key] = self._between(start, end)
+        return self._rows[key]
+
+    def _between(self, start: np.ndarray, end: np.ndarray) -> Rows:
+        count = np.maximum(end - start, 0)
+        trial = np.repeat(np.arange(self.n), count)
+        within = np.arange(len(trial)) - np.repeat(np.cumsum(count) - count, count)
+        step = within + start[trial]
+        return Rows(self.offset[trial] + step, trial, step)
+
+    def _lay_out(self) -> None:
+        if not self.starts:
+            self.length = np.full(self.n, max(1, int(self.env.tmax_default // self.dt)))
+        if np.any(self.length < 1):
+            raise ValueError(
+                f"a trial of {type(self.env).__name__} has no steps: its periods "
+                f"({', '.join(self.starts)}) are all shorter than dt = {self.dt:g} ms"
+            )
+        self.offset = np.cumsum(self.length) - self.length
+        self.total = int(self.length.sum())
+        self._rows[None] = self._between(np.zeros(self.n, np.int64), self.length)
+
+    def move_period(self, period: str, start: np.ndarray, end: np.ndarray) -> None:
+        """Give a period other limits (steps, shape (n,)) after the layout; used by wrappers that change timing."""
+        self.starts[period], self.ends[period] = np.asarray(start), np.asarray(end)
+        for key in [k for k in self._rows if k == period or (isinstance(k, tuple) and period in k)]:
+            del self._rows[key]
+
+    # -- observations and ground truth --------------------------------------------------------------------------------
+
+    @property
+    def ob(self) -> np.ndarray:
+        """Observations, shape (rows, *observation shape)."""
+        return self._field("ob", self.env.observation_space)
+
+    @property
+    def gt(self) -> np.ndarray:
+        """Ground truth: the right action at each row, shape (rows, *action shape)."""
+        self.has_gt = True
+        return self._field("gt", self.env.action_space)
+
+    def _field(self, name: str, space: Any) -> np.ndarray:
+        if name not in self.fields:
+            self.rows()
+            self.fields[name] = np.zeros((self.total, *space.shape), space.dtype)
+        return self.fields[name]
+
+    def _spread(self, value: Any, rows: Rows, width: bool) -> Any:
+        """A value per trial (first axis) as a value per row; a callable is asked for the rows."""
+        if callable(value):
+            value = np.asarray(value(rows))
+            return value[:, None] if width and value.ndim == 1 else value
+        value = np.asarray(value)
+        if value.ndim == 0:
+            return value
+        if len(value) not in (1, self.n):
+            raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
+        value = value if len(value) == 1 and self.n > 1 else value[rows.trial]
+        return value[:, None] if width and value.ndim == 1 else value
+
+    def _target(self, where: Where, space: Any, kind: str) -> Any:
+        if isinstance(where, str):
+            names = names_of(space)
+            if where not in names:
+                raise ValueError(unknown(kind, where, names))
+            where = names[where]  # type: ignore[assignment]
+        if where is None:
+            return None
+        return [where] if np.ndim(where) == 0 else np.asarray(where)
+
+    def add_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
+        """Add to the observations of a period.
+
+        Args:
+            value: A number, shape (n,) or (n, channels) with one entry per trial (or (1, channels) for all), or a
+                callable that takes :class:`Rows` and returns shape (rows,) or (rows, channels).
+            period: Name, names, or None for the whole trial.
+            where: Label or indices of channels; None for all.
+        """
+        rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
+        spread = self._spread(value, rows, width=self.ob.ndim == 2)
+        if columns is None:
+            self.ob[rows.index] += spread.astype(self.ob.dtype)
+        else:
+            self.ob[rows.index[:, None], columns] += spread.astype(self.ob.dtype)
+
+    def set_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
+        """Like :meth:`add_ob`, but replaces what was there."""
+        rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
+        if columns is None:
+            self.ob[rows.index] = 0
+        else:
+            self.ob[rows.index[:, None], columns] = 0
+        self.add_ob(value, period, where)
+
+    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
+        """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
+        rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
+        shape = self.ob.shape[1:] if columns is None else (len(columns),)
+        noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
+        noise *= self._spread(sigma, rows, width=self.ob.ndim == 2)
+        noise += mu
+        if columns is None:
+            self.ob[rows.index] += noise
+        else:
+            self.ob[rows.index[:, None], columns] += noise
+
+    def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
+        """Set the right action in a period.
+
+        Args:
+            value: A number, shape (n,), or for vector actions (n, components), or a callable that takes :class:`Rows`.
+            period: Name, names, or None for the whole trial.
+            where: Label of the action space; then ``value`` is the position in the list registered under it.
+        """
+        rows = self.rows(period)
+        spread = self._spread(value, rows, width=self.gt.ndim == 2)
+        if where is not None:
+            spread = np.asarray(self._target(where, self.env.action_space, "action"))[spread.astype(int)]
+        self.gt[rows.index] = spread
+
+    # -- what is paid -------------------------------------------------------------------------------------------------
+
+    def reward(self, event: str) -> np.ndarray:
+        """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""
+        return np.broadcast_to(np.asarray(self.rewards.get(event, 0.0), dtype=float), (self.n,))
+
+    def pay(
+        self,
+        period: Period,
+        action: int | Sequence[int],
+        reward: Any,
+        performance: Any = 0.0,
+        ends: bool = True,
+    ) -> None:
+        """Say what an action earns in a period, where the response rule alone does not.
+
+        Args:
+            period: Name, names, or None for the whole trial.
+            action: The action, or several.
+            reward: A number, shape (n,), or a callable that takes :class:`Rows`.
+            performance: Likewise; added to the trial's performance (0 to 1 over the trial).
+            ends: Whether the action ends the trial.
+        """
+        self.payments.append((period, action, reward, performance, ends))
+
+    def record(self) -> dict[str, np.ndarray]:
+        """One array (n,) per scalar that describes the trials: conditions, then period durations in ms."""
+        columns = {name: value for name, value in self.info.items() if np.ndim(value) == 1}
+        for name, start in self.starts.items():
+            columns[f"period_{name}"] = (self.ends[name] - start) * float(self.dt)
+        return columns
+
+    def periods(self, k: int) -> dict[str, float]:
+        """Duration of each period of trial ``k`` (ms), under ``period_<name>``."""
+        return {
+            f"period_{name}": float((self.ends[name][k] - start[k]) * self.dt) for name, start in self.starts.items()
+        }

@@ -1,0 +1,1 @@
+"""Random durations, schedules, data sets, plotting and other helpers."""

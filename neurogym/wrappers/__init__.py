@@ -1,0 +1,51 @@
+"""Wrappers: each changes which trials are made, what they show, or what the agent sees of them.
+
+The table names every wrapper and its module; nothing is imported until it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Any
+
+from neurogym.utils.names import unknown
+
+#: Class name to module of this package.
+WRAPPERS = {
+    "PassAction": "pass_action",
+    "PassReward": "pass_reward",
+    "ReactionTime": "reaction_time",
+}
+
+__all__ = ["WRAPPERS", "all_wrappers", "key_of", "wrapper_class", *WRAPPERS]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a wrapper when it is first used."""
+    if name in WRAPPERS:
+        return getattr(importlib.import_module(f"neurogym.wrappers.{WRAPPERS[name]}"), name)
+    raise AttributeError(f"module 'neurogym.wrappers' has no attribute {name!r}")
+
+
+def all_wrappers() -> list[str]:
+    """Sorted class names of all wrappers."""
+    return sorted(WRAPPERS)
+
+
+def key_of(name: str) -> str:
+    """The name used on a command line: ``PassReward`` is ``pass_reward``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def wrapper_class(name: str) -> Any:
+    """A wrapper by class name or command-line name; an optional ``-v0`` is ignored.
+
+    Raises:
+        ValueError: If there is no such wrapper; the message names the nearest.
+    """
+    plain = name.removesuffix("-v0")
+    keys = {key_of(cls): cls for cls in WRAPPERS} | {cls: cls for cls in WRAPPERS}
+    if plain not in keys:
+        raise ValueError(unknown("wrapper", name, (key_of(cls) for cls in WRAPPERS)))
+    return __getattr__(keys[plain])

@@ -1,0 +1,60 @@
+"""Let the agent answer while the stimulus is on."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+
+
+class ReactionTime(TrialWrapper):
+    """Turn a task with a stimulus and a later decision into a reaction-time task.
+
+    The decision may be given from one step after stimulus onset; what was right in the decision period is right from
+    then on, delays included. Reaction times count from stimulus onset.
+
+    Args:
+        env: A task with periods called ``stimulus`` and ``decision``.
+        urgency: Added to the reward of every step (negative: time costs).
+        end_on_stimulus: Whether a trial without an answer ends with the stimulus.
+
+    Raises:
+        AttributeError: If the task has no such periods or no ground truth.
+    """
+
+    metadata = {
+        "description": "the answer may be given while the stimulus is on",
+        "paper_name": "Response of neurons in the lateral intraparietal area during a combined visual discrimination "
+        "reaction time task",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
+        "order": "inside pass_reward",
+    }
+
+    def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):
+        """See the class."""
+        super().__init__(env)
+        self.urgency, self.end_on_stimulus = urgency, end_on_stimulus
+        missing = [name for name in ("stimulus", "decision") if self.task.timing and name not in self.task.timing]
+        if missing:
+            raise AttributeError(
+                f"ReactionTime needs periods called stimulus and decision; {type(self.task).__name__} has "
+                f"{', '.join(self.task.timing)}"
+            )
+
+    def revise(self, trials: Trials) -> None:
+        """Open the decision one step after stimulus onset."""
+        if "stimulus" not in trials.starts or "decision" not in trials.starts or not trials.has_gt:
+            raise AttributeError(
+                f"ReactionTime needs periods called stimulus and decision and a ground truth; "
+                f"{type(self.task).__name__} lacks one of them"
+            )
+        onset, decision = trials.starts["stimulus"], trials.starts["decision"]
+        answer = trials.gt[np.minimum(trials.offset + decision, trials.offset + trials.length - 1)].copy()
+        end = trials.ends["stimulus"] if self.end_on_stimulus else trials.length
+        trials.move_period("decision", np.minimum(onset + 1, end), end)
+        trials.set_groundtruth(answer, "decision")
+        trials.length = np.minimum(trials.length, end)
+        trials.bonus = trials.bonus + self.urgency
+        trials.go, trials.go_period = onset, "stimulus"
