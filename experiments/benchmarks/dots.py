@@ -41,7 +41,7 @@ class RandomDots(VecEnv):
         dt: float = 100.0,
         sigma: float = 1.0,
     ) -> None:
-        n_obs = 3 + 1 + 3  # fixation cue, two directions; last reward; last action
+        n_obs = 3 + 1 + 1  # fixation cue, two directions; last reward; last action
         super().__init__(n_envs, spaces.Box(-np.inf, np.inf, (n_obs,), np.float32), spaces.Discrete(3))
         self.go, self.length = fixation + stimulus, fixation + stimulus + decision
         self.rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ class RandomDots(VecEnv):
 
     def reset(self) -> np.ndarray:
         self._new_trials(self.rows)
-        obs = np.zeros((self.num_envs, 7), np.float32)
+        obs = np.zeros((self.num_envs, 5), np.float32)
         obs[:, :3] = self.stimuli[self.rows, self.t]
         return obs
 
@@ -80,21 +80,21 @@ class RandomDots(VecEnv):
         self.actions = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        actions, deciding = self.actions, self.t >= self.go
+        actions, fixating, deciding = self.actions, self.t < self.periods[0], self.t >= self.go
         acted = actions != 0
         answered = deciding & acted
         right = answered & (actions == self.side + 1)
-        rewards = np.where(~deciding & acted, np.float32(-0.1), right.astype(np.float32))
+        rewards = np.where(fixating & acted, np.float32(-0.1), right.astype(np.float32))
         self.t += 1
         over = answered | (self.t >= self.length)
         if over.any():
             env = np.flatnonzero(over)
             self.correct.append(right[env])
             self._new_trials(env)
-        obs = np.zeros((self.num_envs, 7), np.float32)
+        obs = np.zeros((self.num_envs, 5), np.float32)
         obs[:, :3] = self.stimuli[self.rows, self.t]
         obs[:, 3] = rewards
-        obs[self.rows, 4 + actions] = 1
+        obs[:, 4] = actions
         dones = over if self.reset_each_trial else np.zeros(self.num_envs, bool)
         return obs, rewards, dones, self.infos
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-__all__ = ["NETWORKS", "NetworkSpec", "network_spec"]
+__all__ = ["COMMON", "NETWORKS", "NetworkSpec", "network_spec"]
+
+#: Options of every recurrent network: stacked layers; one network for actor and critic or one each; hidden layers of an
+#: MLP between the network and the heads.
+COMMON: dict[str, Any] = {"layers": 1, "shared": True, "readout": []}
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,36 @@ class NetworkSpec:
         """Import the class behind the name (this imports torch)."""
         module, name = self.path.split(":")
         return getattr(import_module(module), name)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every option with its default, the common ones included."""
+        return {**COMMON, **self.defaults} if self.recurrent else dict(self.defaults)
+
+    def resolve(self, given: Mapping[str, Any], dt: float | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Complete the options with their defaults.
+
+        Args:
+            given: options by name.
+            dt: time step of the task (ms), for networks that have one.
+
+        Returns:
+            The common options, and the keyword arguments of the network's class.
+
+        Raises:
+            ValueError: for an option that the network does not have.
+        """
+        options = self.options
+        for name in given:
+            if name not in options:
+                near = get_close_matches(name, options, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(options)}"
+                raise ValueError(f"network {self.name!r} has no option {name!r}; {hint}")
+        options.update(given)
+        if dt is not None and "dt" in options and "dt" not in given:
+            options["dt"] = float(dt)
+        own = {name: value for name, value in options.items() if name not in COMMON or not self.recurrent}
+        return {name: options[name] for name in COMMON if name in options}, own
 
 
 _SPECS = (
@@ -73,6 +109,7 @@ _SPECS = (
         "",
         "stable_baselines3.common.policies:ActorCriticPolicy",
         recurrent=False,
+        defaults={"layers": 2, "activation": "tanh"},
     ),
 )
 NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in _SPECS}
