@@ -10,6 +10,7 @@ next one.
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -192,6 +193,12 @@ class TrialEnv(BaseEnv):
         """
         return None
 
+    def chance(self) -> dict[str, float]:
+        """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""
+        from neurogym.envs.chance import chance
+
+        return chance(self)
+
     # -- trials -------------------------------------------------------------------------------------------------------
 
     @property
@@ -269,6 +276,7 @@ class TrialEnv(BaseEnv):
             wrapper.revise(trials)
         if self.rule is not None:
             self.rule.compile(trials, self.abort)
+        trials.set_default_go()
         return trials
 
     def _make_one(self, kwargs: dict[str, Any]) -> Trials:
@@ -425,14 +433,13 @@ class TrialEnv(BaseEnv):
         if event == rules.NONE or (event == rules.MISS and self._tables is None and self.performance >= 0.5):
             event = rules.CORRECT if self.performance >= 0.5 else rules.ERROR
         moved = np.any(np.asarray(action) != 0) if self.rule is None else action != self.rule.hold
-        go = 0 if block.go is None else int(block.go[self._at])
         responded = bool(moved and event in (rules.CORRECT, rules.ERROR))
         info["new_trial"] = True
         info["trial"] = self.trial
-        info["performance"] = self.performance
+        info["performance"] = float(self.performance)
         info["outcome"] = rules.OUTCOMES[event]
         info["choice"] = action
-        info["rt"] = float((row - self._first - go) * self.dt) if responded else float("nan")
+        info["rt"] = float((row - self._first - block.go[self._at]) * self.dt) if responded else float("nan")
         info["trial_reward"] = self._reward_sum
         info["trial_steps"] = info["tr_dur"] = row - self._first + 1
         info["aborts"] = self._aborts
@@ -682,7 +689,7 @@ class OrderEnforcing(_Forwarding, gym.wrappers.OrderEnforcing):
     """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
 
 
-class TrialWrapper(_Forwarding, gym.Wrapper):
+class TrialWrapper(_Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """A wrapper that acts on trials.
 
     It may define any of three hooks, each for many trials or environments at once: :meth:`plan` before trials are
@@ -700,9 +707,17 @@ class TrialWrapper(_Forwarding, gym.Wrapper):
     carries: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
+        """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
+        self = super().__new__(cls)
+        if args or kwargs:
+            arguments = inspect.signature(cls.__init__).bind(self, *args, **kwargs).arguments
+            self._saved_kwargs = {name: value for name, value in arguments.items() if name not in ("self", "env")}
+        return self
+
     def __init__(self, env: gym.Env):
         """See the class."""
-        super().__init__(env)
+        gym.Wrapper.__init__(self, env)
         if not isinstance(env.unwrapped, TrialEnv):
             raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")
         self.task: TrialEnv = env.unwrapped

@@ -339,6 +339,13 @@ class Trials:
         """
         self.payments.append((period, action, reward, performance, ends))
 
+    def set_default_go(self) -> None:
+        """Let reaction times count from a period whose name says so, else from the start of the trial."""
+        if self.go is None:
+            named = [name for name in ("decision", "response", "go", "test", "production") if name in self.starts]
+            self.go_period = named[0] if named else "trial"
+            self.go = self.starts[named[0]] if named else np.zeros(self.n, np.int64)
+
     def record(self) -> dict[str, np.ndarray]:
         """One array (n,) per scalar that describes the trials: conditions, then period durations in ms."""
         columns = {name: value for name, value in self.info.items() if np.ndim(value) == 1}

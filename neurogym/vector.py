@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 
 from neurogym import rules
 from neurogym.core import TrialEnv, TrialWrapper, no_action
+from neurogym.state import capture, restore
 
 Seeds = int | Sequence[int | None] | None
 
@@ -76,6 +77,21 @@ class _BatchEnv(VectorEnv):
         if len(seed) != self.num_envs:
             raise ValueError(f"{self.num_envs} environments need {self.num_envs} seeds, got {len(seed)}")
         return list(seed)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
+        return {"envs": [capture(env) for env in self.envs]}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what :meth:`state` returned, in a batch made in the same way.
+
+        Raises:
+            ValueError: If the state belongs to another batch.
+        """
+        if len(state["envs"]) != self.num_envs:
+            raise ValueError(f"the saved state is of {len(state['envs'])} environments, not {self.num_envs}")
+        for env, saved in zip(self.envs, state["envs"], strict=True):
+            restore(env, saved)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close every environment."""
@@ -178,6 +194,28 @@ class TrialVectorEnv(_BatchEnv):
     def _begin(self, i: np.ndarray) -> None:
         """Place environments ``i`` at the first row of their present trial."""
         self._at[i] = self._first[i] = i * self._capacity + self._trial_pool["_offset"][i, self._trial[i]]
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
+        rows = self._at - self._index * self._capacity
+        first = self._first - self._index * self._capacity
+        own = (rows, first, self._trial, self._performance, self._reward_sum, self._aborts)
+        return {**super().state(), "batch": [part.copy() for part in own]}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what :meth:`state` returned, in a batch made in the same way."""
+        super().set_state(state)
+        for i in range(self.num_envs):
+            self._load(i)
+        rows, first, trial, performance, reward_sum, aborts = state["batch"]
+        self._at = rows + self._index * self._capacity
+        self._first = first + self._index * self._capacity
+        self._trial[:], self._performance[:], self._reward_sum[:], self._aborts[:] = (
+            trial,
+            performance,
+            reward_sum,
+            aborts,
+        )
 
     # -- Gymnasium's interface ----------------------------------------------------------------------------------------
 
