@@ -80,10 +80,10 @@ class Rule:
             event[cells] = np.where(gained >= 0.5, CORRECT, ERROR) | END if ends else NONE
 
         last = trials.offset + trials.length - 1
-        timeout = np.where(needed, trials.reward("miss"), trials.reward("withhold"))
         running = event[last] < END
-        reward[last] += np.where(running, timeout[:, None], 0.0)
         if self.answer != ():
+            timeout = np.where(needed, trials.reward("miss"), trials.reward("withhold"))
+            reward[last] += np.where(running, timeout[:, None], 0.0)
             performance[last] += running & ~needed[:, None]
             event[last] = np.where(running, np.where(needed, MISS, CORRECT)[:, None] | END, event[last])
         else:

@@ -196,7 +196,11 @@ def test_conditions_can_be_asked_for():
 
 @pytest.mark.parametrize(
     ("kwargs", "message"),
-    [({"cho": 6.4}, "did you mean 'coh'"), ({"coh": 7.0}, "coh=7.0 is not possible"), ({"ground_truth": 5}, "expected")],
+    [
+        ({"cho": 6.4}, "did you mean 'coh'"),
+        ({"coh": 7.0}, "coh=7.0 is not possible"),
+        ({"ground_truth": 5}, "expected"),
+    ],
 )
 def test_wrong_conditions_are_refused(kwargs, message):
     env = ngym.make("PerceptualDecisionMaking-v0").unwrapped

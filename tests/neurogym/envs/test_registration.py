@@ -1,0 +1,61 @@
+"""Looking tasks up."""
+
+import subprocess
+import sys
+
+import gymnasium as gym
+import pytest
+
+import neurogym as ngym
+from neurogym.envs import registration
+
+
+def test_make_with_and_without_version():
+    assert str(ngym.make("GoNogo-v0")) == str(ngym.make("GoNogo")) == "<OrderEnforcing<GoNogo>>"
+
+
+def test_old_names_make_the_present_task():
+    for alias in ("RDM-v0", "RDM-v1"):
+        assert registration.resolve(alias) == "PerceptualDecisionMaking-v0"
+        assert type(ngym.make(alias).unwrapped) is registration.task_class(alias)
+
+
+def test_unknown_names_get_suggestions():
+    with pytest.raises(gym.error.NameNotFound, match="PerceptualDecisionMaking-v0"):
+        ngym.make("PerceptualDecisonMaking-v0")
+
+
+def test_tags_filter():
+    assert "ReadySetGo-v0" in ngym.all_envs(tag="timing") and "GoNogo-v0" not in ngym.all_envs(tag="timing")
+    assert {"timing", "working memory"} <= set(ngym.all_tags())
+    assert ngym.all_envs(tag="no such tag") == []
+    with pytest.raises(TypeError, match="must be a string"):
+        ngym.all_envs(tag=3)
+
+
+def test_collections():
+    assert ngym.get_collection("") == []
+    with pytest.raises(ValueError, match="unknown collection"):
+        ngym.get_collection("yang91")
+
+
+def test_every_listed_task_can_be_imported_under_its_lower_case_module():
+    for id_ in registration.every_task():
+        entry = registration.entry(id_)
+        assert callable(entry) and registration.metadata(id_)["description"]
+
+
+def test_a_users_task_is_registered_once():
+    ngym.register("TestOnly-v0", entry_point="neurogym.envs.native.gonogo:GoNogo")
+    ngym.register("TestOnly-v0", entry_point="nonsense")
+    assert ngym.make("TestOnly-v0").unwrapped.timing["delay"] == 500
+    assert registration.group("TestOnly-v0") == "user"
+
+
+def test_importing_the_toolkit_stays_light():
+    code = (
+        "import sys, neurogym; neurogym.all_envs(); "
+        "heavy = {'torch', 'stable_baselines3', 'typer', 'matplotlib', 'pandas', 'scipy'} & set(sys.modules); "
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

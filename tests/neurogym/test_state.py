@@ -1,0 +1,76 @@
+"""A captured session continues exactly."""
+
+import json
+
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym.state import capture, restore
+from neurogym.vector import make_vec
+from neurogym.wrappers import PassAction, PassReward
+
+
+def leaves(tree):
+    """Everything in a tree that is not a dictionary or list."""
+    if isinstance(tree, dict):
+        return [leaf for value in tree.values() for leaf in leaves(value)]
+    if isinstance(tree, list):
+        return [leaf for value in tree for leaf in leaves(value)]
+    return [tree]
+
+
+@pytest.mark.parametrize(
+    "id_", ["PerceptualDecisionMaking-v0", "Bandit-v0", "ReadySetGo-v0", "ReachingDelayResponse-v0"]
+)
+def test_a_batch_continues_exactly(id_):
+    def make():
+        return make_vec(lambda: PassAction(PassReward(ngym.make(id_))), 3)
+
+    first, second = make(), make()
+    first.reset(seed=1)
+    first.action_space.seed(0)
+    for _ in range(123):
+        first.step(first.action_space.sample())
+    state = first.state()
+    second.reset(seed=50)
+    second.set_state(state)
+    for _ in range(800):
+        actions = first.action_space.sample()
+        one, other = first.step(actions), second.step(actions)
+        for a, b in zip(one[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert str(one[4]["finished"]) == str(other[4]["finished"])
+
+
+def test_a_single_environment_continues_exactly():
+    env = PassReward(ngym.make("DelayComparison-v0"))
+    env.reset(seed=1)
+    for _ in range(40):
+        env.step(0)
+    state = capture(env)
+    expected = [env.step(1) for _ in range(300)]
+    other = PassReward(ngym.make("DelayComparison-v0"))
+    other.reset(seed=2)
+    restore(other, state)
+    for step in expected:
+        again = other.step(1)
+        np.testing.assert_array_equal(step[0], again[0])
+        assert str(step[1:]) == str(again[1:])
+
+
+def test_the_state_is_plain_data():
+    env = PassReward(ngym.make("RDM-v0", timing={"delay": ("uniform", (100, 200))}))
+    env.reset(seed=1)
+    for leaf in leaves(capture(env)):
+        if not isinstance(leaf, np.ndarray):
+            json.dumps(leaf)
+        else:
+            assert leaf.dtype != object
+
+
+def test_a_state_of_another_stack_is_refused():
+    env = ngym.make("RDM-v0")
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="does not fit"):
+        restore(PassReward(ngym.make("RDM-v0")), capture(env))

@@ -1,0 +1,109 @@
+"""Batches give what single environments give, trial for trial."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym.vector import LoopVectorEnv, TrialVectorEnv, finished_row, make_vec
+from neurogym.wrappers import PassAction, PassReward, ReactionTime
+
+STACKS = {
+    "bare": lambda env: env,
+    "history": lambda env: PassAction(PassReward(env)),
+    "reaction": lambda env: PassAction(PassReward(ReactionTime(env, urgency=-0.01)), one_hot=True),
+}
+
+
+def assert_same(a, b):
+    assert np.array_equal(a, b) or (a != a and b != b), (a, b)
+
+
+@pytest.mark.parametrize(
+    ("id_", "stack", "kind"),
+    [
+        ("PerceptualDecisionMaking-v0", "bare", TrialVectorEnv),
+        ("PerceptualDecisionMaking-v0", "history", TrialVectorEnv),
+        ("PerceptualDecisionMaking-v0", "reaction", TrialVectorEnv),
+        ("GoNogo-v0", "reaction", TrialVectorEnv),
+        ("DelayComparison-v0", "history", TrialVectorEnv),
+        ("ReadySetGo-v0", "history", TrialVectorEnv),
+        ("Bandit-v0", "history", TrialVectorEnv),
+        ("ReachingDelayResponse-v0", "history", LoopVectorEnv),
+    ],
+)
+def test_batch_equals_single(id_, stack, kind):
+    def make():
+        return STACKS[stack](ngym.make(id_))
+
+    batch, singles = make_vec(make, 3), [make() for _ in range(3)]
+    assert type(batch) is kind
+    obs, _ = batch.reset(seed=7)
+    assert obs.dtype == batch.single_observation_space.dtype and batch.single_observation_space.contains(obs[0])
+    np.testing.assert_array_equal(obs, [env.reset(seed=7 + i)[0] for i, env in enumerate(singles)])
+    batch.action_space.seed(0)
+    ended = 0
+    for _ in range(600):
+        actions = batch.action_space.sample()
+        obs, rewards, terminated, truncated, infos = batch.step(actions)
+        assert not terminated.any() and not truncated.any()
+        rows = []
+        for i, env in enumerate(singles):
+            ob, reward, _, _, info = env.step(actions[i])
+            np.testing.assert_array_equal(ob, obs[i])
+            assert reward == rewards[i] and info["new_trial"] == infos["new_trial"][i]
+            if "gt" in info:
+                np.testing.assert_array_equal(info["gt"], infos["gt"][i])
+            if info["new_trial"]:
+                rows.append(finished_row(i, info))
+        if rows:
+            assert set(rows[0]) == set(infos["finished"])
+            for name, column in infos["finished"].items():
+                for value, row in zip(column, rows, strict=True):
+                    assert_same(value, row[name])
+            ended += len(rows)
+    assert ended > 30
+
+
+def test_gymnasium_makes_batches():
+    batch = gym.make_vec("PerceptualDecisionMaking-v0", num_envs=4, dt=20)
+    assert isinstance(batch, TrialVectorEnv) and batch.dt == 20
+    obs, _ = batch.reset(seed=0)
+    assert obs.shape == (4, 3)
+    same = ngym.make_vec("RDM-v0", 4, dt=20).reset(seed=0)[0]
+    np.testing.assert_array_equal(obs, same)
+
+
+def test_seeds_per_environment():
+    batch = ngym.make_vec("RDM-v0", 3, timing={"fixation": 0})
+    same = batch.reset(seed=[5, 5, 5])[0]
+    np.testing.assert_array_equal(same[0], same[2])
+    counted = batch.reset(seed=5)[0]
+    np.testing.assert_array_equal(counted[0], same[0])
+    assert not np.array_equal(counted[1], same[1])
+    with pytest.raises(ValueError, match="need 3 seeds"):
+        batch.reset(seed=[1, 2])
+
+
+def test_wrong_calls_are_refused():
+    with pytest.raises(ValueError, match="at least 1"):
+        ngym.make_vec("RDM-v0", 0)
+    batch = ngym.make_vec("RDM-v0", 2)
+    batch.reset(seed=0)
+    for actions in ([0, 3], [-1, 0], [0, 0, 0]):
+        with pytest.raises(ValueError, match="expected 2 actions"):
+            batch.step(np.array(actions))
+
+
+def test_environments_without_trials_are_looped():
+    batch = make_vec(lambda: gym.make("CartPole-v1"), 2)
+    assert isinstance(batch, LoopVectorEnv)
+    batch.reset(seed=0)
+    finals = 0
+    for _ in range(200):
+        obs, _, terminated, _, infos = batch.step(np.array([1, 1]))
+        if terminated.any():
+            finals += 1
+            last = infos["final_obs"][np.flatnonzero(terminated)[0]]
+            assert abs(last[2]) > 0.2 > abs(obs[np.flatnonzero(terminated)[0]][2])
+    assert finals > 5

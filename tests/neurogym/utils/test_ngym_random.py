@@ -1,0 +1,78 @@
+"""Random durations."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from neurogym.utils.ngym_random import (
+    TruncExp,
+    minmax,
+    parse,
+    phrase,
+    random_number_fn,
+    random_number_name,
+    sample,
+    trunc_exp,
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "mean"),
+    [
+        (("truncated_exponential", (600, 300, 3000)), 864),
+        (("truncated_exponential", (180, 100, 900)), 270),
+        (("truncated_exponential", (1350, 1200, 1800)), 1480),
+        (("truncated_exponential", [400, 100, 800]), 355),
+        (("uniform", (300, 600)), 450),
+        ([100, 200, 900], 400),
+        (("constant", 5), 5),
+    ],
+)
+def test_means(spec, mean):
+    drawn = sample(spec, np.random.default_rng(0), 40_000)
+    assert drawn.mean() == pytest.approx(mean, rel=0.01)
+    low, high = minmax(spec)
+    assert drawn.min() >= low and drawn.max() <= high
+
+
+def test_truncated_exponential_has_the_conditional_distribution():
+    drawn = sample(("truncated_exponential", (500, 200, 1000)), np.random.default_rng(1), 5000)
+    expected = stats.truncexpon(b=800 / 500, loc=200, scale=500)
+    assert stats.kstest(drawn, expected.cdf).pvalue > 0.01
+
+
+def test_degenerate_truncation_gives_the_maximum():
+    assert trunc_exp(np.random.default_rng(0), 100, 500, 500) == 500
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (("unifrm", (0, 1)), "did you mean 'uniform'"),
+        (("uniform", (5, 1)), "low <= high"),
+        (("uniform", "ab"), "takes numbers"),
+        (("choice", []), "sequence of numbers"),
+        (("truncated_exponential", (-1,)), "scale > 0"),
+        ("soon", "no duration"),
+        ([], "no duration"),
+        (None, "no duration"),
+    ],
+)
+def test_malformed_specifications_are_refused(spec, message):
+    with pytest.raises(ValueError, match=message):
+        parse(spec)
+
+
+def test_trunc_exp_object_repeats_under_a_seed():
+    draw = TruncExp(600, 300, 3000)
+    draw.seed(3)
+    first = [draw() for _ in range(1000)]
+    draw.seed(3)
+    assert first == [draw() for _ in range(1000)] and min(first) >= 300 and max(first) < 3000
+
+
+def test_functions_and_phrases():
+    draw = random_number_fn("choice", [1, 2], np.random.default_rng(0))
+    assert {draw() for _ in range(50)} == {1.0, 2.0}
+    assert random_number_name("constant", 5) == "constant 5"
+    assert phrase(("uniform", (200, 600))) == "uniform between 200 and 600" and phrase(300) == "300"
