@@ -23,6 +23,10 @@ ResetState = Literal["auto", "trial", "never"]
 STREAMS = ("network", "environments", "evaluation", "schedule")
 
 
+#: Tables whose keys are arguments of a class; there the word "none" stands for Python's None.
+ARGUMENTS = ("network_args", "hyperparameters")
+
+
 class Section(BaseModel):
     """A part of a configuration: unknown keys are errors, assignments are checked."""
 
@@ -101,16 +105,27 @@ class RunConfig(TaskSettings):
     hyperparameters: dict[str, Any] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
 
+    @field_validator("network_args", "hyperparameters", mode="after")
+    @classmethod
+    def _none(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {key: None if value == "none" else value for key, value in arguments.items()}
+
     def to_toml(self) -> str:
         """Return the configuration as TOML; what is None is left out, for TOML has no such value."""
-        return tomli_w.dumps(_without_none(self.model_dump()))
+        data = self.model_dump()
+        first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
+        return tomli_w.dumps(_without_none({**first, **data}))
 
 
-def _without_none(value: Any) -> Any:
+def _without_none(value: Any, free: bool = False) -> Any:
+    """Drop what is not set; in tables of arguments, where None is a value, write it as a word."""
     if isinstance(value, Mapping):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
+        kept = {key: item for key, item in value.items() if free or item is not None}
+        return {key: _without_none(item, free or key in ARGUMENTS) for key, item in kept.items()}
+    if value is None:
+        return "none"
     if isinstance(value, list | tuple):
-        return [_without_none(item) for item in value]
+        return [_without_none(item, True) for item in value]
     return value.item() if hasattr(value, "item") else value
 
 

@@ -1,0 +1,59 @@
+"""TensorBoard: a view of a run; every number in it can be recomputed from the trial table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: What the summary of hyperparameters compares runs by.
+METRICS = ("evaluation/performance", "behaviour/performance", "behaviour/reward_per_trial")
+
+
+class Board:
+    """Writes the event files of one run.
+
+    Args:
+        folder: where they go.
+    """
+
+    def __init__(self, folder: Path):
+        """See the class."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder), flush_secs=10)
+
+    def hyperparameters(self, config: Mapping[str, Any], text: str) -> None:
+        """Show the configuration, as a table to compare runs by and as text."""
+        from torch.utils.tensorboard.summary import hparams
+
+        for summary in hparams(flatten(config), dict.fromkeys(METRICS, 0)):
+            self._writer.file_writer.add_summary(summary)
+        self._writer.add_text("configuration", "\n".join("    " + line for line in text.splitlines()), 0)
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Add one point to each curve."""
+        for tag, value in values.items():
+            self._writer.add_scalar(tag, value, step)
+
+    def figure(self, tag: str, figure: Any, step: int) -> None:
+        """Add a matplotlib figure."""
+        self._writer.add_figure(tag, figure, step)
+
+    def close(self) -> None:
+        """Write everything out."""
+        self._writer.close()
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a nested configuration as one level of numbers, truth values and texts."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{name}."))
+        elif isinstance(value, bool | int | float | str):
+            flat[name] = value
+        elif value is not None:
+            flat[name] = str(value)
+    return flat

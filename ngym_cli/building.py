@@ -1,0 +1,253 @@
+"""From a configuration to environments: the task, its wrappers, the batch, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from ngym_cli.config import RunConfig, TaskSettings
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.tasks import Task, check_arguments, find_task, keyword_parameters, user_errors
+from ngym_cli.values import duration_for_task, written_duration
+
+if TYPE_CHECKING:
+    from ngym_cli.envs import TrialVecEnv
+
+#: Steps that every new stack is tried for, with random actions, before anything is written.
+TRIAL_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a run needs to know of its task and wrappers.
+
+    Attributes:
+        id: registered id of the task.
+        dt: time step in ms.
+        carries: whether task or wrappers carry information across trials.
+        conditions: the task's conditions, name to values or distribution.
+        chance: performance of random choices, or None.
+        ceiling: ``performance``, ``reward``, ``error`` and ``method`` of the best possible agent, or None.
+        rt_from: name of the period that reaction times count from.
+        observation_space: of the whole stack.
+        action_space: of the task.
+        labels: channel and action names.
+    """
+
+    id: str
+    dt: float
+    carries: bool
+    conditions: dict[str, Any]
+    chance: float | None
+    ceiling: dict[str, Any] | None
+    rt_from: str
+    observation_space: gym.Space
+    action_space: gym.Space
+    labels: dict[str, Any] = field(default_factory=dict)
+
+
+def wrapper_names() -> list[str]:
+    """Return the wrappers as they are named on the command line."""
+    from neurogym import wrappers
+
+    return [wrappers.key_of(name) for name in wrappers.all_wrappers()]
+
+
+def make_env(task: Task, settings: TaskSettings) -> gym.Env:
+    """Make one environment with its stack of wrappers.
+
+    Raises:
+        UserError: if the task or a wrapper does not exist or refuses its arguments.
+    """
+    kwargs: dict[str, Any] = dict(settings.task_args)
+    if settings.dt is not None:
+        kwargs["dt"] = settings.dt
+    if settings.timing:
+        kwargs["timing"] = {period: duration_for_task(value) for period, value in settings.timing.items()}
+    if settings.rewards:
+        kwargs["rewards"] = dict(settings.rewards)
+    env = task.make(**kwargs)
+    if not isinstance(env, gym.Env):
+        raise UserError(f"task {task.name}: {type(env).__name__} is not a Gymnasium environment")
+    for entry in settings.wrappers:
+        env = wrap(env, entry.name, entry.args)
+    return env
+
+
+def wrap(env: gym.Env, name: str, args: Mapping[str, Any]) -> gym.Env:
+    """Put one wrapper on an environment.
+
+    Raises:
+        UserError: if there is no such wrapper, it lacks or refuses an argument, or it does not fit what is below it.
+    """
+    cls = find_wrapper(name)
+    check_arguments(cls, [key for key in args if key != "env"], f"wrapper {name}")
+    if "env" in args:
+        raise unknown(f"argument of wrapper {name}", "env", [key for key in keyword_parameters(cls) or {} if key != "env"])
+    try:
+        return cls(env, **args)
+    except (TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise UserError(f"wrapper {name}: {' '.join(str(error).split())}") from error
+
+
+def find_wrapper(name: str) -> type:
+    """Return a wrapper by its name on the command line.
+
+    Raises:
+        UserError: if there is none, with the nearest name.
+    """
+    from neurogym import wrappers
+
+    try:
+        return wrappers.wrapper_class(name)
+    except ValueError:
+        raise unknown("wrapper", name, wrapper_names()) from None
+
+
+def build_venv(config: RunConfig, n_envs: int) -> TrialVecEnv:
+    """Make the batch of environments that a learner or an evaluation steps.
+
+    Raises:
+        UserError: see ``make_env``.
+    """
+    from neurogym.vector import make_vec
+
+    from ngym_cli.envs import TrialVecEnv
+
+    task = find_task(config.task)
+    return TrialVecEnv(make_vec(lambda: make_env(task, config), n_envs), config.reset_state)
+
+
+def inspect(config: RunConfig) -> Facts:
+    """Build one environment, try it with random actions, and report what is known of it.
+
+    Raises:
+        UserError: if it cannot be built or fails while it is stepped.
+    """
+    task = find_task(config.task)
+    env = make_env(task, config)
+    with user_errors(f"task {config.task}", task.own):
+        rt_from = _try_out(env)
+        return facts_of(env, task, rt_from)
+
+
+def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
+    """Return what is known of a stack that has been reset."""
+    inner = env.unwrapped
+    return Facts(
+        id=task.id,
+        dt=float(getattr(inner, "dt", 1.0)),
+        carries=bool(task.metadata.get("carries", False)) or any(getattr(w, "carries", False) for w in _layers(env)),
+        conditions=dict(getattr(inner, "conditions", {}) or {}),
+        chance=chance_of(env),
+        ceiling=_call(inner, "ceiling"),
+        rt_from=rt_from,
+        observation_space=env.observation_space,
+        action_space=env.action_space,
+        labels={
+            "observation": dict(getattr(env.observation_space, "name", {}) or {}),
+            "action": dict(getattr(env.action_space, "name", {}) or {}),
+        },
+    )
+
+
+def _layers(env: gym.Env) -> list[gym.Env]:
+    from neurogym.vector import layers
+
+    return layers(env)
+
+
+def _call(env: Any, method: str) -> Any:
+    function = getattr(env, method, None)
+    return function() if callable(function) else None
+
+
+def chance_of(env: gym.Env) -> float | None:
+    """Return what an agent scores that answers at random when an answer is due, or None where the task cannot say."""
+    value = _call(env.unwrapped, "chance")
+    if isinstance(value, Mapping):
+        value = value.get("performance")
+    return None if value is None else float(value)
+
+
+def _try_out(env: gym.Env) -> str:
+    """Step an environment with random actions; return the period that reaction times count from."""
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(TRIAL_STEPS):
+        observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        if not env.observation_space.contains(observation):
+            raise ValueError(
+                f"an observation of shape {np.shape(observation)} and type {getattr(observation, 'dtype', None)} "
+                f"is not in {env.observation_space}"
+            )
+        if not np.isfinite(reward):
+            raise ValueError(f"reward {reward} is not a finite number")
+        if terminated or truncated:
+            env.reset()
+    task: Any = env.unwrapped
+    return str(task.make_trials(1).go_period) if hasattr(task, "make_trials") else ""
+
+
+def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
+    """Spell out every default of a configuration.
+
+    Returns:
+        The complete configuration and what is known of the task.
+
+    Raises:
+        UserError: on anything in it that does not exist or does not fit together.
+    """
+    from ngym_cli.learners import complete
+
+    find_task(config.task)
+    facts = inspect(config)
+    task = find_task(config.task)
+    inner: Any = make_env(task, config).unwrapped
+    found = config.model_dump()
+    found["dt"] = facts.dt
+    found["task_args"] = {**_plain_defaults(task), **config.task_args}
+    found["timing"] = {**_written(getattr(inner, "timing", {}) or {}), **config.timing}
+    rewards = getattr(inner, "rewards", {})
+    if isinstance(rewards, Mapping):
+        numbers = {name: value for name, value in rewards.items() if isinstance(value, int | float)}
+        found["rewards"] = {**numbers, **config.rewards}
+    found["wrappers"] = [
+        {"name": entry.name, **_defaults(find_wrapper(entry.name), ("env",)), **entry.args} for entry in config.wrappers
+    ]
+    if config.reset_state == "auto":
+        found["reset_state"] = "never" if facts.carries else "trial"
+    return complete(RunConfig.model_validate(found), facts), facts
+
+
+def _plain_defaults(task: Task) -> dict[str, Any]:
+    """Return the task's own arguments with their defaults, those that an old name stands for included."""
+    registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
+    without = ("dt", "timing", "rewards")
+    fixed = {name: value for name, value in registered.items() if name not in without and _writable(value)}
+    return {**_defaults(task.entry, without), **fixed}
+
+
+def _defaults(entry: Any, without: tuple[str, ...]) -> dict[str, Any]:
+    """Return the default arguments that can be written down (numbers, truth values, words, lists of them)."""
+    parameters = keyword_parameters(entry) or {}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in parameters.items()
+        if name not in without and _writable(value)
+    }
+
+
+def _writable(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_writable(item) for item in value)
+    return isinstance(value, bool | int | float | str)
+
+
+def _written(timing: Mapping[str, Any]) -> dict[str, Any]:
+    written = {period: written_duration(value) for period, value in timing.items()}
+    return {period: value for period, value in written.items() if value is not None}

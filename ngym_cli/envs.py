@@ -1,0 +1,104 @@
+"""A batch of trial environments in the form that Stable-Baselines3 expects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from stable_baselines3.common.vec_env import VecEnv
+
+_NOTHING: dict[str, Any] = {}
+
+
+class TrialVecEnv(VecEnv):
+    """Lets a Stable-Baselines3 learner step a ``neurogym.vector.TrialVectorEnv``.
+
+    ``dones[i]`` is True where the recurrent state must be reset and no value is carried over: at the end of each trial
+    with ``reset_state="trial"``, else only where the environment itself ends.
+
+    Args:
+        venv: the batch.
+        reset_state: ``"trial"`` or ``"never"``.
+
+    Attributes:
+        finished: the trials that ended in the last step, as equally long arrays, or None.
+        ground_truth: the right action at the row just acted on, one per environment, or None.
+    """
+
+    def __init__(self, venv: gym.vector.VectorEnv, reset_state: str = "never"):
+        """See the class."""
+        if reset_state not in ("trial", "never"):
+            raise ValueError(f"reset_state must be 'trial' or 'never', not {reset_state!r}")
+        self.venv = venv
+        self.reset_state = reset_state
+        self.finished: dict[str, np.ndarray] | None = None
+        self.ground_truth: np.ndarray | None = None
+        self._actions: np.ndarray | None = None
+        self._no_infos = [_NOTHING] * venv.num_envs
+        super().__init__(venv.num_envs, venv.single_observation_space, venv.single_action_space)
+
+    def reset(self) -> np.ndarray:
+        """Start all environments, from the seeds given to ``seed`` if there are any."""
+        seeds = None if all(seed is None for seed in self._seeds) else self._seeds
+        observations, _ = self.venv.reset(seed=seeds)
+        self._reset_seeds()
+        self._reset_options()
+        self.finished = None
+        return observations
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Keep the actions for ``step_wait``."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Take the step.
+
+        Returns:
+            Observations (environments, ...), rewards (environments,), dones (environments,), and one dictionary per
+            environment, empty but where an environment was cut off.
+        """
+        observations, rewards, terminated, truncated, infos = self.venv.step(self._actions)
+        self.finished, self.ground_truth = infos["finished"], infos.get("gt")
+        ended = terminated | truncated
+        dones = infos["new_trial"] | ended if self.reset_state == "trial" else ended
+        return observations, rewards, dones, self._cut_off(truncated, infos) if truncated.any() else self._no_infos
+
+    def _cut_off(self, truncated: np.ndarray, infos: dict[str, Any]) -> list[dict[str, Any]]:
+        listed = list(self._no_infos)
+        for index in np.flatnonzero(truncated):
+            listed[index] = {"TimeLimit.truncated": True}
+            if "final_obs" in infos:
+                listed[index]["terminal_observation"] = infos["final_obs"][index]
+        return listed
+
+    def close(self) -> None:
+        """Close the batch."""
+        self.venv.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of the batch, once per environment."""
+        value = getattr(self.venv, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the batch."""
+        setattr(self.venv, attr_name, value)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Call a method of the batch once and return its result once per environment."""
+        result = getattr(self.venv, method_name)(*args, **kwargs)
+        return [result for _ in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Any = None) -> list[bool]:
+        """Say no: wrappers are inside the batch."""
+        return [False for _ in self._get_indices(indices)]
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Give the next reset one seed per environment, all derived from one."""
+        if seed is None:
+            self._seeds = [None] * self.num_envs
+        else:
+            self._seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(self.num_envs)]
+        return self._seeds

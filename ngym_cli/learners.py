@@ -1,0 +1,166 @@
+"""From a configuration to a learner: defaults of the algorithm, pairings that work, and the model itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from ngym_cli.building import Facts
+from ngym_cli.config import RunConfig, streams
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.values import match_type
+
+#: Defaults of a run, whatever the algorithm.
+UNITS = 64
+TIMESTEPS = 400_000
+
+#: Options of every recurrent policy, beside its network's own, and of the memoryless one.
+RECURRENT_OPTIONS: dict[str, Any] = {"layers": 1, "shared": True}
+MLP_OPTIONS: dict[str, Any] = {"layers": 2}
+
+#: Arguments of a learner's class that the configuration says elsewhere, or that cannot be written down.
+NOT_HYPERPARAMETERS = {
+    *("policy", "env", "policy_kwargs", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"),
+    *("stats_window_size", "use_sde", "sde_sample_freq", "supported_action_spaces", "monitor_wrapper", "support_multi_env"),
+    *("replay_buffer_class", "replay_buffer_kwargs", "rollout_buffer_class", "rollout_buffer_kwargs"),
+}
+
+
+def find_algorithm(name: str) -> Any:
+    """Return the entry of an algorithm; torch is not imported.
+
+    Raises:
+        UserError: if there is none, with the nearest name.
+    """
+    from ngym_cli.algorithms import ALGORITHMS
+
+    if name not in ALGORITHMS:
+        raise unknown("algorithm", name, ALGORITHMS)
+    return ALGORITHMS[name]
+
+
+def find_network(name: str) -> Any:
+    """Return the entry of a network; torch is not imported.
+
+    Raises:
+        UserError: if there is none, with the nearest name.
+    """
+    from ngym_cli.networks import NETWORKS
+
+    if name not in NETWORKS:
+        raise unknown("network", name, NETWORKS)
+    return NETWORKS[name]
+
+
+def complete(config: RunConfig, facts: Facts) -> RunConfig:
+    """Spell out the defaults of the algorithm and the network, and refuse what does not go together.
+
+    Raises:
+        UserError: on an unknown algorithm, network or hyperparameter, a value of the wrong type, or a wrong pairing.
+    """
+    from ngym_cli.algorithms import check_pairing
+
+    algorithm = find_algorithm(config.alg)
+    network = find_network(config.network or algorithm.networks[0])
+    try:
+        check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
+    except ValueError as error:
+        raise UserError(f"{error} (task {config.task})") from None
+    options = {**(RECURRENT_OPTIONS if network.recurrent else MLP_OPTIONS), **network.defaults, **algorithm.network_defaults}
+    if "dt" in options:
+        options["dt"] = facts.dt
+    return config.model_copy(
+        update={
+            "network": network.name,
+            "network_args": _laid_over(options, config.network_args, f"argument of network {network.name}"),
+            "units": config.units or UNITS,
+            "n_envs": config.n_envs or algorithm.n_envs,
+            "timesteps": config.timesteps or TIMESTEPS,
+            "hyperparameters": _laid_over(
+                hyperparameters(algorithm), config.hyperparameters, f"hyperparameter of {config.alg}"
+            ),
+        }
+    )
+
+
+def hyperparameters(algorithm: Any) -> dict[str, Any]:
+    """Return every hyperparameter of an algorithm that can be written down, with its default (this imports torch)."""
+    found: dict[str, Any] = {}
+    for cls in algorithm.load().__mro__:
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.default is not p.empty]
+        found = {**{p.name: p.default for p in named if _simple(p.default)}, **found}
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    found = {name: value for name, value in found.items() if name not in NOT_HYPERPARAMETERS}
+    return {**found, **algorithm.defaults}
+
+
+def _simple(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _laid_over(defaults: Mapping[str, Any], given: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    for key in given:
+        if key not in defaults:
+            raise unknown(kind, key, defaults)
+    return {key: match_type(given[key], value, key) if key in given else value for key, value in defaults.items()}
+
+
+def build_model(config: RunConfig, venv: Any) -> Any:
+    """Make the learner of a complete configuration.
+
+    Raises:
+        UserError: if the algorithm refuses its hyperparameters or the device does not exist.
+    """
+    algorithm = find_algorithm(config.alg)
+    try:
+        return algorithm.load()(
+            policy_name(algorithm, venv.observation_space),
+            venv,
+            policy_kwargs=policy_arguments(config, algorithm),
+            seed=streams(config.seed)["network"],
+            device=device_of(config.device),
+            verbose=0,
+            **config.hyperparameters,
+        )
+    except (TypeError, ValueError, AssertionError) as error:
+        raise UserError(f"{config.alg}: {' '.join(str(error).split())}") from error
+
+
+def device_of(name: str) -> str:
+    """Return the torch device for a name; ``auto`` is the CPU, which is faster for networks of this size.
+
+    Raises:
+        UserError: if there is no such device.
+    """
+    import torch
+
+    if name == "auto":
+        return "cpu"
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"device '{name}' is not available: {str(error).splitlines()[0]}") from None
+    return name
+
+
+def policy_name(algorithm: Any, observations: gym.Space) -> str:
+    """Return the name of the policy class that the algorithm knows for these observations."""
+    from stable_baselines3.common.preprocessing import is_image_space
+
+    if algorithm.recurrent:
+        return "RecurrentPolicy"
+    return "CnnPolicy" if is_image_space(observations) else "MlpPolicy"
+
+
+def policy_arguments(config: RunConfig, algorithm: Any) -> dict[str, Any]:
+    """Return what the policy is made of."""
+    options = dict(config.network_args)
+    if not algorithm.recurrent:
+        return {"net_arch": [config.units] * options["layers"]}
+    chosen = {name: options.pop(name) for name in RECURRENT_OPTIONS}
+    return {"network": config.network, "units": config.units, "network_kwargs": options, **chosen}

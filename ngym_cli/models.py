@@ -1,0 +1,110 @@
+"""Final weights on disk: safetensors and JSON, never a pickle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.config import RunConfig
+from ngym_cli.errors import UserError
+from ngym_cli.learners import build_model
+
+WEIGHTS = "weights.safetensors"
+DESCRIPTION = "model.json"
+FORMAT = 1
+
+
+def save_model(model: Any, config: RunConfig, folder: Path) -> None:
+    """Write the weights of a model and what rebuilds its network.
+
+    Args:
+        model: a Stable-Baselines3 algorithm.
+        config: its complete configuration.
+        folder: the run's ``model`` folder; replaced as a whole.
+    """
+    from safetensors.torch import save_file
+
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in model.policy.state_dict().items()}
+    description = {
+        "format": FORMAT,
+        "alg": config.alg,
+        "network": config.network,
+        "network_args": config.network_args,
+        "units": config.units,
+        "observation_space": describe_space(model.observation_space),
+        "action_space": describe_space(model.action_space),
+        "tensors": {name: list(value.shape) for name, value in tensors.items()},
+        "steps": int(model.num_timesteps),
+    }
+    with runs.atomic_path(folder) as temporary:
+        temporary.mkdir()
+        save_file(tensors, str(temporary / WEIGHTS))
+        runs.write_json(temporary / DESCRIPTION, description)
+
+
+def describe_space(space: Any) -> dict[str, Any]:
+    """Return a space as numbers and words."""
+    shape = [int(size) for size in space.shape]
+    found: dict[str, Any] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}
+    if hasattr(space, "n"):
+        found["n"] = int(space.n)
+    return found
+
+
+def load_model(folder: Path, config: RunConfig, venv: Any) -> Any:
+    """Rebuild a model and fill in its weights.
+
+    Args:
+        folder: the run's ``model`` folder.
+        config: the run's complete configuration.
+        venv: a batch of environments of the task.
+
+    Raises:
+        UserError: if files are missing or damaged, or the weights do not fit the task or the network.
+    """
+    description = runs.read_json(folder / DESCRIPTION)
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {FORMAT}")
+    for name, space in (("observation_space", venv.observation_space), ("action_space", venv.action_space)):
+        trained, here = description.get(name), describe_space(space)
+        if trained != here:
+            raise UserError(f"the model was trained with {name} {trained}, but the task now has {here}")
+    model = build_model(config, venv)
+    fill(model.policy, read_weights(folder / WEIGHTS), folder / WEIGHTS)
+    return model
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """Read a safetensors file.
+
+    Raises:
+        UserError: if it is missing or not one.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(str(path))
+    except FileNotFoundError:
+        raise UserError(f"damaged run folder {path.parent.parent}: {path.parent.name}/{path.name} is missing") from None
+    except (SafetensorError, OSError, ValueError) as error:
+        raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
+
+
+def fill(policy: Any, tensors: dict[str, Any], path: Path) -> None:
+    """Put weights into a policy.
+
+    Raises:
+        UserError: if a tensor is missing, superfluous, of another shape, or holds a number that is not finite.
+    """
+    expected = {name: tuple(value.shape) for name, value in policy.state_dict().items()}
+    for name in [*expected, *tensors]:
+        if name not in tensors or name not in expected:
+            raise UserError(f"{path} does not fit the network: tensor {name} is in only one of them")
+        found = tuple(tensors[name].shape)
+        if found != expected[name]:
+            raise UserError(f"{path} does not fit the network: {name} has shape {found}, expected {expected[name]}")
+        if not bool(tensors[name].isfinite().all()):
+            raise UserError(f"{path}: {name} holds numbers that are not finite")
+    policy.load_state_dict(tensors)

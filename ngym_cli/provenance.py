@@ -1,0 +1,100 @@
+"""Where a run came from: command line, seeds, versions, commit, machine, time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.building import Facts
+from ngym_cli.config import RunConfig, streams
+
+#: Packages whose versions decide what a run computes.
+PACKAGES = ("ngym", "numpy", "torch", "gymnasium", "stable-baselines3", "sb3-contrib", "scipy", "safetensors", "pyarrow")
+
+
+def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
+    """Return what the manifest says when a run begins."""
+    return {
+        "status": "running",
+        "task": config.task,
+        "task_id": facts.id,
+        "alg": config.alg,
+        "network": config.network,
+        "seed": config.seed,
+        "seeds": streams(config.seed),
+        "reset_state": config.reset_state,
+        "command": sys.argv,
+        "started": runs.now(),
+        "steps": 0,
+        "trials": 0,
+        "chance": facts.chance,
+        "ceiling": (facts.ceiling or {}).get("performance"),
+        "rt_from": facts.rt_from,
+        "process": runs.this_process(),
+        "machine": machine(),
+        "versions": versions(),
+        "git": git_state(Path(__file__).resolve().parents[1]),
+    }
+
+
+def closing(began: float, status: str, reason: str) -> dict[str, Any]:
+    """Return what the manifest says when a run ends.
+
+    Args:
+        began: ``time.monotonic()`` at its start.
+        status: how it ended.
+        reason: why, in words.
+    """
+    times = os.times()
+    return {
+        "status": status,
+        "exit_reason": reason,
+        "ended": runs.now(),
+        "wall_seconds": round(time.monotonic() - began, 3),
+        "cpu_seconds": round(times.user + times.system, 3),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return what is known of this machine."""
+    return {
+        "host": platform.node(),
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that decide what a run computes."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Return the commit of a source tree and whether files differ from it; None where there is no repository."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=5, check=True
+        ).stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != folder:
+            return None
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,185 @@
+"""Finding the task that a user names: an id, an old name, a class in a file, a class in a module."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ngym_cli.errors import UserError, did_you_mean, one_line, unknown
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task by the name that the user gave it.
+
+    Attributes:
+        name: as given.
+        id: the registered id that the name stands for; for a user's own task the name.
+        entry: the class, or the function that makes the task.
+        own: whether it is the user's own, from a file or module.
+    """
+
+    name: str
+    id: str
+    entry: Callable[..., Any]
+    own: bool
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the task says about itself."""
+        return dict(getattr(self.entry, "metadata", {}) or {})
+
+    def make(self, **kwargs: Any) -> Any:
+        """Make one environment.
+
+        Raises:
+            UserError: if the task refuses its arguments, or a user's own task fails.
+        """
+        from neurogym.envs import registration
+
+        check_arguments(self.entry, kwargs, f"task {self.name}")
+        with user_errors(f"task {self.name}", self.own):
+            return self.entry(**kwargs) if self.own else registration.make(self.name, **kwargs)
+
+
+def find_task(name: str) -> Task:
+    """Return the task that a name stands for.
+
+    Raises:
+        UserError: if there is none, with the nearest name, or if the user's code cannot be imported.
+    """
+    if ":" in name:
+        return Task(name, name, _own_class(name), own=True)
+    from neurogym.envs import registration
+
+    import gymnasium as gym
+
+    try:
+        id_ = registration.resolve(name)
+    except (gym.error.Error, ValueError):
+        raise unknown("task", name, task_names()) from None
+    return Task(name, id_, registration.entry(id_), own=False)
+
+
+def task_names() -> list[str]:
+    """Return every id and old name; no task is imported."""
+    from neurogym.envs import registration
+    from neurogym.envs.aliases import ALIASES
+
+    return sorted({*registration.every_task(), *ALIASES})
+
+
+def _own_class(name: str) -> Callable[..., Any]:
+    where, _, attribute = name.rpartition(":")
+    if not where or not attribute:
+        raise UserError(f"task '{name}': expected path/to/file.py:Class or package.module:Class")
+    module = _import_file(Path(where)) if where.endswith(".py") else _import_module(where)
+    if not hasattr(module, attribute):
+        classes = [key for key, value in vars(module).items() if inspect.isclass(value) and not key.startswith("_")]
+        raise unknown(f"class in {where}", attribute, classes)
+    entry = getattr(module, attribute)
+    if not callable(entry):
+        raise UserError(f"task '{name}': {attribute} is not a class")
+    return entry
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        siblings = [str(other) for other in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        raise UserError(f"no such task file: {path}" + did_you_mean(str(path), siblings))
+    name = f"ngym_task_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"cannot import {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    with user_errors(f"task file {path}"):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    with user_errors(f"module {name}"):
+        return importlib.import_module(name)
+
+
+class user_errors:  # noqa: N801 - reads as a statement
+    """Turn whatever goes wrong inside into a one-line UserError that names the place in the user's code.
+
+    Args:
+        what: subject of the message.
+        everything: whether every exception is the user's; else only ValueError, TypeError and KeyError are.
+    """
+
+    def __init__(self, what: str, everything: bool = True):
+        """See the class."""
+        self.what = what
+        self.kinds: Any = Exception if everything else (ValueError, TypeError, KeyError)
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        """Raise a UserError in place of the exception.
+
+        Raises:
+            UserError: if something went wrong.
+        """
+        if error is None or isinstance(error, UserError):
+            return
+        if isinstance(error, SystemExit):
+            raise UserError(f"{self.what} ended the program while being used") from error
+        if isinstance(error, self.kinds):
+            message = str(error) if isinstance(error, ValueError) and not self._all else one_line(error)
+            raise UserError(f"{self.what}: {' '.join(message.split())}{self._place(error)}") from error
+
+    @property
+    def _all(self) -> bool:
+        return self.kinds is Exception
+
+    def _place(self, error: BaseException) -> str:
+        if not self._all:
+            return ""
+        if isinstance(error, SyntaxError):
+            return ""
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if "site-packages" not in frame.filename and not _ours(frame.filename)]
+        own = [frame for frame in own if not frame.filename.startswith("<")]
+        return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+
+
+def _ours(filename: str) -> bool:
+    root = Path(__file__).resolve().parents[1]
+    return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
+
+
+def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str) -> None:
+    """Refuse arguments that a class or function does not take.
+
+    Raises:
+        UserError: names the argument and the nearest valid one.
+    """
+    parameters = keyword_parameters(entry)
+    if parameters is None:
+        return
+    for name in given:
+        if name not in parameters:
+            raise unknown(f"argument of {what}", name, parameters)
+
+
+def keyword_parameters(entry: Callable[..., Any]) -> dict[str, Any] | None:
+    """Return the keyword arguments of a class or function and their defaults; None if it takes any keyword."""
+    parameters = inspect.signature(entry).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}
