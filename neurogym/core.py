@@ -27,7 +27,7 @@ from neurogym.utils.names import unknown
 __all__ = ["BaseEnv", "EpochEnv", "InvalidOperationError", "PeriodEnv", "TrialEnv", "TrialWrapper", "env_string"]
 
 ROWS_PER_BLOCK = 1024  #: aim for this many rows when trials are made ahead
-MOST_TRIALS = 128
+MOST_TRIALS = 512
 
 
 class BaseEnv(gym.Env):

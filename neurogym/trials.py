@@ -117,7 +117,7 @@ class Trials:
     def steps(self, duration: Any) -> np.ndarray:
         """Whole steps that fit into a duration (ms), shape (n,)."""
         steps = np.floor(np.asarray(duration, dtype=float) / self.dt + 1e-6).astype(np.int64)
-        return np.broadcast_to(steps, (self.n,))
+        return steps if steps.ndim else np.full(self.n, steps)
 
     # -- periods ------------------------------------------------------------------------------------------------------
 
@@ -318,7 +318,8 @@ class Trials:
 
     def reward(self, event: str) -> np.ndarray:
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""
-        return np.broadcast_to(np.asarray(self.rewards.get(event, 0.0), dtype=float), (self.n,))
+        amount = np.asarray(self.rewards.get(event, 0.0), dtype=float)
+        return amount if amount.ndim else np.full(self.n, amount)
 
     def pay(
         self,
