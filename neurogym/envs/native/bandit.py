@@ -36,6 +36,7 @@ class Bandit(TrialEnv):
         "description": "find the arm that pays best",
         "carries": True,
         "differences": ["performance says whether one of the best arms was chosen", "p must have one entry per arm"],
+        "necessary": (),
     }
     rule = Rule(fixate=(), answer=None, hold=None)
 

@@ -33,8 +33,8 @@ class DelayComparison(TrialEnv):
         "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
         "description": "say which of two successive magnitudes was larger",
         "carries": False,
-        "ceiling": {"performance": 0.9958, "reward": 0.9958, "error": 0.0, "method": "exact: enumeration of the pairs"},
         "differences": ["noise only on the stimulus channel, not on the fixation cue"],
+        "necessary": ("stimulus1", "stimulus2"),
     }
     default_timing = {"fixation": 500, "stimulus1": 500, "delay": 1000, "stimulus2": 500, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}

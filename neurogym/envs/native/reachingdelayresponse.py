@@ -39,6 +39,7 @@ class ReachingDelayResponse(TrialEnv):
         "description": "report a remembered scalar with a continuous action",
         "carries": False,
         "differences": ["the action space is the normalised box [-1, 1] for both components"],
+        "necessary": ("go", "stimulus"),
     }
     default_timing = {"stimulus": 500, "delay": ("choice", (0, 1000, 2000)), "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": -0.5}

@@ -1,0 +1,54 @@
+"""What every task must keep to. The registry is tested with it, and so can a user's own task be.
+
+Each check takes a :class:`Subject` and raises :class:`ContractError` with one line that says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from neurogym.envs.contract.behaviour import (
+    batch_equals_single,
+    gymnasium_checker,
+    random_steps,
+    same_seed_same_session,
+    time_steps,
+)
+from neurogym.envs.contract.description import arguments, conditions, metadata
+from neurogym.envs.contract.necessity import necessary
+from neurogym.envs.contract.scores import ground_truth_is_best_paid, oracle, random_is_chance
+from neurogym.envs.contract.subject import ContractError, Subject
+
+__all__ = ["CHECKS", "ContractError", "Subject", "check_all", "random_steps"]
+
+#: Every check by name, in the order in which they are run.
+CHECKS: dict[str, Callable[[Subject], None]] = {
+    check.__name__: check
+    for check in (
+        gymnasium_checker,
+        same_seed_same_session,
+        time_steps,
+        random_steps,
+        metadata,
+        oracle,
+        random_is_chance,
+        conditions,
+        arguments,
+        ground_truth_is_best_paid,
+        batch_equals_single,
+        necessary,
+    )
+}
+
+
+def check_all(subject: Subject) -> list[str]:
+    """Everything that is wrong with a task, one line each; empty if it keeps to the contract."""
+    problems = []
+    for name, check in CHECKS.items():
+        try:
+            check(subject)
+        except ContractError as error:
+            problems.append(f"{name}: {error}")
+        except Exception as error:
+            problems.append(f"{name}: {subject.name}: {type(error).__name__}: {error}")
+    return problems

@@ -1,0 +1,122 @@
+"""A task is an ordinary environment: reproducible, robust, the same in a batch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+
+from neurogym.envs.contract.subject import Subject, require
+from neurogym.utils import ngym_random
+from neurogym.vector import is_batchable, make_vec
+
+TIME_STEPS = (10, 20, 50, 100)
+RANDOM_STEPS = 2000
+
+
+def gymnasium_checker(subject: Subject) -> None:
+    """Gymnasium's own checker finds nothing, not even a reason to warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*the `seed` function.*")
+        check_env(subject.task(), skip_render_check=True)
+
+
+def same_seed_same_session(subject: Subject) -> None:
+    """Two environments with one seed go the same way, also after a reset; another seed goes another way."""
+    first, second, other = subject.make(), subject.make(), subject.make()
+    steps = 60 if subject.large else 300
+    for _ in range(2):
+        alike, differs = _compare(subject, first, second, seeds=(7, 7), steps=steps)
+        require(alike, f"{subject.name}: two sessions with one seed differ")
+    _, differs = _compare(subject, first, other, seeds=(7, 8), steps=steps)
+    if _has_chance(subject):
+        require(differs, f"{subject.name}: sessions with different seeds are identical")
+
+
+def _has_chance(subject: Subject) -> bool:
+    """Whether anything is drawn at random."""
+    env = subject.example
+    return bool(env.conditions) or any(ngym_random.parse(spec)[0] != "constant" for spec in env.timing.values())
+
+
+def _compare(subject: Subject, a: Any, b: Any, seeds: tuple[int, int], steps: int) -> tuple[bool, bool]:
+    a.reset(seed=seeds[0])
+    b.reset(seed=seeds[1])
+    a.action_space.seed(0)
+    alike = True
+    for _ in range(steps):
+        action = a.action_space.sample()
+        one, two = a.step(action), b.step(action)
+        alike &= np.array_equal(one[0], two[0]) and one[1:4] == two[1:4]
+        if one[2] or one[3]:
+            a.reset()
+        if two[2] or two[3]:
+            b.reset()
+    return bool(alike), not alike
+
+
+def time_steps(subject: Subject) -> None:
+    """The task can be made and stepped at several time steps."""
+    for dt in TIME_STEPS:
+        env = subject.make(dt=dt)
+        require(env.unwrapped.dt == dt, f"{subject.name}: asked for dt={dt}, has {env.unwrapped.dt}")
+        env.reset(seed=0)
+        env.action_space.seed(0)
+        for _ in range(20):
+            ob, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            require(np.all(np.isfinite(ob)), f"{subject.name}: an observation is not finite at dt={dt}")
+            if terminated or truncated:
+                env.reset()
+
+
+def random_steps(subject: Subject, steps: int = RANDOM_STEPS) -> None:
+    """Random actions do no harm; observations stay in their space, rewards are finite, trials end."""
+    env = subject.make()
+    env.reset(seed=2)
+    env.action_space.seed(2)
+    steps = steps // 10 if subject.large else steps
+    ended = 0
+    for step in range(steps):
+        ob, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        if step % 50 == 0:
+            require(env.observation_space.contains(ob), f"{subject.name}: an observation is not in its space")
+        require(np.isfinite(reward), f"{subject.name}: the reward {reward} is not finite")
+        ended += info["new_trial"]
+        if info["new_trial"]:
+            score = info["performance"]
+            require(-1e-9 <= score <= 1 + 1e-9, f"{subject.name}: performance {score} is not in [0, 1]")
+        if terminated or truncated:
+            env.reset()
+    require(ended, f"{subject.name}: no trial ended in {steps} random steps")
+
+
+def batch_equals_single(subject: Subject) -> None:
+    """A batch gives what the same environments give one by one."""
+    n, steps = 2, 30 if subject.large else 250
+    batch = make_vec(subject.make, n)
+    singles = [subject.make() for _ in range(n)]
+    ob, _ = batch.reset(seed=11)
+    obs = [env.reset(seed=11 + i)[0] for i, env in enumerate(singles)]
+    rng = np.random.default_rng(0)
+    batch.single_action_space.seed(0)
+    for _ in range(steps):
+        require(np.array_equal(ob, np.stack(obs)), f"{subject.name}: batch and single observations differ")
+        actions = Subject._random(batch.single_action_space, rng, n)
+        if is_batchable(singles[0]) and rng.random() < 0.7:
+            actions[:] = subject.example.rule.hold or 0  # type: ignore[union-attr]
+        ob, reward, _, _, infos = batch.step(actions)
+        obs, ended = [], []
+        for i, env in enumerate(singles):
+            each, gain, terminated, truncated, info = env.step(actions[i])
+            require(gain == reward[i], f"{subject.name}: rewards differ: batch {reward[i]}, single {gain}")
+            require(info["new_trial"] == infos["new_trial"][i], f"{subject.name}: trials end at different steps")
+            if info["new_trial"]:
+                ended.append(info)
+            obs.append(env.reset()[0] if terminated or truncated else each)
+        for k, info in enumerate(ended):
+            for ours, theirs in (("performance", "performance"), ("reward", "trial_reward"), ("outcome", "outcome")):
+                got = infos["finished"][ours][k]
+                require(got == info[theirs], f"{subject.name}: {ours} differs: batch {got}, single {info[theirs]}")

@@ -1,0 +1,123 @@
+"""A task says what it is, and does what it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.envs.contract.subject import ContractError, Subject, require
+from neurogym.envs.tags import TAGS
+from neurogym.spaces import names_of
+from neurogym.utils import ngym_random
+from neurogym.utils.names import unknown
+
+KEYS = ("paper_name", "paper_link", "tags", "description", "carries", "differences", "necessary")
+IMPOSSIBLE = -98765.4321  #: no condition has this value
+
+
+def metadata(subject: Subject) -> None:
+    """The task says what it is: paper, tags, description, names of channels and actions, what it differs in."""
+    env, meta = subject.example, subject.example.metadata
+    for key in KEYS:
+        require(key in meta, f"{subject.name}: metadata lacks {key!r}")
+    require(
+        isinstance(meta["description"], str) and meta["description"] and "\n" not in meta["description"],
+        f"{subject.name}: metadata['description'] must be one line",
+    )
+    link = meta["paper_link"]
+    require((meta["paper_name"] is None) == (link is None), f"{subject.name}: give both paper_name and paper_link")
+    require(link is None or link.startswith("https://doi.org/10."), f"{subject.name}: paper_link {link!r} is no DOI")
+    for tag in meta["tags"]:
+        require(tag in TAGS, f"{subject.name}: {unknown('tag', tag, TAGS)}")
+    require(isinstance(meta["carries"], bool), f"{subject.name}: metadata['carries'] must be True or False")
+    require(
+        isinstance(meta["differences"], (list, tuple)) and all(isinstance(d, str) for d in meta["differences"]),
+        f"{subject.name}: metadata['differences'] must be a list of sentences",
+    )
+    channels = names_of(env.observation_space)
+    shape = env.observation_space.shape
+    if shape is not None and len(shape) == 1:
+        _covers(subject, "channel", channels, shape[0])
+    if isinstance(env.action_space, gym.spaces.Discrete):
+        _covers(subject, "action", names_of(env.action_space), int(env.action_space.n))
+    for part in meta["necessary"]:
+        allowed = [*channels, *_periods(subject), "history"]
+        for label in [part] if isinstance(part, str) else part:
+            require(label in allowed, f"{subject.name}: metadata['necessary']: {unknown('part', label, allowed)}")
+    if "history" in meta["necessary"]:
+        require(meta["carries"], f"{subject.name}: needs history, but metadata['carries'] is False")
+
+
+def _periods(subject: Subject) -> list[str]:
+    env = subject.task()
+    env.reset(seed=0)
+    return list(env._block.starts)  # type: ignore[union-attr]
+
+
+def _covers(subject: Subject, kind: str, names: dict[str, Any], n: int) -> None:
+    named = {int(i) for index in names.values() for i in np.atleast_1d(index)}
+    require(named == set(range(n)), f"{subject.name}: {kind}s without a name: {sorted(set(range(n)) ^ named)}")
+
+
+def conditions(subject: Subject) -> None:
+    """Each condition can be asked for, and is in the trial's record; unknown names and values are refused."""
+    env = subject.task()
+    env.reset(seed=4)
+    for name, values in env.conditions.items():
+        for value in _examples(values):
+            trial = env.new_trial(**{name: value})
+            require(name in trial, f"{subject.name}: the trial's record lacks the condition {name!r}")
+            got = trial[name]
+            same = (
+                np.array_equal(got, value)
+                if np.ndim(value) or isinstance(value, str)
+                else abs(got - value) <= (env.dt if name in env.timing else 1e-6)
+            )
+            require(same, f"{subject.name}: asked for {name}={value!r}, got {got!r}")
+        _refuses(
+            subject, lambda name=name: env.new_trial(**{name: IMPOSSIBLE}), f"new_trial({name}={IMPOSSIBLE})", name
+        )
+        wrong = name + "x"
+        _refuses(subject, lambda wrong=wrong: env.new_trial(**{wrong: 0}), f"new_trial({wrong}=0)", name)
+    _refuses(subject, lambda: env.new_trial(no_such_condition=0), "new_trial(no_such_condition=0)", "no_such_condition")
+
+
+def _examples(values: Any) -> list[Any]:
+    if isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str):
+        if values[0] in ngym_random.DISTRIBUTIONS:
+            low, high = ngym_random.minmax(values)
+            return [low + 0.5 * (min(high, low + 1e4) - low)]
+    items = list(values)
+    return items if len(items) <= 3 else [items[0], items[len(items) // 2], items[-1]]
+
+
+def _refuses(subject: Subject, call: Callable[[], Any], what: str, name: str) -> None:
+    try:
+        call()
+    except ValueError as error:
+        require(name in str(error), f"{subject.name}: the message about {what} does not name {name!r}: {error}")
+    else:
+        raise ContractError(f"{subject.name}: {what} is accepted")
+
+
+def arguments(subject: Subject) -> None:
+    """Unknown rewards, periods and arguments are refused, with the nearest name."""
+    env = subject.example
+    for argument, known in (("rewards", env.default_rewards), ("timing", env.default_timing)):
+        for name in list(known)[:1]:
+            _refuses(
+                subject,
+                lambda argument=argument, name=name: subject.make(**{argument: {name + "x": 1}}),
+                f"{argument}={{{name + 'x'!r}: 1}}",
+                name,
+            )
+    try:
+        subject.make(no_such_argument=1)
+    except (TypeError, ValueError):
+        pass
+    else:
+        raise ContractError(f"{subject.name}: the argument no_such_argument=1 is accepted")
+    _refuses(subject, lambda: subject.make(dt=-1), "dt=-1", "dt")

@@ -1,0 +1,202 @@
+"""What the best agent that ignores part of the input can score.
+
+Trials are recorded while the oracle acts. At each step the right action of half of the trials is predicted from the
+other half: that of the trials whose observations up to this step are nearest. Where trials that look the same need
+different actions, no agent can be right in all of them; so the score of this prediction, with a part of the input
+hidden and without, says how much the part is needed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neurogym import rules
+from neurogym.core import TrialEnv
+from neurogym.envs.contract.subject import Subject, require
+from neurogym.spaces import names_of
+from neurogym.utils import ngym_random
+
+STEPS = 24_000
+FEWEST, MOST = 160, 600
+CLOSE = 0.1  #: an action of real numbers is right within this fraction of its range
+TIE = 1e-5
+MARGIN = 0.03
+
+
+@dataclass
+class Recording:
+    """Trials acted out by the oracle, padded to the longest: ``n`` trials, ``steps`` steps.
+
+    Attributes:
+        ob: Observations, shape (n, steps, channels).
+        action: The oracle's actions, shape (n, steps) or (n, steps, components).
+        length: Steps of each trial, shape (n,).
+        periods: First and last step (exclusive) of each period, name to shape (n, 2).
+        event: Meaning of each action, shape (n, steps, actions), and ``performance`` likewise; None without a rule.
+        tolerance: What counts as the same action, 0 for discrete ones.
+    """
+
+    ob: np.ndarray
+    action: np.ndarray
+    length: np.ndarray
+    periods: dict[str, np.ndarray]
+    event: np.ndarray | None
+    performance: np.ndarray | None
+    tolerance: np.ndarray
+
+
+def necessary(subject: Subject) -> None:
+    """An agent that ignores what the task calls necessary scores less.
+
+    ``metadata["necessary"]`` lists what cannot be ignored: labels of channels, names of periods, tuples of these
+    (ignored together), and ``"history"`` (what earlier trials showed).
+    """
+    wanted = subject.example.metadata["necessary"]
+    if not wanted or subject.large:
+        return
+    fixed = _without_noise(subject)
+    if "timing" not in subject.example.metadata["tags"]:
+        fix_timing(fixed)
+    recordings = [record(fixed)]
+    for part in wanted:
+        losses = [_loss(subject, recording, part) for recording in recordings]
+        if max(losses) <= 0 and len(recordings) == 1:
+            recordings.append(record(_without_noise(subject)))
+            losses.append(_loss(subject, recordings[1], part))
+        require(max(losses) > 0, f"{subject.name}: an agent that ignores {part!r} scores as well as one that does not")
+
+
+def _loss(subject: Subject, recording: Recording, part: str | Sequence[str]) -> float:
+    """How far the score falls, beyond what the sampling of trials explains; positive if the part is needed."""
+    if part == "history":
+        full, masked = np.ones(1), score(recording)
+    else:
+        full, masked = score(recording), score(recording, hide(subject.example, recording, part))
+    error = np.sqrt(max(masked.var(), full.var()) / len(masked))
+    return float(full.mean() - masked.mean() - max(MARGIN, 2 * error))
+
+
+def _without_noise(subject: Subject) -> TrialEnv:
+    accepts = inspect.signature(type(subject.example).__init__).parameters
+    return subject.task(sigma=0) if "sigma" in accepts else subject.task()
+
+
+def fix_timing(env: TrialEnv) -> None:
+    """Give every period whose duration is random one duration, the middle of its range."""
+    for name, spec in env.timing.items():
+        low, high = ngym_random.minmax(spec)
+        if np.isfinite(high) and ngym_random.parse(spec)[0] != "until":
+            env.timing[name] = (low + high) / 2
+
+
+def record(env: TrialEnv, seed: int = 0) -> Recording:
+    """Let the oracle act in a session of :data:`STEPS` steps, at least :data:`FEWEST` trials."""
+    env.reset(seed=seed)
+    obs, actions, events, performances, limits = [], [], [], [], []
+    done, over = 0, False
+    while len(obs) < MOST and (done < STEPS or len(obs) < FEWEST):
+        if over:
+            env.reset()
+        block, k, first, taken, ended = env._block, env._at, env._row, [], False
+        while not ended:
+            taken.append(env.oracle())
+            _, _, terminated, truncated, info = env.step(taken[-1])
+            over = terminated or truncated
+            ended = info["new_trial"] or over
+        rows = slice(first, first + len(taken))
+        obs.append(np.asarray(block.fields["ob"][rows], float).reshape(len(taken), -1))
+        actions.append(np.asarray(taken))
+        limits.append({name: (start[k], block.ends[name][k]) for name, start in block.starts.items()})
+        if env.declared:
+            events.append(block.fields["event"][rows])
+            performances.append(block.fields["performance"][rows])
+        done += len(taken)
+    names = {name for trial in limits for name in trial}
+    space = env.action_space
+    discrete = np.issubdtype(space.dtype, np.integer)
+    return Recording(
+        _pad(obs),
+        _pad(actions),
+        np.array([len(ob) for ob in obs]),
+        {name: np.array([trial.get(name, (0, 0)) for trial in limits]) for name in names},
+        _pad(events) if events else None,
+        _pad(performances) if events else None,
+        np.zeros(space.shape) if discrete else CLOSE * (space.high - space.low),  # type: ignore[attr-defined]
+    )
+
+
+def _pad(parts: Sequence[np.ndarray]) -> np.ndarray:
+    steps = max(len(part) for part in parts)
+    padded = np.zeros((len(parts), steps, *parts[0].shape[1:]), parts[0].dtype)
+    for row, part in zip(padded, parts, strict=True):
+        row[: len(part)] = part
+    return padded
+
+
+def hide(env: TrialEnv, recording: Recording, part: str | Sequence[str]) -> np.ndarray:
+    """The observations with some channels or periods set to zero, shape (n, steps, channels)."""
+    ob = recording.ob.copy()
+    channels = names_of(env.observation_space)
+    step = np.arange(ob.shape[1])
+    for label in [part] if isinstance(part, str) else part:
+        if label in channels:
+            ob[:, :, np.atleast_1d(np.asarray(channels[label]))] = 0
+        else:
+            start, end = recording.periods[label].T[:, :, None]
+            ob[(step >= start) & (step < end)] = 0
+    return ob
+
+
+def predict(recording: Recording, ob: np.ndarray) -> np.ndarray:
+    """Actions of every second trial, predicted from the others by the observations ``ob``.
+
+    Returns:
+        Shape (trials, steps) or (trials, steps, components).
+    """
+    known, asked = ob[0::2], ob[1::2]
+    answers, lengths = recording.action[0::2], recording.length[0::2]
+    distance = np.zeros((len(asked), len(known)))
+    predicted = recording.action[1::2].copy()
+    for step in range(ob.shape[1]):
+        here, there = asked[:, step], known[:, step]
+        square = (here**2).sum(1)[:, None] + (there**2).sum(1) - 2 * here @ there.T
+        distance += np.maximum(square, 0)
+        candidates = np.where(lengths > step, distance, np.inf)
+        nearest = candidates.min(axis=1, keepdims=True)
+        predicted[:, step] = _vote(candidates <= nearest + TIE, answers[:, step])
+    return predicted
+
+
+def _vote(tied: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """The most common of the tied answers; the mean if they are real numbers."""
+    if np.issubdtype(answers.dtype, np.integer) and answers.ndim == 1:
+        values, index = np.unique(answers, return_inverse=True)
+        return values[(tied @ np.eye(len(values))[index]).argmax(axis=1)]
+    weights = tied / tied.sum(axis=1, keepdims=True)
+    return np.tensordot(weights, answers, axes=(1, 0))
+
+
+def score(recording: Recording, ob: np.ndarray | None = None) -> np.ndarray:
+    """Score of each predicted trial, 0 to 1.
+
+    With a declared rule it is the performance up to the first predicted action that ends the trial, 0 after a break of
+    fixation; otherwise 1 if every step is predicted right.
+    """
+    predicted = predict(recording, recording.ob if ob is None else ob)
+    action, length = recording.action[1::2], recording.length[1::2]
+    inside = np.arange(action.shape[1]) < length[:, None]
+    if recording.event is None or recording.performance is None:
+        same = np.abs(predicted - action) <= recording.tolerance + 1e-9
+        same = same.reshape(*same.shape[:2], -1).all(axis=2)
+        return (same | ~inside).all(axis=1).astype(float)
+    cells = np.arange(len(action))[:, None], np.arange(action.shape[1])[None], predicted
+    event, performance = recording.event[1::2][cells], recording.performance[1::2][cells]
+    broken = ((event & 7) == rules.ABORT) & inside
+    stops = broken | ((event >= rules.END) & inside)
+    before = np.cumsum(stops, axis=1) - stops == 0
+    gained = (performance * (inside & before)).sum(axis=1)
+    return np.where((broken & before).any(axis=1), 0.0, gained)

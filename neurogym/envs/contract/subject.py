@@ -1,0 +1,82 @@
+"""What is checked, and how a check fails."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialEnv
+from neurogym.vector import make_vec
+
+LARGE = 1000  #: observations with more entries (images) are stepped less often
+
+
+class ContractError(AssertionError):
+    """A task does not keep to the contract."""
+
+
+def require(condition: Any, message: str) -> None:
+    """Raise :class:`ContractError` with ``message`` unless the condition holds."""
+    if not condition:
+        raise ContractError(message)
+
+
+class Subject:
+    """A task to be checked.
+
+    Args:
+        name: What messages call it.
+        make: Makes the environment; takes the task's keyword arguments.
+    """
+
+    def __init__(self, name: str, make: Callable[..., gym.Env]):
+        """See the class."""
+        self.name, self.make = name, make
+
+    def task(self, **kwargs: Any) -> TrialEnv:
+        """A new environment without wrappers."""
+        return self.make(**kwargs).unwrapped  # type: ignore[return-value]
+
+    @functools.cached_property
+    def example(self) -> TrialEnv:
+        """One environment for what does not change it."""
+        return self.task()
+
+    @property
+    def large(self) -> bool:
+        """Whether observations are images, too many to make by the thousand."""
+        return int(np.prod(self.example.observation_space.shape or (1,))) > LARGE
+
+    @functools.cached_property
+    def chance(self) -> dict[str, float]:
+        """Expected score of the random agent, as the task states it."""
+        return self.example.chance()
+
+    @functools.cached_property
+    def random_trials(self) -> list[dict[str, Any]]:
+        """What the random agent did: reports of finished trials, each with its environment under ``env``."""
+        n = 16
+        batch = make_vec(self.make, n)
+        batch.reset(seed=1000)
+        rng = np.random.default_rng(0)
+        batch.single_action_space.seed(0)
+        finished: list[dict[str, Any]] = []
+        limit = 200 if self.large else 1500
+        for _ in range(limit):
+            infos = batch.step(self._random(batch.single_action_space, rng, n))[4]
+            if infos["finished"] is not None:
+                columns = {key: infos["finished"][key] for key in ("env", "performance", "reward")}
+                finished += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            if len(finished) >= 480:
+                break
+        return finished
+
+    @staticmethod
+    def _random(space: Any, rng: np.random.Generator, n: int) -> np.ndarray:
+        if isinstance(space, gym.spaces.Discrete):
+            return rng.integers(space.n, size=n)
+        return np.stack([space.sample() for _ in range(n)])
