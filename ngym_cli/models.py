@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs
+from ngym_cli.building import build_venv
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
 from ngym_cli.learners import build_model
@@ -52,8 +53,8 @@ def describe_space(space: Any) -> dict[str, Any]:
     return found
 
 
-def load_model(folder: Path, config: RunConfig, venv: Any) -> Any:
-    """Rebuild a model and fill in its weights.
+def load_model(folder: Path, config: RunConfig, venv: Any) -> tuple[Any, int]:
+    """Rebuild a model, fill in its weights, and say for how many steps they were trained.
 
     Args:
         folder: the run's ``model`` folder.
@@ -70,9 +71,16 @@ def load_model(folder: Path, config: RunConfig, venv: Any) -> Any:
         trained, here = description.get(name), describe_space(space)
         if trained != here:
             raise UserError(f"the model was trained with {name} {trained}, but the task now has {here}")
-    model = build_model(config, venv)
+    model = build_model(_small(config), venv)
     fill(model.policy, read_weights(folder / WEIGHTS), folder / WEIGHTS)
-    return model
+    return model, int(description.get("steps", 0))
+
+
+def _small(config: RunConfig) -> RunConfig:
+    """Return a configuration whose learner has little room for experience: it will only act."""
+    sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}
+    smaller = {name: size for name, size in sizes.items() if name in config.hyperparameters}
+    return config.model_copy(update={"hyperparameters": {**config.hyperparameters, **smaller}})
 
 
 def read_weights(path: Path) -> dict[str, Any]:
@@ -108,3 +116,17 @@ def fill(policy: Any, tensors: dict[str, Any], path: Path) -> None:
         if not bool(tensors[name].isfinite().all()):
             raise UserError(f"{path}: {name} holds numbers that are not finite")
     policy.load_state_dict(tensors)
+
+
+def load_policy(run: runs.Run, config: RunConfig) -> tuple[Any, int]:
+    """Return the trained policy of a run and the steps that it was trained for.
+
+    Raises:
+        UserError: see ``load_model``.
+    """
+    venv = build_venv(config, 1)
+    try:
+        model, steps = load_model(run.path / runs.MODEL, config, venv)
+    finally:
+        venv.close()
+    return model.policy, steps

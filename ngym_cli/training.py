@@ -129,6 +129,7 @@ class Session:
         found = evaluation.evaluate(
             self.policy(), self.config, self.facts, settings.trials, seed, settings.deterministic
         )
+        found.summary["model_steps"] = self.step
         names = summary.condition_names(self.facts.conditions, found.table)
         values = summary.scalars(found.table, names)
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": value for tag, value in values.items()}, self.step)

@@ -1,0 +1,1 @@
+"""The commands of the command line, one file each, without logic of their own."""

@@ -1,0 +1,98 @@
+"""``ngym run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngym_cli import completion
+
+TASK, AGENT, RUN = "Task", "Agent", "Run"
+
+
+def command(
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="Id, old name, path/to/file.py:Class or package.module:Class; 'all' with --smoke.",
+            rich_help_panel=TASK,
+            autocompletion=completion.tasks,
+        ),
+    ] = None,
+    wrappers: Annotated[
+        str | None,
+        typer.Option(
+            help="Stack, innermost first: name,name:key=value:key=v1/v2.",
+            rich_help_panel=TASK,
+            autocompletion=completion.wrappers,
+        ),
+    ] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step in ms.", rich_help_panel=TASK)] = None,
+    timing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:A:B:.., truncated_exponential:MEAN:MIN:MAX, "
+            "constant:X, until:T.",
+            rich_help_panel=TASK,
+        ),
+    ] = None,
+    reward: Annotated[list[str] | None, typer.Option(help="OUTCOME=NUMBER, as fail=-0.1.", rich_help_panel=TASK)] = None,
+    task_arg: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE, an argument of the task.", rich_help_panel=TASK)
+    ] = None,
+    alg: Annotated[
+        str | None, typer.Option(help="Algorithm.", rich_help_panel=AGENT, autocompletion=completion.algorithms)
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option(help="Network.", rich_help_panel=AGENT, autocompletion=completion.networks)
+    ] = None,
+    units: Annotated[int | None, typer.Option(help="Units per layer.", rich_help_panel=AGENT)] = None,
+    network_arg: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE, an argument of the network.", rich_help_panel=AGENT)
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE, any hyperparameter.", rich_help_panel=AGENT)
+    ] = None,
+    reset_state: Annotated[
+        str | None,
+        typer.Option(
+            help="When the recurrent state resets: auto, trial or never. auto: never if task or wrappers carry "
+            "information across trials, else at each trial.",
+            rich_help_panel=AGENT,
+        ),
+    ] = None,
+    n_envs: Annotated[int | None, typer.Option(help="Environments side by side.", rich_help_panel=AGENT)] = None,
+    timesteps: Annotated[int | None, typer.Option(help="Steps to train for.", rich_help_panel=AGENT)] = None,
+    seed: Annotated[int | None, typer.Option(help="Determines everything random.", rich_help_panel=RUN)] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda.", rich_help_panel=RUN)] = None,
+    eval_every: Annotated[
+        int | None, typer.Option(help="Steps between evaluations; 0: only at the end.", rich_help_panel=RUN)
+    ] = None,
+    eval_trials: Annotated[int | None, typer.Option(help="Trials of each evaluation.", rich_help_panel=RUN)] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file, as a run's config.toml; flags are laid over it.", rich_help_panel=RUN)
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the run folder.", rich_help_panel=RUN)] = None,
+    runs: Annotated[Path, typer.Option(help="Folder of all runs.", rich_help_panel=RUN)] = Path("runs"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run of this name.", rich_help_panel=RUN)] = False,
+    smoke: Annotated[
+        bool,
+        typer.Option("--smoke", help="Build, check and train for a few hundred steps; keeps nothing.", rich_help_panel=RUN),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.", rich_help_panel=RUN)] = False,
+) -> None:
+    """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
+    from ngym_cli import flags, running
+
+    given = flags.settings(
+        task=task, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg, alg=alg, network=network,
+        units=units, network_arg=network_arg, set_=set_, reset_state=reset_state, n_envs=n_envs, timesteps=timesteps,
+        seed=seed, device=device, eval_every=eval_every, eval_trials=eval_trials,
+    )  # fmt: skip
+    if smoke:
+        code = running.smoke(given, config, json)
+    else:
+        code = running.run(given, config, runs, name, overwrite, json)
+    raise typer.Exit(code)

@@ -1,0 +1,71 @@
+"""What the shell completes: names of tasks, wrappers, algorithms and networks, and run folders."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+
+def _starting_with(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        with contextlib.suppress(Exception):
+            return [name for name in names() if name.lower().startswith(incomplete.lower())]
+        return []
+
+    return complete
+
+
+def _tasks() -> list[str]:
+    from ngym_cli.tasks import task_names
+
+    return task_names()
+
+
+def _wrappers() -> list[str]:
+    from ngym_cli.building import wrapper_names
+
+    return wrapper_names()
+
+
+def _algorithms() -> Iterable[str]:
+    from ngym_cli.algorithms import ALGORITHMS
+
+    return ALGORITHMS
+
+
+def _networks() -> Iterable[str]:
+    from ngym_cli.networks import NETWORKS
+
+    return NETWORKS
+
+
+def _tags() -> Iterable[str]:
+    from ngym_cli.catalog import tags
+
+    return [row["id"] for row in tags()]
+
+
+def _runs() -> list[str]:
+    from ngym_cli import runs
+
+    return ["latest", *(str(run.path) for run in runs.find_all(Path("runs")))]
+
+
+tasks = _starting_with(_tasks)
+algorithms = _starting_with(_algorithms)
+networks = _starting_with(_networks)
+tags = _starting_with(_tags)
+run_folders = _starting_with(_runs)
+listings = _starting_with(lambda: ("tasks", "wrappers", "algs", "networks", "tags", "runs"))
+
+
+def wrappers(incomplete: str) -> list[str]:
+    """Complete the last name of a comma-separated stack."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _starting_with(_wrappers)(last)]
+
+
+def tasks_and_wrappers(incomplete: str) -> list[str]:
+    """Complete what ``ngym info`` explains."""
+    return tasks(incomplete) + _starting_with(_wrappers)(incomplete)

@@ -1,0 +1,66 @@
+"""From command-line flags to the nested dictionary that a configuration is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ngym_cli.errors import UserError
+from ngym_cli.values import parse_assignment, parse_scalar, parse_value, parse_wrappers
+
+
+def settings(
+    wrappers: str | None = None,
+    timing: Iterable[str] | None = None,
+    reward: Iterable[str] | None = None,
+    task_arg: Iterable[str] | None = None,
+    network_arg: Iterable[str] | None = None,
+    set_: Iterable[str] | None = None,
+    eval_every: int | None = None,
+    eval_trials: int | None = None,
+    **plain: Any,
+) -> dict[str, Any]:
+    """Return the configuration that flags ask for, with nothing that they leave open.
+
+    Args:
+        wrappers: ``name,name:key=value``.
+        timing: ``period=duration`` each.
+        reward: ``outcome=number`` each.
+        task_arg: ``name=value`` each.
+        network_arg: ``name=value`` each.
+        set_: ``hyperparameter=value`` each.
+        eval_every: steps between evaluations.
+        eval_trials: trials of each.
+        **plain: keys of the configuration that are flags of the same name.
+
+    Raises:
+        UserError: on a flag that is not ``key=value``, or a key given twice.
+    """
+    found: dict[str, Any] = {key: value for key, value in plain.items() if value is not None}
+    if wrappers is not None:
+        found["wrappers"] = parse_wrappers(wrappers)
+    tables: dict[str, tuple[str, Iterable[str] | None, Callable[[str], Any]]] = {
+        "timing": ("--timing", timing, str),
+        "rewards": ("--reward", reward, parse_scalar),
+        "task_args": ("--task-arg", task_arg, parse_value),
+        "network_args": ("--network-arg", network_arg, parse_value),
+        "hyperparameters": ("--set", set_, parse_value),
+    }
+    for section, (flag, given, parse) in tables.items():
+        entries = _table(flag, given, parse)
+        if entries:
+            found[section] = entries
+    evaluation = {key: value for key, value in (("every", eval_every), ("trials", eval_trials)) if value is not None}
+    if evaluation:
+        found["evaluation"] = evaluation
+    return found
+
+
+def _table(flag: str, given: Iterable[str] | None, parse: Callable[[str], Any]) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for text in given or ():
+        key, value = parse_assignment(text, flag)
+        if key in entries:
+            raise UserError(f"{flag}: '{key}' is given twice")
+        entries[key] = parse(value)
+    return entries

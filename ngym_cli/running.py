@@ -1,0 +1,170 @@
+"""What ``ngym run`` and ``ngym eval`` do, from the flags to the last printed line."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ngym_cli import config as configuration
+from ngym_cli import runs, terminal
+from ngym_cli.config import RunConfig
+from ngym_cli.errors import UserError, one_line
+
+#: What is trained for in a smoke test.
+SMOKE = {"n_envs": 8, "timesteps": 512, "evaluation": {"every": 0, "trials": 16}}
+INTERRUPTED = 130
+
+
+def run(flags: Mapping[str, Any], file: Path | None, root: Path, name: str | None, overwrite: bool, json: bool) -> int:
+    """Train an agent and print how it went; return the exit code.
+
+    Args:
+        flags: from ``ngym_cli.flags.settings``.
+        file: configuration file below the flags.
+        root: folder of all runs.
+        name: name of the run.
+        overwrite: replace a run of that name.
+        json: print one JSON document on stdout; progress goes to stderr in any case.
+    """
+    config = configuration.load(file, flags)
+    err = Console(stderr=True, highlight=False)
+    _announce(config, err)
+    use_one_thread()
+    from ngym_cli.progress import LiveDisplay, Silent
+    from ngym_cli.training import train
+
+    def display(resolved: RunConfig, facts: Any, path: Path) -> Any:
+        err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
+        ceiling = (facts.ceiling or {}).get("performance")
+        return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.chance, ceiling)
+
+    outcome = train(config, root, name, overwrite, display)
+    if json:
+        terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
+    else:
+        terminal.print_evaluation(outcome.summary)
+        path = outcome.run.path
+        terminal.console().print(f"\n{outcome.status}: {path}\nnext: ngym plot {path}", soft_wrap=True)
+    return INTERRUPTED if outcome.status == "interrupted" else 0
+
+
+def _announce(config: RunConfig, err: Console) -> None:
+    """Check the names that need no torch and say what is about to be trained."""
+    from ngym_cli.building import find_wrapper
+    from ngym_cli.learners import find_algorithm, find_network
+    from ngym_cli.tasks import find_task
+
+    algorithm = find_algorithm(config.alg)
+    network = find_network(config.network or algorithm.networks[0])
+    find_task(config.task)
+    for entry in config.wrappers:
+        find_wrapper(entry.name)
+    stack = "".join(f" + {entry.name}" for entry in config.wrappers)
+    err.print(f"training {config.alg} ({network.name}) on {config.task}{stack}, seed {config.seed}", soft_wrap=True)
+
+
+def use_one_thread() -> None:
+    """Let torch compute in one thread unless told otherwise: networks of this size only lose by more."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        import torch
+
+        torch.set_num_threads(1)
+
+
+def smoke(flags: Mapping[str, Any], file: Path | None, json: bool) -> int:
+    """Build, check and briefly train one task or all; print a row for each and return the exit code."""
+    from ngym_cli.tasks import find_task
+
+    base = configuration.merge(configuration.read_toml(file) if file else {}, flags)
+    task = base.get("task", "all")
+    if task != "all":
+        find_task(task)
+    use_one_thread()
+    rows = []
+    out = terminal.console()
+    for id_ in _all_tasks() if task == "all" else [task]:
+        row = _smoke_one(configuration.from_dict(configuration.merge(SMOKE, {**base, "task": id_})))
+        rows.append(row)
+        if not json:
+            numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"
+            out.print(f"{row['id']:<48} {row['status']:<7}{numbers}  {row['error'] or ''}", soft_wrap=True)
+    failed = sum(row["status"] != "ok" for row in rows)
+    if json:
+        terminal.print_json(rows)
+    else:
+        out.print(f"{len(rows) - failed} of {len(rows)} tasks ok")
+    return 1 if failed else 0
+
+
+def _all_tasks() -> list[str]:
+    from neurogym.envs import registration
+
+    return registration.every_task()
+
+
+def _smoke_one(config: RunConfig) -> dict[str, Any]:
+    """Check and train one task in a folder that is thrown away."""
+    from ngym_cli.training import train
+
+    row: dict[str, Any] = {"id": config.task, "status": "ok", "steps": 0, "trials": 0, "error": None}
+    began = time.perf_counter()
+    try:
+        _check(config)
+        with tempfile.TemporaryDirectory() as folder:
+            manifest = train(config, Path(folder)).run.manifest()
+        row.update(steps=manifest["steps"], trials=manifest["trials"], performance=manifest["performance"])
+    except Exception as error:
+        row.update(status="failed", error=one_line(error))
+    return {**row, "seconds": round(time.perf_counter() - began, 3)}
+
+
+def _check(config: RunConfig) -> None:
+    """Hold an environment against Gymnasium's own checker; its warnings count as errors."""
+    from gymnasium.utils.env_checker import check_env
+
+    from ngym_cli.building import make_env
+    from ngym_cli.tasks import find_task
+
+    env = make_env(find_task(config.task), config)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_env(env.unwrapped if not config.wrappers else env, skip_render_check=True)
+    for warning in caught:
+        if "gymnasium" in str(warning.filename):
+            raise UserError(f"Gymnasium's checker: {' '.join(str(warning.message).split())}")
+
+
+def evaluate(
+    reference: str, root: Path, trials: int, deterministic: bool, seed: int, name: str | None, overwrite: bool
+) -> tuple[dict[str, Any], Path]:
+    """Evaluate a run on fresh trials; return the summary and where it was written.
+
+    Raises:
+        UserError: if there is no such run, it is damaged, or the evaluation exists.
+    """
+    run_ = runs.find(reference, root)
+    label = name or f"trials{trials}-seed{seed}{'' if deterministic else '-stochastic'}"
+    if label != Path(label).name or label.startswith("."):
+        raise UserError(f"evaluation name '{label}' must be a plain folder name")
+    folder = run_.path / "eval" / label
+    if name and folder.exists() and not overwrite:
+        raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
+    config = run_.config()
+    use_one_thread()
+    from ngym_cli import evaluation
+    from ngym_cli.building import inspect
+    from ngym_cli.models import load_policy
+
+    facts = inspect(config)
+    policy, steps = load_policy(run_, config)
+    found = evaluation.evaluate(policy, config, facts, trials, seed, deterministic)
+    found.summary.update(run=str(run_.path), model_steps=steps)
+    evaluation.save(found, folder)
+    return found.summary, folder

@@ -1,0 +1,107 @@
+"""What the terminal shows: tables, results, and JSON where that was asked for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ngym_cli.runs import plain
+
+#: Width of what is written to a file or a pipe.
+WIDTH = 160
+
+#: Columns of each listing that are shown; ``--json`` has them all.
+SHOWN: dict[str, tuple[str, ...]] = {
+    "tasks": ("id", "description", "tags"),
+    "wrappers": ("id", "description", "carries"),
+    "algs": ("id", "description", "actions", "networks"),
+    "networks": ("id", "description", "defaults"),
+    "tags": ("id", "tasks"),
+    "runs": ("id", "status", "steps", "performance", "started"),
+}
+
+
+def console() -> Console:
+    """Return the console that results are printed on; where there is no terminal, lines are not folded at 80."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=WIDTH)
+
+
+def print_json(data: Any) -> None:
+    """Print one JSON document."""
+    sys.stdout.write(json.dumps(plain(data), indent=2) + "\n")
+
+
+def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a listing as a table, tasks by group."""
+    out = console()
+    names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
+    groups = list(dict.fromkeys(row.get("group", "") for row in rows)) if what == "tasks" else [""]
+    for group in groups:
+        table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+        for name in names:
+            table.add_column(name, overflow="fold", no_wrap=name == "id")
+        for row in rows:
+            if what != "tasks" or row["group"] == group:
+                table.add_row(*(cell(row.get(name)) for name in names))
+        out.print(table)
+    noun = {"algs": "algorithms"}.get(what, what)
+    out.print(f"{len(rows)} {noun if len(rows) != 1 else noun.removesuffix('s')}", style="dim")
+
+
+def cell(value: Any) -> str:
+    """Return a value as the text of a table's cell."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        if "performance" in value:
+            return f"{value['performance']:.4f}"
+        return ", ".join(f"{key} {cell(item)}" for key, item in value.items()) or "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "-"
+    return str(value)
+
+
+def print_evaluation(found: Mapping[str, Any]) -> None:
+    """Print the result of an evaluation: performance beside chance and ceiling, then by condition."""
+    out = console()
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column()
+    table.add_row("performance", f"[bold]{found['performance']:.4f}[/bold]  95 % interval {_range(found['performance_ci'])}")
+    beside = [f"{name} {found[name]:.4f}" for name in ("chance", "ceiling") if found.get(name) is not None]
+    if found.get("ceiling"):
+        beside.append(f"that is {found['performance'] / found['ceiling']:.1%} of the ceiling")
+    table.add_row("", ", ".join(beside)) if beside else None
+    table.add_row("trials", f"{found['trials']:,}, {'most probable action' if found['deterministic'] else 'drawn actions'}")
+    table.add_row("reward per trial", f"{found['reward_per_trial']:.4f}")
+    table.add_row("fixation breaks, misses", f"{found['abort_rate']:.2%}, {found['miss_rate']:.2%} of trials")
+    if found.get("reaction_time") is not None and found["reaction_time"] == found["reaction_time"]:
+        table.add_row("mean reaction time", f"{found['reaction_time']:.0f} ms")
+    out.print(table)
+    if found["conditions"]:
+        rows = Table(box=None, padding=(0, 2, 0, 0))
+        for name in ("condition", "value", "performance", "95 % interval", "trials"):
+            rows.add_column(name, justify="left" if name == "condition" else "right")
+        for row in found["conditions"]:
+            rows.add_row(
+                row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
+                f"{row['trials']:,}",
+            )  # fmt: skip
+        out.print()
+        out.print(rows)
+
+
+def _range(interval: Sequence[float]) -> str:
+    return f"{interval[0]:.4f} to {interval[1]:.4f}"
