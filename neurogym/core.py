@@ -139,6 +139,7 @@ class TrialEnv(BaseEnv):
         self._tables: tuple | None = None
         self._building: Trials | None = None
         self._reward_sum, self._aborts = 0.0, 0
+        self.last: dict[str, Any] | None = None  # info of the trial that ended last in this session
 
     @staticmethod
     def _merged(kind: str, default: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -255,10 +256,11 @@ class TrialEnv(BaseEnv):
         Raises:
             ValueError: If a condition or its value is unknown.
         """
-        plan: dict[str, np.ndarray] = {}
+        theirs = {name for wrapper in self._wrappers for name in wrapper.accepts} - set(self.conditions)
+        plan = {name: _per_trial(given.pop(name), n) for name in list(given) if name in theirs}
         for wrapper in reversed(self._wrappers):
             plan = wrapper.plan(n, plan)
-        if self._many and self.conditions:
+        if self._many:
             for name, value in given.items():
                 for one in np.unique(np.atleast_1d(value)) if np.ndim(value) == 1 and n > 1 else [value]:
                     self._check_conditions({name: one})
@@ -281,6 +283,8 @@ class TrialEnv(BaseEnv):
 
     def _make_one(self, kwargs: dict[str, Any]) -> Trials:
         outer, self._building = self._building, Trials(self, 1)
+        durations = [name for name in kwargs if name.startswith("period_")]
+        self._building.given = {name: _per_trial(kwargs.pop(name), 1) for name in durations}
         try:
             self.trial = {}
             record = self._new_trial(**kwargs)
@@ -352,6 +356,7 @@ class TrialEnv(BaseEnv):
                 spec.seed(int(self.np_random.integers(2**31)))
         self._ahead, self._ahead_next = None, 0
         self.num_tr, self._reward_sum, self._aborts, self.performance = 0, 0.0, 0, 0.0
+        self.last = None
         self.start_session()
         for wrapper in self._wrappers:
             wrapper.start_session()
@@ -445,7 +450,7 @@ class TrialEnv(BaseEnv):
         info["aborts"] = self._aborts
         info["periods"] = block.periods(self._at)
         self._reward_sum, self._aborts, self.performance = 0.0, 0, 0.0
-        self._last = info
+        self.last = info
         self._top.new_trial()
 
     # -- the current trial --------------------------------------------------------------------------------------------
@@ -699,13 +704,20 @@ class TrialWrapper(_Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     Attributes:
         carries: True if what the agent sees depends on earlier trials, so that memory across trials is useful.
         adaptive: True if ``plan`` or ``revise`` depend on what the agent did.
+        accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
+        decides: Conditions that the wrapper determines; no other wrapper of the stack may.
+        inside_of: Names of wrappers that must be put on after this one.
 
     Raises:
         TypeError: If the innermost environment is not a :class:`TrialEnv`.
+        ValueError: If the wrapper cannot be put on what is there already; the message says which order is needed.
     """
 
     carries: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
+    accepts: ClassVar[tuple[str, ...]] = ()
+    decides: ClassVar[tuple[str, ...]] = ()
+    inside_of: ClassVar[tuple[str, ...]] = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
         """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
@@ -721,7 +733,17 @@ class TrialWrapper(_Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         if not isinstance(env.unwrapped, TrialEnv):
             raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")
         self.task: TrialEnv = env.unwrapped
+        self._check_order(self.task._wrappers)
         self.task.set_top(self)
+
+    def _check_order(self, inner: list[TrialWrapper]) -> None:
+        name = type(self).__name__
+        for other in inner:
+            its = type(other).__name__
+            for condition in set(self.decides) & set(other.decides):
+                raise ValueError(f"{name} and {its} both decide {condition}: put only one of them on a task")
+            if any(cls.__name__ in self.inside_of for cls in type(other).__mro__):
+                raise ValueError(f"{name} must be inside {its}: put {name} on first, then {its}")
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Conditions of the next ``n`` trials: ``given`` comes from the wrappers outside; return it changed."""

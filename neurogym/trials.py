@@ -112,6 +112,9 @@ class Trials:
                 raise ValueError(f"period {period!r} should last until {value:g} ms, but the trial is already longer")
         else:
             drawn = ngym_random.sample(timing[period], self.rng, self.n)
+        if f"period_{period}" in self.given:  # asked for by a wrapper, nan where it leaves the duration as it is
+            asked = np.asarray(self.given[f"period_{period}"], dtype=float)
+            drawn = np.where(np.isnan(asked), drawn, asked)
         return self.steps(drawn) * self.dt
 
     def steps(self, duration: Any) -> np.ndarray:
