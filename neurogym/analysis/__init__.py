@@ -1,0 +1,66 @@
+"""Analyses of behaviour and of population activity, on plain arrays or trial tables.
+
+Names are imported when they are first used, so that importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_MODULES: dict[str, tuple[str, ...]] = {
+    "results": ("Curve", "Estimate", "Result", "bootstrap", "interquartile_mean", "wilson"),
+    "tables": (
+        "MissingColumnsError",
+        "as_table",
+        "groups",
+        "in_sequence",
+        "select",
+        "signed_strength",
+        "two_choices",
+        "with_previous",
+    ),
+    "psychometric": ("PsychometricFit", "fit_psychometric", "psychometric_function"),
+    "chronometric": ("ChronometricFit", "fit_chronometric", "mean_reaction_time"),
+    "outcomes": ("Rates", "ReactionTimes", "rates", "reaction_times"),
+    "regression": ("ChoiceRegression", "regress_choice"),
+    "history": ("ChoiceHistory", "StayShift", "choice_history", "win_stay_lose_shift"),
+    "evidence": ("ContextUse", "PsychophysicalKernel", "context_use", "psychophysical_kernel"),
+    "multisensory": ("CueCombination", "CueWeights", "cue_combination", "cue_weights"),
+    "confidence": ("Wagering", "wagering"),
+    "economic": ("Indifference", "indifference_point"),
+    "timing": ("IntervalReproduction", "interval_reproduction"),
+    "planning": ("TwoStep", "two_step"),
+    "learning": (
+        "LearningCurve",
+        "ReversalCurve",
+        "binned_performance",
+        "cumulative_regret",
+        "learning_curve",
+        "reversal_curve",
+    ),
+    "activity": ("Activity", "PSTH", "psth"),
+    "trajectories": ("TargetedAxes", "Trajectories", "pca_trajectories", "targeted_axes"),
+    "decoding": ("Decoding", "decode"),
+    "selectivity": ("Selectivity", "selectivity_table"),
+    "similarity": ("RepresentationalSimilarity", "dissimilarity", "linear_cka", "representational_similarity"),
+    "fixed_points": ("FixedPoints", "find_fixed_points"),
+    "animals": ("Comparison", "compare", "distance", "load_trials"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted([*_HOME, "from_trials"])
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module behind a public name when it is first used."""
+    if name == "from_trials":
+        return import_module("neurogym.analysis.from_trials")
+    if name in _HOME:
+        return getattr(import_module(f"neurogym.analysis.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -1,0 +1,208 @@
+"""Animal and human data beside an agent's: loading outside tables, and the distance per statistic."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from neurogym.analysis import from_trials
+from neurogym.analysis.outcomes import rates, reaction_times
+from neurogym.analysis.results import Estimate, Result
+from neurogym.analysis.tables import MissingColumnsError, Table, as_table, is_correct, n_trials, numbers, with_previous
+
+logger = logging.getLogger(__name__)
+
+Statistic = Callable[[Table], dict[str, Estimate]]
+
+
+@dataclass(frozen=True)
+class Comparison(Result):
+    """One statistic of two trial tables.
+
+    Attributes:
+        name: of the statistic.
+        a: of the first table.
+        b: of the second.
+        difference: a - b, with a Gaussian interval from both standard errors.
+        distance: the difference in standard errors; ``nan`` if neither is known.
+    """
+
+    name: str
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+    distance: float
+
+
+def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_order: bool = False) -> Table:
+    """Read trials from a CSV file and give their columns the names and units of the trial row.
+
+    ``columns`` maps each column of the trial row to one of the file: its name, or a mapping with ``column`` (the name)
+    and optionally ``scale`` and ``offset`` (value * scale + offset) and ``values`` (from what the file says to what the
+    trial row says), or with ``constant`` alone. As TOML::
+
+        coh = { column = "coherence", scale = 100 }     # fraction to percent
+        rt = { column = "rt_s", scale = 1000 }          # s to ms
+        choice = { column = "side", values = { L = 1, R = 2 } }
+        performance = "correct"
+
+    What can be derived is added where it is missing: ``trial``, ``outcome`` from ``performance`` and the reverse, and
+    ``ground_truth`` of a two-alternative task from choice and outcome.
+
+    Args:
+        path: CSV file with a header.
+        columns: the column map.
+        in_order: the rows follow each other as they happened: add the previous trial's choice and outcome.
+
+    Raises:
+        MissingColumnsError: the file lacks a column, or neither ``outcome`` nor ``performance`` is mapped.
+        ValueError: a value that ``values`` does not name, or an unknown key in the map.
+    """
+    from pyarrow import csv
+
+    source = as_table(csv.read_csv(path))
+    n = n_trials(source)
+    table = {name: _column(name, rule, source, n) for name, rule in columns.items()}
+    table.setdefault("trial", np.arange(n))
+    if "outcome" not in table:
+        if "performance" not in table:
+            raise MissingColumnsError("the column map names neither outcome nor performance")
+        performance = numbers(table["performance"])
+        answered = np.where(performance > 0.5, "correct", "error")
+        table["outcome"] = np.where(np.isfinite(performance), answered, "miss")
+    table.setdefault("performance", is_correct(table).astype(float))
+    if "choice" in table and "ground_truth" not in table:
+        choice = numbers(table["choice"])
+        found = np.unique(choice[np.isfinite(choice)])
+        if len(found) == 2:
+            table["ground_truth"] = np.where(is_correct(table), choice, found.sum() - choice)
+    return with_previous(table) if in_order else table
+
+
+def _column(name: str, rule: str | Mapping[str, Any], source: Table, n: int) -> np.ndarray:
+    """Return one column of the trial row from the columns of the file."""
+    spec: dict[str, Any] = {"column": rule} if isinstance(rule, str) else dict(rule)
+    unknown = set(spec) - {"column", "scale", "offset", "values", "constant"}
+    if unknown:
+        raise ValueError(f"column map of {name!r}: unknown key {', '.join(sorted(unknown))}")
+    if "constant" in spec:
+        return np.full(n, spec["constant"])
+    if spec.get("column") not in source:
+        have = ", ".join(source)
+        raise MissingColumnsError(f"column map of {name!r}: no column {spec.get('column')!r}; the file has {have}")
+    values = source[str(spec["column"])]
+    if "values" in spec:
+        known = {str(key): value for key, value in spec["values"].items()}
+        missing = sorted({str(value) for value in values.tolist()} - set(known))
+        if missing:
+            raise ValueError(f"column map of {name!r}: no value for {', '.join(missing[:5])}")
+        values = np.array([known[str(value)] for value in values.tolist()])
+    if "scale" in spec or "offset" in spec:
+        return numbers(values) * spec.get("scale", 1) + spec.get("offset", 0)
+    return values
+
+
+def compare(
+    table_a: Any,
+    table_b: Any,
+    *,
+    strength: str | None = "coh",
+    statistics: Mapping[str, Statistic] | None = None,
+    n_boot: int = 200,
+    level: float = 0.95,
+) -> tuple[Comparison, ...]:
+    """Compare two trial tables, an agent's and an animal's for instance, statistic by statistic.
+
+    By default: accuracy, aborts and misses, reaction times, accuracy and reaction time at each strength, the
+    psychometric function, the diffusion model, win-stay and lose-shift. What one of the tables does not allow
+    (no reaction times, other strengths, one choice only) is left out.
+
+    Args:
+        table_a: trial table.
+        table_b: trial table.
+        strength: column with the stimulus strength; ``None`` leaves out what depends on it.
+        statistics: functions from a table to named estimates, instead of the default ones.
+        n_boot: bootstrap draws of the default statistics that need them.
+        level: coverage of the intervals.
+    """
+    chosen = default_statistics(strength, n_boot, level) if statistics is None else statistics
+    found = []
+    for name, statistic in chosen.items():
+        try:
+            a, b = statistic(as_table(table_a)), statistic(as_table(table_b))
+        except ValueError as error:
+            logger.info("comparison leaves out %s: %s", name, error)
+            continue
+        found += [_comparison(key, a[key], b[key], level) for key in a if key in b]
+    return tuple(found)
+
+
+def distance(comparisons: tuple[Comparison, ...]) -> float:
+    """Return the root mean square distance over statistics, in standard errors."""
+    each = np.array([comparison.distance for comparison in comparisons])
+    each = each[np.isfinite(each)]
+    return float(np.sqrt(np.mean(each**2))) if each.size else float("nan")
+
+
+def default_statistics(strength: str | None = "coh", n_boot: int = 200, level: float = 0.95) -> dict[str, Statistic]:
+    """Return the statistics that `compare` uses, by name."""
+
+    def outcomes(table: Table) -> dict[str, Estimate]:
+        all_trials = rates(table, level=level)[0]
+        return {name: getattr(all_trials, name) for name in ("accuracy", "abort", "miss")}
+
+    def times(table: Table) -> dict[str, Estimate]:
+        found = reaction_times(table, level=level)
+        return {"reaction time": found[0].mean} if found else {}
+
+    def sequence(table: Table) -> dict[str, Estimate]:
+        if "prev_outcome" not in table:
+            raise MissingColumnsError("the trials are not known to be in order: no column prev_outcome")
+        result = from_trials.win_stay_lose_shift(table, level=level)
+        return {"win-stay": result.win_stay, "lose-shift": result.lose_shift}
+
+    statistics: dict[str, Statistic] = {"outcomes": outcomes, "times": times, "sequence": sequence}
+    if strength is not None:
+        statistics |= _by_strength(strength, n_boot, level)
+    return statistics
+
+
+def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]:
+    """Return the statistics that depend on the stimulus strength."""
+
+    def accuracy(table: Table) -> dict[str, Estimate]:
+        return {f"accuracy at {column} {r.condition[column]:g}": r.accuracy for r in rates(table, column, level=level)}
+
+    def times(table: Table) -> dict[str, Estimate]:
+        found = reaction_times(table, column, level=level)
+        return {f"reaction time at {column} {r.condition[column]:g}": r.mean for r in found}
+
+    def psychometric(table: Table) -> dict[str, Estimate]:
+        fit = from_trials.psychometric(table, column, model="weibull", n_boot=n_boot, level=level)
+        return {f"psychometric {name}": getattr(fit, name) for name in ("threshold", "slope", "lapse")}
+
+    def bias(table: Table) -> dict[str, Estimate]:
+        return {"bias": from_trials.psychometric(table, column, n_boot=n_boot, level=level).threshold}
+
+    def diffusion(table: Table) -> dict[str, Estimate]:
+        fit = from_trials.chronometric(table, column, n_boot=n_boot, level=level)
+        return {f"diffusion {n.replace('_', ' ')}": getattr(fit, n) for n in ("sensitivity", "bound", "residual_time")}
+
+    return {
+        "accuracy by strength": accuracy,
+        "times by strength": times,
+        "psychometric": psychometric,
+        "bias": bias,
+        "diffusion": diffusion,
+    }
+
+
+def _comparison(name: str, a: Estimate, b: Estimate, level: float) -> Comparison:
+    se = float(np.hypot(a.se, b.se))
+    difference = Estimate.normal(a.value - b.value, se, level)
+    return Comparison(name, a, b, difference, difference.value / se if se > 0 else float("nan"))

@@ -1,0 +1,157 @@
+"""The chronometric function and what a diffusion to a bound predicts for it.
+
+Palmer, Huk & Shadlen 2005, The effect of stimulus strength on the speed and accuracy of a perceptual decision,
+10.1167/5.5.1: evidence drifts at a rate proportional to the stimulus strength, one pair of symmetric bounds explains
+accuracy and mean reaction time together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, normal_quantile
+
+PARAMETERS = ("sensitivity", "bound", "residual_time")
+
+
+@dataclass(frozen=True)
+class ChronometricFit(Result):
+    """The proportional-rate diffusion model fitted to reaction times and choices.
+
+    Attributes:
+        sensitivity: drift per unit of strength k, in 1 / (strength sqrt(s)).
+        bound: normalised bound A, in sqrt(s).
+        residual_time: mean time outside the decision t_R, ms.
+        log_likelihood: at the estimates.
+        n: number of trials.
+        reaction_time: mean reaction time (ms) at each strength, with intervals from its standard error.
+        accuracy: proportion correct at each strength, with Wilson intervals.
+        draws: bootstrap draws of the three parameters, shape (n_boot, 3), in the order of ``PARAMETERS``.
+    """
+
+    sensitivity: Estimate
+    bound: Estimate
+    residual_time: Estimate
+    log_likelihood: float
+    n: int
+    reaction_time: Curve
+    accuracy: Curve
+    draws: FloatArray = field(repr=False, compare=False, metadata={"draws": True})
+
+    def predict(self, strength: ArrayLike) -> FloatArray:
+        """Return the predicted mean reaction time in ms."""
+        return mean_reaction_time(strength, *(getattr(self, name).value for name in PARAMETERS))
+
+    def predict_accuracy(self, strength: ArrayLike) -> FloatArray:
+        """Return the predicted proportion correct."""
+        return expit(2 * self.bound.value * self.sensitivity.value * np.abs(np.asarray(strength, float)))
+
+
+def mean_reaction_time(strength: ArrayLike, sensitivity: float, bound: float, residual_time: float) -> FloatArray:
+    """Return the mean reaction time (ms) of the diffusion model, ``A / (k x) tanh(A k x) + t_R``."""
+    drift = sensitivity * np.abs(np.asarray(strength, float))
+    z = bound * drift
+    ratio = np.divide(np.tanh(z), z, out=np.ones_like(z), where=z > 1e-6)
+    return 1000 * bound**2 * ratio + residual_time
+
+
+def decision_variance(strength: ArrayLike, sensitivity: float, bound: float) -> FloatArray:
+    """Return the variance of the decision time (ms^2) that the diffusion model predicts."""
+    drift = np.maximum(sensitivity * np.abs(np.asarray(strength, float)), 1e-3 / bound)
+    z = np.minimum(bound * drift, 300)
+    small = 2 / 3 * bound**4 * np.ones_like(z)
+    return 1e6 * np.where(z < 0.05, small, bound * (np.tanh(z) - z / np.cosh(z) ** 2) / drift**3)
+
+
+def fit_chronometric(
+    strength: ArrayLike,
+    rt: ArrayLike,
+    correct: ArrayLike,
+    *,
+    n_boot: int = 400,
+    level: float = 0.95,
+    seed: int | None = 0,
+) -> ChronometricFit:
+    """Fit the proportional-rate diffusion model to choices and mean reaction times.
+
+    The likelihood is binomial in the choices and Gaussian in the mean reaction time of each strength. Its standard
+    error is the one that the model predicts (after a first fit with that of the data, which would favour strengths
+    whose mean happens to be short), with the same variance outside the decision at all strengths. Intervals come from
+    redrawing choices and means at every strength.
+
+    Args:
+        strength: stimulus strength of each trial, shape (trials,); its sign is ignored.
+        rt: reaction times in ms, shape (trials,); trials without one (``nan``) are left out.
+        correct: 0 or 1, shape (trials,).
+        n_boot: bootstrap draws.
+        level: coverage of the intervals.
+        seed: seed of the bootstrap.
+
+    Raises:
+        ValueError: fewer than two strengths with at least two reaction times each, or reaction times that do not fall
+            with strength, from which the parameters cannot be told.
+    """
+    x, t, c = np.abs(np.asarray(strength, float)), np.asarray(rt, float), np.asarray(correct, float)
+    timed = np.isfinite(t)
+    levels, index = np.unique(x[timed], return_inverse=True)
+    n = np.bincount(index).astype(float) if timed.any() else np.empty(0)
+    if len(levels) < 2 or n.min() < 2:
+        raise ValueError("a chronometric function needs two strengths or more with at least two reaction times each")
+    k = np.bincount(index, weights=c[timed]).astype(float)
+    mean = np.bincount(index, weights=t[timed]) / n
+    variance = np.maximum(np.bincount(index, weights=(t[timed] - mean[index]) ** 2) / (n - 1), 1.0)
+    se = np.sqrt(variance / n)
+
+    if mean[0] - mean[-1] <= 2 * np.hypot(se[0], se[-1]):
+        times = f"{mean[0]:.0f} ms at strength {levels[0]:g}, {mean[-1]:.0f} ms at {levels[-1]:g}"
+        raise ValueError(f"reaction times do not fall with stimulus strength ({times}): no diffusion to a bound to fit")
+    best = _start(levels, mean)
+    for _ in range(2):
+        best = _fit(levels, k, n, mean, se, best)
+        predicted = decision_variance(levels, *np.exp(best[:2]))
+        outside = max(float(np.average(variance - predicted, weights=n / variance**2)), 1.0)
+        se = np.sqrt((predicted + outside) / n)
+    best = _fit(levels, k, n, mean, se, best)
+    rng = np.random.default_rng(seed)
+    counts, means = rng.binomial(n.astype(int), k / n, (n_boot, len(n))), rng.normal(mean, se, (n_boot, len(n)))
+    fits = [np.exp(_fit(levels, ki.astype(float), n, mi, se, best)) for ki, mi in zip(counts, means, strict=True)]
+    draws = np.array(fits).reshape(n_boot, 3)
+    half = normal_quantile(level) * np.sqrt(variance / n)
+    estimates = [Estimate.percentile(v, d, level) for v, d in zip(np.exp(best), draws.T, strict=True)]
+    return ChronometricFit(
+        sensitivity=estimates[0],
+        bound=estimates[1],
+        residual_time=estimates[2],
+        log_likelihood=-_loss(best, levels, k, n, mean, se),
+        n=int(n.sum()),
+        reaction_time=Curve(levels, mean, mean - half, mean + half, n.astype(np.int64)),
+        accuracy=Curve.proportions(levels, k, n, level),
+        draws=draws,
+    )
+
+
+def _start(x: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return a start in log units: the bound from the spread of the means, the drift from the middle strength."""
+    bound = np.sqrt(max(float(np.ptp(mean)), 50.0) / 1000)
+    residual = max(float(mean.min()) - 100, 50.0)
+    return np.log([1 / (bound * max(float(np.median(x)), 1e-9)), bound, residual])
+
+
+def _loss(theta: FloatArray, x: FloatArray, k: FloatArray, n: FloatArray, mean: FloatArray, se: FloatArray) -> float:
+    sensitivity, bound, residual = np.exp(theta)
+    z = 2 * bound * sensitivity * x
+    choices = k @ log_expit(z) + (n - k) @ log_expit(-z)
+    times = -0.5 * np.sum(((mean - mean_reaction_time(x, sensitivity, bound, residual)) / se) ** 2)
+    return -float(choices + times)
+
+
+def _fit(
+    x: FloatArray, k: FloatArray, n: FloatArray, mean: FloatArray, se: FloatArray, start: FloatArray
+) -> FloatArray:
+    bounds = [(s - 8, s + 8) for s in start[:2]] + [(np.log(1e-3), np.log(float(mean.max())))]
+    return np.asarray(minimize(_loss, start, (x, k, n, mean, se), method="L-BFGS-B", bounds=bounds).x)

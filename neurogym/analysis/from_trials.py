@@ -1,0 +1,224 @@
+"""The analyses of behaviour, read from a trial table.
+
+Each function takes a trial table (a mapping of columns, a DataFrame or a pyarrow Table), picks the trials and columns
+that the analysis of the same name needs and hands on every further keyword. A table that lacks a column raises
+`MissingColumnsError`, which says which one. For one result per condition:
+
+>>> from neurogym.analysis import from_trials, groups
+>>> table = {"coh": [6.4, 51.2] * 40, "choice": [1, 2, 1, 1] * 20, "outcome": ["correct"] * 80, "seed": [0] * 80}
+>>> fits = [(c, from_trials.psychometric(trials, n_boot=0)) for c, trials in groups(table, "seed")]
+>>> fits[0][0]
+{'seed': 0}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurogym.analysis import confidence, economic, evidence, history, learning, multisensory, planning, timing
+from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
+from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
+from neurogym.analysis.results import Curve, FloatArray
+from neurogym.analysis.tables import (
+    in_sequence,
+    is_correct,
+    numbers,
+    require,
+    responded,
+    select,
+    signed_strength,
+    two_choices,
+)
+
+Choices = tuple[float, float] | None
+
+
+def psychometric(data: Any, strength: str = "coh", choices: Choices = None, **options: Any) -> PsychometricFit:
+    """Fit choices of the second alternative against signed strength; ``model="weibull"`` fits accuracy instead.
+
+    Args:
+        data: trial table with ``choice``, ``outcome`` and the strength.
+        strength: column with the unsigned strength.
+        choices: the two actions, by default those that occur.
+        **options: see `fit_psychometric`; the guess rate of a Weibull function is 0.5 unless given.
+    """
+    if options.get("model") == "weibull":
+        table = require(data, "outcome", strength)
+        table = select(table, responded(table))
+        return fit_psychometric(np.abs(numbers(table[strength])), is_correct(table), **{"guess": 0.5, **options})
+    table, second = two_choices(data, choices)
+    return fit_psychometric(signed_strength(table, second, strength), second, **options)
+
+
+def chronometric(data: Any, strength: str = "coh", **options: Any) -> ChronometricFit:
+    """Fit reaction times and accuracy against strength; see `fit_chronometric`."""
+    table = require(data, "outcome", "rt", strength)
+    table = select(table, responded(table))
+    return fit_chronometric(numbers(table[strength]), numbers(table["rt"]), is_correct(table), **options)
+
+
+def choice_history(
+    data: Any, strength: str | None = "coh", choices: Choices = None, **options: Any
+) -> history.ChoiceHistory:
+    """Regress choices on stimulus and history; without a strength column (``None``) the stimulus is its side.
+
+    Trials without an answer stay in the sequence, as trials that say nothing.
+    """
+    table, session = in_sequence(require(data, "choice", "outcome"))
+    answered, second = _answers(table, choices)
+    sign = np.where((second == 1) == is_correct(table), 1.0, -1.0)
+    size = np.ones(len(sign)) if strength is None else np.abs(numbers(require(table, strength)[strength]))
+    return history.choice_history(
+        np.where(answered, sign * size, 0.0), second, is_correct(table), session=session, **options
+    )
+
+
+def win_stay_lose_shift(data: Any, won: str | None = None, **options: Any) -> history.StayShift:
+    """Return win-stay and lose-shift; a win is a correct trial, or a positive value in the column ``won``."""
+    table, session = in_sequence(require(data, "choice", "outcome", *([won] if won else [])))
+    choice = np.where(responded(table), numbers(table["choice"]), np.nan)
+    win = numbers(table[won]) > 0 if won else is_correct(table)
+    return history.win_stay_lose_shift(choice, win, session=session, **options)
+
+
+def context_use(
+    data: Any,
+    strengths: tuple[str, str] = ("coh_1", "coh_2"),
+    sides: tuple[str, str] = ("ground_truth", "other_choice"),
+    choices: Choices = None,
+    **options: Any,
+) -> evidence.ContextUse:
+    """Return the weights of relevant and irrelevant evidence.
+
+    Args:
+        data: trial table with ``context`` (0 or 1: which source is relevant) and the columns named here.
+        strengths: unsigned strength of source 1 and source 2.
+        sides: alternative to which the relevant and the irrelevant source point, in one coding.
+        choices: the two actions, by default those that occur.
+        **options: see `evidence.context_use`.
+    """
+    table, second = two_choices(require(data, "context", *strengths, *sides), choices)
+    relevant = numbers(table["context"]).astype(int)
+    towards = np.stack([numbers(table[side]) for side in sides], axis=1)
+    sign = np.where(towards == towards.max(), 1.0, -1.0)
+    size = np.stack([numbers(table[name]) for name in strengths], axis=1)
+    by_source = np.take_along_axis(sign, np.stack([relevant, 1 - relevant], axis=1), axis=1)
+    return evidence.context_use(by_source * size, second, relevant, **options)
+
+
+def cue_combination(data: Any, choices: Choices = None, **options: Any) -> multisensory.CueCombination:
+    """Compare observed and optimal sigma, from trials with one and with both modalities.
+
+    Args:
+        data: trial table with ``coh`` and ``modality``, or with ``coh_1`` and ``coh_2`` of which one is zero on trials
+            with a single modality.
+        choices: the two actions, by default those that occur.
+        **options: see `multisensory.cue_combination`.
+    """
+    table, second = two_choices(data, choices)
+    if "modality" in table:
+        return multisensory.cue_combination(signed_strength(table, second), second, table["modality"], **options)
+    first, other = (np.abs(numbers(require(table, "coh_1", "coh_2")[name])) for name in ("coh_1", "coh_2"))
+    modality = np.select([other == 0, first == 0], ["first", "second"], default="both")
+    sign = np.where(second == is_correct(table), 1.0, -1.0)
+    return multisensory.cue_combination(sign * np.maximum(first, other), second, modality, **options)
+
+
+def cue_weights(data: Any, choices: Choices = None, **options: Any) -> multisensory.CueWeights:
+    """Regress choices on two modalities: ``coh`` times ``coh_prop`` and ``coh`` times the rest."""
+    table, second = two_choices(require(data, "coh", "coh_prop"), choices)
+    signed, share = signed_strength(table, second), numbers(table["coh_prop"])
+    return multisensory.cue_weights(signed * share, signed * (1 - share), second, **options)
+
+
+def wagering(data: Any, sure: float = 3, strength: str = "coh", **options: Any) -> confidence.Wagering:
+    """Analyse trials with an occasional sure option: ``wager`` says whether it was offered, ``sure`` is its action."""
+    table = require(data, "choice", "outcome", "wager", strength)
+    took = numbers(table["choice"]) == sure
+    rows = responded(table) | took
+    table, took = select(table, rows), took[rows]
+    offered = numbers(table["wager"]) > 0
+    return confidence.wagering(numbers(table[strength]), offered, took & offered, is_correct(table), **options)
+
+
+def indifference_point(
+    data: Any,
+    amounts: tuple[str, str] = ("n_a", "n_b"),
+    first: str = "a_first",
+    choices: Choices = None,
+    **options: Any,
+) -> economic.Indifference:
+    """Fit the relative value of goods A and B.
+
+    Args:
+        data: trial table with ``choice``, ``outcome`` and the columns named here.
+        amounts: offered amount of A and of B.
+        first: whether A was the first of the two options.
+        choices: the actions that take the first and the second option, by default those that occur.
+        **options: see `economic.indifference_point`.
+    """
+    table, second = two_choices(require(data, *amounts, first), choices)
+    chose_b = second == (numbers(table[first]) > 0)
+    return economic.indifference_point(numbers(table[amounts[0]]), numbers(table[amounts[1]]), chose_b, **options)
+
+
+def interval_reproduction(
+    data: Any, target: str = "production", produced: str = "rt", lag: float = 0.0, **options: Any
+) -> timing.IntervalReproduction:
+    """Analyse reproduced intervals.
+
+    Args:
+        data: trial table with ``outcome`` and the columns named here, in ms.
+        target: the interval to be produced.
+        produced: the produced one.
+        lag: added to the produced one, ms: what passes from the cue to the moment from which it is counted.
+        **options: see `timing.interval_reproduction`.
+    """
+    table = require(data, "outcome", target, produced)
+    table = select(table, responded(table))
+    return timing.interval_reproduction(numbers(table[target]), numbers(table[produced]) + lag, **options)
+
+
+def two_step(data: Any, common: str = "common", won: str = "reward", **options: Any) -> planning.TwoStep:
+    """Return stay probabilities and control indices; a trial without an answer stays in the sequence."""
+    table, session = in_sequence(require(data, "choice", "outcome", common, won))
+    choice = np.where(responded(table), numbers(table["choice"]), np.nan)
+    return planning.two_step(choice, numbers(table[common]) > 0, numbers(table[won]) > 0, session=session, **options)
+
+
+def cumulative_regret(data: Any, arms: Sequence[str], **options: Any) -> Curve:
+    """Return the cumulative regret; ``arms`` names the columns with each arm's expected reward."""
+    table, session = in_sequence(require(data, "choice", *arms))
+    expected = np.stack([numbers(table[arm]) for arm in arms], axis=1)
+    return learning.cumulative_regret(numbers(table["choice"]), expected, session=session, **options)
+
+
+def reversal_curve(data: Any, best: str = "best", **options: Any) -> learning.ReversalCurve:
+    """Return behaviour around the trials at which the column ``best`` (coded like the choice) changes."""
+    table, session = in_sequence(require(data, "choice", best))
+    return learning.reversal_curve(numbers(table["choice"]), numbers(table[best]), session=session, **options)
+
+
+def learning_curve(
+    tables: Sequence[Any], step: str = "step", score: str = "performance", n_bins: int = 50, **options: Any
+) -> learning.LearningCurve:
+    """Return the learning curve over runs, one trial table each."""
+    curves = [
+        learning.binned_performance(numbers(t[step]), numbers(t[score]), n_bins)
+        for t in (require(data, step, score) for data in tables)
+    ]
+    return learning.learning_curve([steps for steps, _ in curves], [scores for _, scores in curves], **options)
+
+
+def _answers(table: Mapping[str, NDArray[Any]], choices: Choices) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Return which trials were answered with one of two choices, and 0, 1 or ``nan`` for the choice of each."""
+    chosen = numbers(table["choice"])
+    found = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)
+    if len(found) != 2:
+        raise ValueError(f"a choice history needs two choices, the trials hold {found.tolist()}")
+    answered = responded(table) & np.isin(chosen, found)
+    return answered, np.where(answered, (chosen == found[1]).astype(float), np.nan)

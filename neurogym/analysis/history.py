@@ -1,0 +1,162 @@
+"""How past trials bias a choice: the choice-history regression, win-stay and lose-shift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
+from neurogym.analysis.results import Estimate, FloatArray, Result
+
+
+@dataclass(frozen=True)
+class ChoiceHistory(Result):
+    """Choice-history regressions after correct and after error trials.
+
+    Attributes:
+        after_correct: weights of the trials that follow a correct one: ``stimulus``, ``win_k`` and ``lose_k`` (side
+            of the k-th last choice if it was right or wrong), ``transition_k`` (whether choices k + 1 and k trials
+            back repeated or alternated, both correct, as a prediction from the last choice) and
+            ``other_transition_k`` (the same where one or both were errors).
+        after_error: the same for the trials that follow an error.
+        transition_after_correct: summed transition weights after a correct trial.
+        transition_after_error: summed transition weights after an error.
+        reset_index: 1 - |transition_after_error| / |transition_after_correct|: 0 if an error leaves the transition
+            bias as it is, 1 if it abolishes it, as in rats.
+    """
+
+    after_correct: ChoiceRegression
+    after_error: ChoiceRegression
+    transition_after_correct: Estimate
+    transition_after_error: Estimate
+    reset_index: Estimate
+
+
+@dataclass(frozen=True)
+class StayShift(Result):
+    """Win-stay and lose-shift.
+
+    Attributes:
+        win_stay: probability of repeating a choice that was correct.
+        lose_shift: probability of changing a choice that was wrong.
+        n_win: trials after a correct one.
+        n_lose: trials after an error.
+    """
+
+    win_stay: Estimate
+    lose_shift: Estimate
+    n_win: int
+    n_lose: int
+
+
+def choice_history(
+    stimulus: ArrayLike,
+    choice: ArrayLike,
+    correct: ArrayLike,
+    *,
+    session: ArrayLike | None = None,
+    n_lags: int = 4,
+    level: float = 0.95,
+) -> ChoiceHistory:
+    """Regress choices on the stimulus, on past choices and on past transitions, after correct and after error trials.
+
+    Hermoso-Mendizabal et al. 2020, 10.1038/s41467-020-14824-w, and Molano-Mazon et al. 2023,
+    10.1016/j.cub.2022.12.044 (reset index). The transition into the last trial is no regressor: together with the last
+    choice it is the choice two trials back.
+
+    Args:
+        stimulus: signed strength of the evidence, shape (trials,), positive for the second alternative.
+        choice: whether the second alternative was chosen, 0 or 1, shape (trials,); ``nan`` where there was no choice.
+        correct: 0 or 1, shape (trials,).
+        session: trials of different sessions (environments, animals) do not follow each other, shape (trials,).
+        n_lags: number of past trials and transitions.
+        level: coverage of the intervals.
+
+    Raises:
+        ValueError: fewer than two lags (the first transition that can be told from a choice has lag 2), or no trials
+            after a correct or after an error trial.
+    """
+    if n_lags < 2:
+        raise ValueError(f"a choice-history regression needs at least two lags, got {n_lags}")
+    right, won = np.asarray(choice, float), np.asarray(correct, float)
+    answered = np.isfinite(right)
+    side = np.where(answered, np.where(right > 0.5, 1.0, -1.0), 0.0)
+    win = np.where(answered, won > 0.5, False)
+    session = np.zeros(len(side), int) if session is None else np.asarray(session)
+    columns, last_win, last_lose = _regressors(side, win, session, n_lags)
+    columns = {"stimulus": np.asarray(stimulus, float), **columns}
+
+    fits = []
+    for name, rows in (("a correct", last_win & answered), ("an error", last_lose & answered)):
+        if not rows.any():
+            raise ValueError(f"no trial follows {name} trial; the choice-history regression cannot be made")
+        varying = {name: column[rows] for name, column in columns.items() if np.ptp(column[rows]) > 0}
+        fits.append(regress_choice(varying, right[rows] > 0.5, level=level))
+    after_correct, after_error = fits
+    sums = [_transition_sum(fit, n_lags, level) for fit in fits]
+    reset = 1 - abs(sums[1][0].value) / max(abs(sums[0][0].value), 1e-12)
+    draws = 1 - np.abs(sums[1][1]) / np.maximum(np.abs(sums[0][1]), 1e-12)
+    return ChoiceHistory(after_correct, after_error, sums[0][0], sums[1][0], ratio_interval(reset, draws, level))
+
+
+def win_stay_lose_shift(
+    choice: ArrayLike, correct: ArrayLike, *, session: ArrayLike | None = None, level: float = 0.95
+) -> StayShift:
+    """Return how often a rewarded choice is repeated and an unrewarded one changed, with Wilson intervals.
+
+    Args:
+        choice: any number of alternatives, shape (trials,); ``nan`` where there was no choice.
+        correct: 0 or 1 (correct, or rewarded), shape (trials,).
+        session: trials of different sessions do not follow each other, shape (trials,).
+        level: coverage of the intervals.
+    """
+    chosen, won = np.asarray(choice, float), np.asarray(correct, float) > 0.5
+    session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
+    pairs = (session[1:] == session[:-1]) & np.isfinite(chosen[1:]) & np.isfinite(chosen[:-1])
+    stay, after_win, after_lose = chosen[1:] == chosen[:-1], pairs & won[:-1], pairs & ~won[:-1]
+    n_win, n_lose = int(after_win.sum()), int(after_lose.sum())
+    return StayShift(
+        Estimate.proportion(int((stay & after_win).sum()), n_win, level),
+        Estimate.proportion(int((~stay & after_lose).sum()), n_lose, level),
+        n_win,
+        n_lose,
+    )
+
+
+def _lag(values: NDArray[np.float64], session: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+    """Return each trial's value ``k`` trials earlier in its session, 0 where there is none."""
+    past = np.zeros(len(values))
+    if k < len(values):
+        past[k:] = np.where(session[k:] == session[:-k], values[:-k], 0)
+    return past
+
+
+def _regressors(
+    side: FloatArray, win: NDArray[np.bool_], session: NDArray[np.int64], n_lags: int
+) -> tuple[dict[str, FloatArray], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the history columns, and which trials follow a correct and which an error trial."""
+    before = _lag(side, session, 1)
+    repeat = side * before
+    both_won = win & (_lag(win.astype(float), session, 1) > 0)
+    columns: dict[str, FloatArray] = {}
+    for k in range(1, n_lags + 1):
+        columns[f"win_{k}"] = _lag(side * win, session, k)
+        columns[f"lose_{k}"] = _lag(side * ~win, session, k)
+    for k in range(2, n_lags + 1):
+        columns[f"transition_{k}"] = before * _lag(repeat * both_won, session, k)
+        columns[f"other_transition_{k}"] = before * _lag(repeat * ~both_won, session, k)
+    last_win = _lag((win & (side != 0)).astype(float), session, 1) > 0
+    return columns, last_win, (before != 0) & ~last_win
+
+
+def _transition_sum(fit: ChoiceRegression, n_lags: int, level: float) -> tuple[Estimate, FloatArray]:
+    """Return the summed transition weights and their draws; regressors that did not vary count as zero."""
+    names = [f"transition_{k}" for k in range(2, n_lags + 1) if f"transition_{k}" in fit.weights]
+    if not names:
+        return Estimate(0.0, np.nan, np.nan, np.nan), np.zeros(2000)
+    draws = fit.draws(2000)
+    mean = fit.mean(names)
+    total = Estimate.normal(mean.value * len(names), mean.se * len(names), level)
+    return total, np.sum([draws[name] for name in names], axis=0)

@@ -1,0 +1,188 @@
+"""Learning: curves over seeds, cumulative regret in bandits, behaviour around reversals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, bootstrap, interquartile_mean
+
+
+@dataclass(frozen=True)
+class LearningCurve(Result):
+    """Performance along training, over seeds.
+
+    Attributes:
+        mean: mean over seeds with its bootstrap interval, against steps (or trials).
+        iqm: interquartile mean over seeds with its bootstrap interval.
+        seeds: the curve of each seed on the common grid, shape (seeds, points).
+    """
+
+    mean: Curve
+    iqm: Curve
+    seeds: FloatArray
+
+
+@dataclass(frozen=True)
+class ReversalCurve(Result):
+    """Behaviour around reversals.
+
+    Attributes:
+        correct: probability of the choice that is right after the reversal, against the trial relative to it (0 is
+            the first trial after it), with Wilson intervals.
+        n_reversals: number of reversals.
+        trials_to_switch: trials from a reversal to the first of ``streak`` right choices in a row; the mean over
+            reversals that got there, with its t interval.
+    """
+
+    correct: Curve
+    n_reversals: int
+    trials_to_switch: Estimate
+
+
+def binned_performance(step: ArrayLike, performance: ArrayLike, n_bins: int = 50) -> tuple[FloatArray, FloatArray]:
+    """Return the mean performance of equally many trials per bin, and the step at which each bin ends.
+
+    Args:
+        step: training step at the end of each trial, shape (trials,).
+        performance: shape (trials,); ``nan`` is left out.
+        n_bins: number of bins, fewer if there are fewer trials.
+    """
+    x, y = np.asarray(step, float), np.asarray(performance, float)
+    order = np.argsort(x[np.isfinite(y)], kind="stable")
+    x, y = x[np.isfinite(y)][order], y[np.isfinite(y)][order]
+    bins = np.array_split(np.arange(len(x)), min(n_bins, len(x))) if len(x) else []
+    return np.array([x[rows[-1]] for rows in bins]), np.array([y[rows].mean() for rows in bins])
+
+
+def learning_curve(
+    steps: Sequence[ArrayLike],
+    scores: Sequence[ArrayLike],
+    *,
+    grid: ArrayLike | None = None,
+    n_points: int = 100,
+    n_boot: int = 2000,
+    level: float = 0.95,
+    seed: int | None = 0,
+) -> LearningCurve:
+    """Average learning curves over seeds (Agarwal et al. 2021, arXiv 2108.13264).
+
+    Args:
+        steps: increasing training steps of each seed, each of shape (points,).
+        scores: performance of each seed at these steps.
+        grid: steps to interpolate to; by default ``n_points`` over the range that all seeds cover.
+        n_points: length of the default grid.
+        n_boot: bootstrap draws, of whole seeds.
+        level: coverage of the intervals.
+        seed: seed of the bootstrap.
+
+    Raises:
+        ValueError: no seeds, or seeds that share no range of steps.
+    """
+    if len(steps) == 0 or len(steps) != len(scores):
+        raise ValueError(f"learning curves need as many steps as scores, got {len(steps)} and {len(scores)}")
+    if grid is None:
+        first, last = max(np.min(s) for s in steps), min(np.max(s) for s in steps)
+        if last < first:
+            raise ValueError("the learning curves share no range of steps")
+        grid = np.linspace(first, last, n_points)
+    at = np.asarray(grid, float)
+    curves = np.stack([np.interp(at, np.asarray(x), np.asarray(y)) for x, y in zip(steps, scores, strict=True)])
+    n = np.full(len(at), len(curves))
+
+    def both(rows: NDArray[np.int64]) -> FloatArray:
+        return np.stack([curves[rows].mean(axis=0), interquartile_mean(curves[rows])])
+
+    draws = bootstrap(both, len(curves), n_boot, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    values = both(np.arange(len(curves)))
+    mean, iqm = (Curve(at, values[i], low[i], high[i], n) for i in range(2))
+    return LearningCurve(mean, iqm, curves)
+
+
+def cumulative_regret(
+    choice: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    session: ArrayLike | None = None,
+    n_boot: int = 1000,
+    level: float = 0.95,
+    seed: int | None = 0,
+) -> Curve:
+    """Return the expected reward lost against always choosing the best arm, summed along a session.
+
+    Args:
+        choice: index of the chosen arm, shape (trials,).
+        probabilities: expected reward of each arm on each trial, shape (trials, arms).
+        session: session of each trial, shape (trials,); the curve is their mean, cut at the shortest one.
+        n_boot: bootstrap draws, of whole sessions.
+        level: coverage of the interval; it is ``nan`` for a single session.
+        seed: seed of the bootstrap.
+    """
+    p, arm = np.asarray(probabilities, float), np.asarray(choice).astype(int)
+    if p.ndim != 2 or len(p) != len(arm) or (arm.size and not 0 <= arm.min() <= arm.max() < p.shape[1]):
+        raise ValueError(f"regret needs probabilities of shape (trials, arms) and arms within them, got {p.shape}")
+    regret = p.max(axis=1) - p[np.arange(len(arm)), arm]
+    session = np.zeros(len(arm), int) if session is None else np.asarray(session)
+    each = [np.cumsum(regret[session == s]) for s in np.unique(session)]
+    length = min(map(len, each))
+    curves = np.stack([curve[:length] for curve in each])
+    mean, n = curves.mean(axis=0), np.full(length, len(curves))
+    if len(curves) == 1:
+        unknown = np.full(length, np.nan)
+        return Curve(np.arange(1, length + 1), mean, unknown, unknown, n)
+    draws = bootstrap(lambda rows: curves[rows].mean(axis=0), len(curves), n_boot, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Curve(np.arange(1, length + 1), mean, low, high, n)
+
+
+def reversal_curve(
+    choice: ArrayLike,
+    best: ArrayLike,
+    *,
+    session: ArrayLike | None = None,
+    before: int = 10,
+    after: int = 30,
+    streak: int = 3,
+    level: float = 0.95,
+) -> ReversalCurve:
+    """Return how choices follow when the best alternative changes.
+
+    Args:
+        choice: chosen alternative, shape (trials,).
+        best: best alternative of each trial, in the same coding, shape (trials,); where it changes is a reversal.
+        session: trials of different sessions do not follow each other, shape (trials,).
+        before: trials shown before a reversal.
+        after: trials shown after it.
+        streak: right choices in a row that count as having switched.
+        level: coverage of the intervals.
+
+    Raises:
+        ValueError: the best alternative never changes.
+    """
+    chosen, right = np.asarray(choice, float), np.asarray(best, float)
+    session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
+    change = np.flatnonzero((right[1:] != right[:-1]) & (session[1:] == session[:-1])) + 1
+    if not len(change):
+        raise ValueError("the best alternative never changes: there is no reversal to align to")
+    new_session = np.flatnonzero(np.r_[True, session[1:] != session[:-1]])
+    ends = np.sort(np.r_[change, new_session, len(chosen)])
+    offsets = np.arange(-before, after)
+    hits, counts, switch = np.zeros(len(offsets)), np.zeros(len(offsets)), []
+    for start in change:
+        place = np.searchsorted(ends, start)
+        trials = np.arange(max(ends[place - 1], start - before), min(ends[place + 1], start + after))
+        follows: NDArray[Any] = chosen[trials] == right[start]
+        hits[trials - start + before] += follows
+        counts[trials - start + before] += 1
+        block = chosen[start : ends[place + 1]] == right[start]
+        runs = np.convolve(block, np.ones(streak), "valid") == streak
+        if len(block) >= streak and runs.any():
+            switch.append(float(np.argmax(runs)))
+    return ReversalCurve(
+        Curve.proportions(offsets, hits, counts, level), len(change), Estimate.mean(np.array(switch), level)
+    )

@@ -1,0 +1,95 @@
+"""Accuracy, aborted and missed trials, and reaction times by condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neurogym.analysis.results import Estimate, Result
+from neurogym.analysis.tables import groups, is_correct, n_trials, numbers, require, responded
+
+
+@dataclass(frozen=True)
+class Rates(Result):
+    """How the trials of one condition ended.
+
+    Attributes:
+        condition: value of each grouping column.
+        n: number of trials.
+        accuracy: correct among the answered trials.
+        correct: correct among all trials.
+        abort: aborted among all trials.
+        miss: trials without an answer, among all trials.
+    """
+
+    condition: dict[str, Any]
+    n: int
+    accuracy: Estimate
+    correct: Estimate
+    abort: Estimate
+    miss: Estimate
+
+
+@dataclass(frozen=True)
+class ReactionTimes(Result):
+    """Reaction times of one condition, in ms.
+
+    Attributes:
+        condition: value of each grouping column.
+        n: trials that have a reaction time.
+        mean: arithmetic mean with its t interval.
+        sd: standard deviation.
+        quantiles: at 10, 30, 50, 70 and 90 %.
+    """
+
+    condition: dict[str, Any]
+    n: int
+    mean: Estimate
+    sd: float
+    quantiles: tuple[float, ...]
+
+
+def rates(data: Any, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[Rates, ...]:
+    """Return how trials ended, for every combination of conditions, with Wilson intervals.
+
+    Args:
+        data: trial table with ``outcome`` (correct, error, abort, miss).
+        by: columns whose values make the conditions; none for all trials together.
+        level: coverage of the intervals.
+    """
+    found = []
+    for condition, trials in groups(require(data, "outcome"), by):
+        n, correct, outcome = n_trials(trials), int(is_correct(trials).sum()), trials["outcome"].astype(str)
+        found.append(
+            Rates(
+                condition,
+                n,
+                accuracy=Estimate.proportion(correct, int(responded(trials).sum()), level),
+                correct=Estimate.proportion(correct, n, level),
+                abort=Estimate.proportion(int((outcome == "abort").sum()), n, level),
+                miss=Estimate.proportion(int((outcome == "miss").sum()), n, level),
+            )
+        )
+    return tuple(found)
+
+
+def reaction_times(data: Any, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[ReactionTimes, ...]:
+    """Return the reaction times of answered trials, for every combination of conditions.
+
+    Args:
+        data: trial table with ``outcome`` and ``rt`` (ms, ``nan`` without response).
+        by: columns whose values make the conditions; none for all trials together.
+        level: coverage of the interval of the mean.
+    """
+    found = []
+    for condition, trials in groups(require(data, "outcome", "rt"), by):
+        rt = numbers(trials["rt"])
+        rt = rt[responded(trials) & np.isfinite(rt)]
+        if rt.size:
+            quantiles = tuple(np.quantile(rt, [0.1, 0.3, 0.5, 0.7, 0.9]).tolist())
+            sd = float(rt.std(ddof=1)) if rt.size > 1 else float("nan")
+            found.append(ReactionTimes(condition, rt.size, Estimate.mean(rt, level), sd, quantiles))
+    return tuple(found)

@@ -1,0 +1,110 @@
+"""Logistic regression of choices, kept finite by a weak prior when an agent makes no errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, log_expit
+
+from neurogym.analysis.results import Estimate, FloatArray, Result, normal_quantile
+
+
+@dataclass(frozen=True)
+class ChoiceRegression(Result):
+    """Weights of a logistic regression.
+
+    Attributes:
+        weights: estimate per regressor, in log odds per unit of the regressor.
+        log_likelihood: of the data at the estimates.
+        n: number of trials.
+        level: coverage of the intervals.
+        covariance: of the weights, in the order of ``weights``.
+    """
+
+    weights: dict[str, Estimate]
+    log_likelihood: float
+    n: int
+    level: float
+    covariance: FloatArray = field(repr=False, compare=False, metadata={"draws": True})
+
+    @property
+    def values(self) -> FloatArray:
+        """The weights as a vector."""
+        return np.array([estimate.value for estimate in self.weights.values()])
+
+    def draws(self, n_draws: int = 2000, seed: int | None = 0) -> dict[str, FloatArray]:
+        """Return draws from the Gaussian around the estimates: intervals of whatever is computed from the weights."""
+        draws = np.random.default_rng(seed).multivariate_normal(self.values, self.covariance, n_draws, method="svd")
+        return dict(zip(self.weights, draws.T, strict=True))
+
+    def mean(self, names: list[str]) -> Estimate:
+        """Return the mean of several weights."""
+        pick = np.array([name in names for name in self.weights]) / len(names)
+        return Estimate.normal(float(pick @ self.values), float(np.sqrt(pick @ self.covariance @ pick)), self.level)
+
+
+def regress_choice(
+    regressors: dict[str, ArrayLike], choice: ArrayLike, *, prior_sd: float = 20.0, level: float = 0.95
+) -> ChoiceRegression:
+    """Regress a binary choice on named regressors; an intercept named ``bias`` comes first.
+
+    Newton's method on the likelihood times a Gaussian prior on the weights of standardised regressors. The default
+    prior does not move a weight that the data determine; where the choices are separable it keeps weight and interval
+    finite. ``prior_sd=numpy.inf`` is maximum likelihood.
+
+    Args:
+        regressors: columns of shape (trials,).
+        choice: 0 or 1, shape (trials,).
+        prior_sd: standard deviation of the prior, in log odds per standard deviation of the regressor.
+        level: coverage of the intervals.
+
+    Raises:
+        ValueError: no trials, or a regressor of another length.
+    """
+    y = np.asarray(choice, float)
+    if y.size == 0:
+        raise ValueError("a choice regression needs trials, got none")
+    columns = [np.asarray(column, float) for column in regressors.values()]
+    for name, column in zip(regressors, columns, strict=True):
+        if column.shape != y.shape:
+            raise ValueError(f"regressor {name!r} has shape {column.shape}, the choices have {y.shape}")
+    x = np.column_stack([np.ones(y.size), *columns])
+    scale = np.r_[1.0, [column.std() for column in columns]]
+    scale[scale == 0] = 1.0
+    weights, information = _newton(x / scale, y, 1 / prior_sd**2)
+    covariance = np.linalg.pinv(information) / np.outer(scale, scale)
+    weights = weights / scale
+    estimates = [Estimate.normal(w, se, level) for w, se in zip(weights, np.sqrt(np.diag(covariance)), strict=True)]
+    likelihood = float(log_expit((2 * y - 1) * (x @ weights)).sum())
+    named = dict(zip(["bias", *regressors], estimates, strict=True))
+    return ChoiceRegression(named, likelihood, y.size, level, covariance)
+
+
+def _newton(x: FloatArray, y: FloatArray, precision: float, steps: int = 50) -> tuple[FloatArray, FloatArray]:
+    """Return the maximum a posteriori weights and the information there; a step that overshoots is halved."""
+    w = np.zeros(x.shape[1])
+    penalty = np.full(x.shape[1], precision)
+
+    def objective(w: FloatArray) -> float:
+        return float(log_expit((2 * y - 1) * (x @ w)).sum() - 0.5 * penalty @ w**2)
+
+    value = objective(w)
+    for _ in range(steps):
+        p = expit(x @ w)
+        information = (x.T * (p * (1 - p))) @ x + np.diag(penalty)
+        step = np.linalg.lstsq(information, x.T @ (y - p) - penalty * w, rcond=None)[0]
+        while objective(w + step) < value - 1e-9 and np.abs(step).max() > 1e-9:
+            step = step / 2
+        w, previous, value = w + step, value, objective(w + step)
+        if value - previous < 1e-10:
+            break
+    p = expit(x @ w)
+    return w, (x.T * (p * (1 - p))) @ x + np.diag(penalty)
+
+
+def ratio_interval(value: float, draws: FloatArray, level: float) -> Estimate:
+    """Return an estimate of a ratio from its draws; the standard error is robust to draws with a small denominator."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(float(value), float(low), float(high), float(high - low) / (2 * normal_quantile(level)))

@@ -1,0 +1,183 @@
+"""What every analysis returns: estimates with intervals, curves, and the few interval rules they share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+FloatArray = NDArray[np.float64]
+
+
+def plain(value: Any) -> Any:
+    """Turn results, arrays and NumPy scalars into what JSON and TOML know; a missing number becomes ``None``."""
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+@dataclass(frozen=True)
+class Result:
+    """Base of all results: a frozen dataclass that can be written down."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain Python values; bootstrap draws are left out."""
+        fields = [field for field in dataclasses.fields(self) if not field.metadata.get("draws")]
+        return {field.name: plain(getattr(self, field.name)) for field in fields}
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """A number with its uncertainty.
+
+    Attributes:
+        value: the estimate.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        se: standard error, in the unit of ``value``; 0 for a parameter that was fixed.
+    """
+
+    value: float
+    low: float
+    high: float
+    se: float
+
+    @classmethod
+    def fixed(cls, value: float) -> Estimate:
+        """Return a parameter that was set and not estimated."""
+        return cls(float(value), float(value), float(value), 0.0)
+
+    @classmethod
+    def normal(cls, value: float, se: float, level: float = 0.95) -> Estimate:
+        """Return an estimate whose sampling distribution is taken as Gaussian."""
+        half = normal_quantile(level) * float(se)
+        return cls(float(value), float(value) - half, float(value) + half, float(se))
+
+    @classmethod
+    def percentile(cls, value: float, draws: ArrayLike, level: float = 0.95) -> Estimate:
+        """Return an estimate with the bias-corrected percentile interval of its bootstrap draws.
+
+        The percentiles are moved by twice the median bias of the draws (Efron 1987, 10.1080/01621459.1987.10478410).
+        """
+        finite = np.asarray(draws, float)
+        finite = finite[np.isfinite(finite)]
+        if finite.size < 2:
+            return cls(float(value), np.nan, np.nan, np.nan)
+        below = np.mean(finite < value) + 0.5 * np.mean(finite == value)
+        shift = 2 * ndtri(np.clip(below, 0.05, 0.95))
+        low, high = np.quantile(finite, ndtr(shift + normal_quantile(level) * np.array([-1, 1])))
+        return cls(float(value), float(low), float(high), float(finite.std(ddof=1)))
+
+    @classmethod
+    def proportion(cls, successes: float, trials: float, level: float = 0.95) -> Estimate:
+        """Return a proportion with its Wilson interval; ``nan`` where there are no trials."""
+        low, high = wilson(successes, trials, level)
+        value = float(successes) / float(trials) if trials else np.nan
+        return cls(value, float(low), float(high), float(high - low) / (2 * normal_quantile(level)))
+
+    @classmethod
+    def mean(cls, values: ArrayLike, level: float = 0.95) -> Estimate:
+        """Return the mean of the finite values with its t interval."""
+        from scipy.stats import t
+
+        finite = np.asarray(values, float)
+        finite = finite[np.isfinite(finite)]
+        if finite.size < 2:
+            return cls(float(finite[0]) if finite.size else np.nan, np.nan, np.nan, np.nan)
+        se = float(finite.std(ddof=1) / np.sqrt(finite.size))
+        half = float(t.ppf((1 + level) / 2, finite.size - 1)) * se
+        return cls(float(finite.mean()), float(finite.mean()) - half, float(finite.mean()) + half, se)
+
+    def __contains__(self, value: float) -> bool:
+        """Tell whether ``value`` lies inside the interval."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Curve(Result):
+    """A statistic along an axis, for instance accuracy against coherence.
+
+    Attributes:
+        x: positions, shape (points,).
+        value: the statistic, shape (points,).
+        low: lower ends of the intervals, shape (points,).
+        high: upper ends of the intervals, shape (points,).
+        n: observations behind each point, shape (points,).
+    """
+
+    x: NDArray[Any]
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n: NDArray[np.int64]
+
+    @classmethod
+    def proportions(cls, x: ArrayLike, successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Curve:
+        """Return proportions with Wilson intervals; ``nan`` where there are no trials."""
+        k, n = np.asarray(successes, float), np.asarray(trials, float)
+        low, high = wilson(k, n, level)
+        value = np.divide(k, n, out=np.full(n.shape, np.nan), where=n > 0)
+        return cls(np.asarray(x), value, np.asarray(low), np.asarray(high), n.astype(np.int64))
+
+    @classmethod
+    def estimates(cls, x: ArrayLike, estimates: list[Estimate], n: ArrayLike) -> Curve:
+        """Return a curve from one estimate per point."""
+        value, low, high = (np.array([getattr(e, name) for e in estimates], float) for name in ("value", "low", "high"))
+        return cls(np.asarray(x), value, low, high, np.broadcast_to(n, value.shape).astype(np.int64))
+
+
+def normal_quantile(level: float) -> float:
+    """Return how many standard errors a two-sided interval of this level reaches; 1.96 for 0.95."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    return float(ndtri((1 + level) / 2))
+
+
+def wilson(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Return the Wilson score interval of a proportion (Wilson 1927, 10.1080/01621459.1927.10502953).
+
+    Args:
+        successes: number of successes, any shape.
+        trials: number of trials, broadcast against ``successes``; 0 gives (0, 1).
+        level: coverage of the interval.
+    """
+    k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    z2 = normal_quantile(level) ** 2
+    centre = (k + z2 / 2) / (n + z2)
+    half = np.sqrt(z2 * (np.divide(k * (n - k), n, out=np.zeros(n.shape), where=n > 0) + z2 / 4)) / (n + z2)
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
+def interquartile_mean(values: ArrayLike, axis: int = 0) -> FloatArray:
+    """Return the mean of the middle half along ``axis`` (Agarwal et al. 2021, arXiv 2108.13264)."""
+    from scipy.stats import trim_mean
+
+    return np.asarray(trim_mean(np.asarray(values, float), 0.25, axis=axis))
+
+
+def bootstrap(
+    statistic: Callable[[NDArray[Any]], ArrayLike], n: int, n_boot: int = 1000, seed: int | None = 0
+) -> FloatArray:
+    """Return ``n_boot`` draws of a statistic, computed on resampled row indices.
+
+    Args:
+        statistic: takes indices of shape (n,) into the observations and returns a number or an array.
+        n: number of observations (trials, seeds, sessions) to resample with replacement.
+        n_boot: number of resamples.
+        seed: seed of the resampling.
+    """
+    rng = np.random.default_rng(seed)
+    return np.array([statistic(rng.integers(0, n, n)) for _ in range(n_boot)], float)

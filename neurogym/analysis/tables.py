@@ -1,0 +1,155 @@
+"""Trial tables: a mapping from column name to an array with one entry per trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Table = dict[str, NDArray[Any]]
+
+
+class MissingColumnsError(ValueError):
+    """A trial table lacks what an analysis needs."""
+
+
+def as_table(data: Any) -> Table:
+    """Return a trial table from a mapping, a pandas DataFrame or a pyarrow Table.
+
+    Raises:
+        TypeError: the data are none of these.
+        ValueError: the columns differ in length.
+    """
+    if isinstance(data, Mapping):
+        table = {str(name): np.asarray(column) for name, column in data.items()}
+    elif hasattr(data, "column_names"):
+        table = {name: data.column(name).to_numpy() for name in data.column_names}
+    elif hasattr(data, "columns"):
+        table = {str(name): data[name].to_numpy() for name in data.columns}
+    else:
+        raise TypeError(f"a trial table is a mapping, a DataFrame or a pyarrow Table, got {type(data).__name__}")
+    lengths = {name: len(column) for name, column in table.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns of a trial table must be equally long, got {lengths}")
+    return table
+
+
+def require(data: Any, *columns: str) -> Table:
+    """Return the data as a table that has all ``columns``.
+
+    Raises:
+        MissingColumnsError: names the columns that are missing.
+    """
+    table = as_table(data)
+    missing = [name for name in columns if name not in table]
+    if missing:
+        raise MissingColumnsError(f"the trial table has no column {', '.join(missing)}; it has {', '.join(table)}")
+    return table
+
+
+def n_trials(table: Mapping[str, NDArray[Any]]) -> int:
+    """Return the number of rows."""
+    return len(next(iter(table.values()), ()))
+
+
+def select(table: Mapping[str, NDArray[Any]], rows: ArrayLike) -> Table:
+    """Return the rows given by a mask or by indices."""
+    return {name: column[np.asarray(rows)] for name, column in table.items()}
+
+
+def numbers(column: ArrayLike) -> NDArray[np.float64]:
+    """Return a column as float, with ``nan`` where it is null."""
+    return np.array([np.nan if item is None else item for item in np.asarray(column).tolist()], float)
+
+
+def responded(table: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Return which trials ended with a choice, right or wrong."""
+    return np.isin(table["outcome"].astype(str), ("correct", "error"))
+
+
+def is_correct(table: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Return which trials ended correctly."""
+    return table["outcome"].astype(str) == "correct"
+
+
+def groups(table: Mapping[str, NDArray[Any]], by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any], Table]]:
+    """Yield every combination of values that occurs in the columns ``by``, sorted, with its trials."""
+    names = [by] if isinstance(by, str) else list(by)
+    require(table, *names)
+    if not names:
+        yield {}, dict(table)
+        return
+    levels, codes = zip(*(np.unique(table[name], return_inverse=True) for name in names), strict=True)
+    for combination in np.unique(np.stack(codes, axis=1), axis=0):
+        rows = np.all(np.stack(codes, axis=1) == combination, axis=1)
+        values = (level[code] for level, code in zip(levels, combination, strict=True))
+        yield (
+            dict(zip(names, (v.item() if isinstance(v, np.generic) else v for v in values), strict=True)),
+            select(table, rows),
+        )
+
+
+def in_sequence(data: Any) -> tuple[Table, NDArray[np.int64]]:
+    """Return the trials in the order in which each environment (or subject) met them, and the session of each.
+
+    A session is one environment: the columns ``env`` and ``trial`` say which and when; without them the rows are one
+    session in order.
+    """
+    table = as_table(data)
+    n = n_trials(table)
+    env = table.get("env", np.zeros(n, int))
+    order = np.lexsort((table.get("trial", np.arange(n)), env))
+    return select(table, order), np.unique(env[order], return_inverse=True)[1].astype(np.int64)
+
+
+def with_previous(data: Any) -> Table:
+    """Return the trials in sequence with ``prev_choice``, ``prev_outcome`` and ``prev_ground_truth`` added."""
+    table, session = in_sequence(data)
+    first = np.r_[True, session[1:] != session[:-1]][: len(session)]
+    for name in ("choice", "outcome", "ground_truth"):
+        if name in table:
+            previous = np.roll(table[name], 1).astype(object)
+            previous[first] = None
+            table[f"prev_{name}"] = previous
+    return table
+
+
+def two_choices(data: Any, choices: tuple[float, float] | None = None) -> tuple[Table, NDArray[np.bool_]]:
+    """Return the trials of a two-alternative task that were answered, and which chose the second alternative.
+
+    Args:
+        data: trial table with ``choice`` and ``outcome``.
+        choices: the two actions; by default those that occur, if they are two.
+
+    Raises:
+        ValueError: the answered trials hold more or fewer than two choices and none were named.
+    """
+    table = require(data, "choice", "outcome")
+    table = select(table, responded(table))
+    choice = numbers(table["choice"])
+    if choices is None:
+        found = np.unique(choice)
+        if len(found) != 2:
+            raise ValueError(f"a two-alternative analysis needs two choices, the trials hold {found.tolist()}")
+        choices = (float(found[0]), float(found[1]))
+    rows = np.isin(choice, choices)
+    return select(table, rows), choice[rows] == choices[1]
+
+
+def signed_strength(
+    table: Mapping[str, NDArray[Any]], second: NDArray[np.bool_], strength: str = "coh"
+) -> NDArray[np.float64]:
+    """Return the stimulus strength, positive where the second alternative was the right one.
+
+    The right alternative is read from the choice and its outcome, so that it does not matter how a task numbers its
+    ground truth.
+
+    Args:
+        table: answered trials of a two-alternative task.
+        second: which of them chose the second alternative, shape (trials,).
+        strength: column with the unsigned strength.
+    """
+    require(table, strength)
+    return np.where(second == is_correct(table), 1.0, -1.0) * np.abs(numbers(table[strength]))

@@ -1,0 +1,90 @@
+"""Interval reproduction: bias, variability and Weber fraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, bootstrap
+
+
+@dataclass(frozen=True)
+class IntervalReproduction(Result):
+    """How well intervals are reproduced (Jazayeri & Shadlen 2010, 10.1038/nn.2590).
+
+    Attributes:
+        bias: mean of produced minus target interval, ms.
+        slope: of produced against target interval; 1 is veridical, below 1 is a regression to the mean.
+        weber_fraction: standard deviation of the produced interval over its mean, around the linear fit.
+        variability: root mean squared deviation from the linear fit, ms.
+        rmse: root mean squared error, ms.
+        produced: mean produced interval (ms) at each target, with t intervals; many targets are put into ten bins.
+    """
+
+    bias: Estimate
+    slope: Estimate
+    weber_fraction: Estimate
+    variability: Estimate
+    rmse: Estimate
+    produced: Curve
+
+
+def interval_reproduction(
+    target: ArrayLike, produced: ArrayLike, *, n_boot: int = 1000, level: float = 0.95, seed: int | None = 0
+) -> IntervalReproduction:
+    """Analyse produced against target intervals.
+
+    The line is fitted with weights 1 / target^2, as scalar variability asks for.
+
+    Args:
+        target: interval to be produced, ms, shape (trials,) (gain included).
+        produced: produced interval, ms, shape (trials,); ``nan`` where there was none.
+        n_boot: bootstrap draws.
+        level: coverage of the intervals.
+        seed: seed of the bootstrap.
+
+    Raises:
+        ValueError: fewer than four produced intervals or a single target.
+    """
+    x, y = np.asarray(target, float), np.asarray(produced, float)
+    done = np.isfinite(x) & np.isfinite(y)
+    x, y = x[done], y[done]
+    if len(x) < 4 or np.ptp(x) == 0:
+        raise ValueError(f"interval reproduction needs four trials and two targets, got {len(x)} trials")
+
+    def statistics(rows: np.ndarray | slice) -> FloatArray:
+        return _statistics(x[rows], y[rows])
+
+    values, draws = statistics(slice(None)), bootstrap(statistics, len(x), n_boot, seed)
+    levels = np.unique(x)
+    edges = levels if len(levels) <= 12 else np.quantile(x, np.arange(10) / 10)
+    index = np.searchsorted(edges, x, side="right") - 1
+    members = [index == i for i in range(len(edges))]
+    names = ("bias", "slope", "weber_fraction", "variability", "rmse")
+    estimates = {
+        name: Estimate.percentile(value, draw, level) for name, value, draw in zip(names, values, draws.T, strict=True)
+    }
+    return IntervalReproduction(
+        **estimates,
+        produced=Curve.estimates(
+            [x[rows].mean() for rows in members],
+            [Estimate.mean(y[rows], level) for rows in members],
+            [int(rows.sum()) for rows in members],
+        ),
+    )
+
+
+def _statistics(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return bias, slope, Weber fraction, variability and root mean squared error."""
+    w = 1 / x**2
+    mean_x, mean_y = np.average(x, weights=w), np.average(y, weights=w)
+    spread = np.sum(w * (x - mean_x) ** 2)
+    slope = np.sum(w * (x - mean_x) * (y - mean_y)) / spread if spread > 0 else np.nan
+    fitted = mean_y + slope * (x - mean_x)
+    freedom = len(x) - 2
+    residual = y - fitted
+    weber = np.sqrt(np.sum((residual / fitted) ** 2) / freedom)
+    variability = np.sqrt(np.sum(residual**2) / freedom)
+    return np.array([np.mean(y - x), slope, weber, variability, np.sqrt(np.mean((y - x) ** 2))])

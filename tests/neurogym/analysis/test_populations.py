@@ -1,0 +1,173 @@
+"""Population analyses on simulated populations whose structure is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from neurogym import analysis
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def ragged():
+    lengths = np.array([5, 3, 6])
+    values = np.concatenate([np.stack([np.arange(n), 100 * i + np.arange(n)], axis=1) for i, n in enumerate(lengths)])
+    return analysis.Activity(values.astype(float), np.r_[0, np.cumsum(lengths)], dt=20.0)
+
+
+def test_trials_are_aligned_and_padded(ragged):
+    assert len(ragged) == 3 and ragged[-1][0].tolist() == [0, 200]
+    aligned = ragged.align([2, 2, np.nan], start=-1, stop=3)
+    assert aligned.shape == (3, 4, 2)
+    assert aligned[0, :, 0].tolist() == [1, 2, 3, 4] and aligned[1, :2, 1].tolist() == [101, 102]
+    assert np.isnan(aligned[1, 2:]).all() and np.isnan(aligned[2]).all()
+    assert ragged.align().shape == (3, 6, 2)
+    assert ragged.mean_rate(1, stop=2)[:, 0].tolist() == [1.5, 1.5, 1.5]
+
+
+def test_offsets_must_fit():
+    with pytest.raises(ValueError, match="offsets must rise"):
+        analysis.Activity(np.zeros((4, 2)), np.array([0, 2, 5]))
+
+
+def test_histograms_average_the_trials_of_a_condition(ragged):
+    found = analysis.psth(ragged, {"coh": [1, 2, 1]}, event=1, start=-1, stop=5)
+    assert found.conditions == ({"coh": 1}, {"coh": 2}) and found.time.tolist() == [-20, 0, 20, 40, 60, 80]
+    assert found.mean[0, :5, 1].tolist() == [100, 101, 102, 103, 104] and found.n[0].tolist() == [2, 2, 2, 2, 2, 1]
+    assert found.sem[0, 0, 1] == pytest.approx(100) and np.isnan(found.sem[1]).all()
+    assert np.isnan(found.mean[1, 3:]).all()
+    smooth = analysis.psth(ragged, event=0, smooth=20)
+    assert np.isfinite(smooth.mean).all() and smooth.mean[0, 0, 0] > 0
+
+
+def test_principal_components_span_the_trajectory(rng):
+    plane = np.linalg.qr(rng.normal(size=(30, 2)))[0].T
+    angle = np.linspace(0, 2 * np.pi, 40)
+    circle = np.stack([np.cos(angle), 0.5 * np.sin(angle)], axis=1)
+    activity = np.stack([r * circle @ plane for r in (1, 2)]) + 5
+    activity[1, -3:] = np.nan
+    found = analysis.pca_trajectories(activity, 3)
+    assert found.explained[:2].sum() == pytest.approx(1) and np.isnan(found.projection[1, -1]).all()
+    assert np.allclose(np.linalg.svd(found.components[:2] @ plane.T)[1], 1)
+    assert np.allclose(found.project(activity[0]), found.projection[0])
+
+
+def test_targeted_axes_find_what_each_variable_drives(rng):
+    units, trials, steps = 40, 400, 12
+    axes = np.linalg.qr(rng.normal(size=(units, 2)))[0].T
+    motion, choice = rng.choice([-1, -0.3, 0.3, 1], trials), rng.choice([-1, 1], trials)
+    ramp, transient = np.linspace(0, 1, steps), np.exp(-((np.arange(steps) - 3) ** 2) / 4)
+    activity = 3 * np.einsum("n,t,u->ntu", choice, ramp, axes[0]) + 3 * np.einsum(
+        "n,t,u->ntu", motion, transient, axes[1]
+    )
+    activity += rng.normal(0, 0.5, activity.shape)
+    found = analysis.targeted_axes(activity, {"choice": choice, "motion": motion})
+    expected = axes * 1 / found.sd
+    cosine = np.abs(np.sum(found.regression_axes * expected, axis=1) / np.linalg.norm(expected, axis=1))
+    assert (cosine > 0.95).all() and np.allclose(found.axes @ found.axes.T, np.eye(2))
+    assert found.peak[0] >= 9 and abs(found.peak[1] - 3) <= 1
+    along = found.project(activity)[:, -1, 0]
+    assert along[choice > 0].mean() > 1 > -1 > along[choice < 0].mean()
+
+
+def test_decoding_finds_when_and_whether_the_code_is_stable(rng):
+    labels = np.repeat([0, 1], 60)
+    activity = rng.normal(size=(120, 6, 10))
+    activity[:, 2:4, 0] += 4 * labels[:, None]
+    activity[:, 4:, 1] += 4 * labels[:, None]
+    activity[:5, 5] = np.nan
+    found = analysis.decode(activity, labels)
+    assert (found.low[:2] < 0.5).all() and (found.accuracy[2:] > 0.9).all()
+    assert found.chance == 0.5 and found.n.tolist() == [120] * 5 + [115]
+    across = analysis.decode(activity, labels, across_time=True)
+    assert across.accuracy.shape == (6, 6) and np.allclose(np.diag(across.accuracy), found.accuracy)
+    assert across.accuracy[2, 3] > 0.9 and across.accuracy[2, 5] < 0.75
+    with pytest.raises(ValueError, match="5 trials or more"):
+        analysis.decode(activity, np.r_[0, np.ones(119)])
+
+
+def test_decoding_of_nothing_is_at_chance_as_often_as_its_interval_says(rng):
+    inside = []
+    for _ in range(20):
+        found = analysis.decode(rng.normal(size=(60, 2, 5)), rng.permutation(np.repeat([0, 1], 30)))
+        inside += ((found.low <= 0.5) & (found.high >= 0.5)).tolist()
+    assert np.mean(inside) > 0.75
+
+
+def test_selectivity_names_the_kind_of_each_unit(rng):
+    a, b = rng.integers(0, 2, 400), rng.integers(0, 3, 400)
+    noise = rng.normal(size=(400, 4))
+    signal = np.stack([0 * a, a, a + b, 1.5 * (a == (b > 1))], axis=1)
+    found = analysis.selectivity_table(noise + signal, {"a": a, "b": b}, alpha=0.001)
+    assert found.terms == ("a", "b", "a:b")
+    assert found.kind.tolist() == ["none", "pure", "linear mixed", "nonlinear mixed"]
+    assert found.share()["pure"] == 0.25 and found.effect[1, 0] == pytest.approx(0.2, abs=0.1)
+    with pytest.raises(ValueError, match="single value"):
+        analysis.selectivity_table(noise, {"a": np.zeros(400)})
+
+
+def test_selectivity_is_rarely_found_in_noise_and_agrees_with_statsmodels(rng):
+    a, b = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+    rates = rng.normal(size=(300, 500))
+    found = analysis.selectivity_table(rates, {"a": a, "b": b}, correct=False)
+    assert np.all(np.abs((found.p < 0.05).mean(axis=0) - 0.05) < 0.03)
+    pytest.importorskip("statsmodels")
+    from statsmodels.formula.api import ols
+    from statsmodels.stats.anova import anova_lm
+
+    fit = ols("y ~ C(a, Sum) * C(b, Sum)", pd.DataFrame({"y": rates[:, 0], "a": a, "b": b})).fit()
+    assert np.allclose(anova_lm(fit, typ=2)["F"][:3], found.f[0])
+
+
+def test_similar_geometries_are_recognised(rng):
+    latent = rng.normal(size=(12, 4))
+    patterns = [latent @ rng.normal(size=(4, 50)) + 0.1 * rng.normal(size=(12, 50)) for _ in range(2)]
+    same = analysis.representational_similarity(*patterns, n_boot=100, n_permutations=100)
+    assert same.correlation.value > 0.8 and same.p < 0.02 and same.correlation.low > 0.5
+    other = analysis.representational_similarity(patterns[0], rng.normal(size=(12, 30)), n_boot=50, n_permutations=100)
+    assert other.correlation.value < 0.5 and other.p > 0.02
+    matrix = analysis.dissimilarity(patterns[0], "euclidean")
+    assert np.allclose(matrix, matrix.T) and np.allclose(np.diag(matrix), 0)
+
+
+def test_alignment_ignores_rotation_and_scale(rng):
+    x = rng.normal(size=(60, 10))
+    rotation = np.linalg.qr(rng.normal(size=(10, 10)))[0]
+    for debiased in (False, True):
+        assert analysis.linear_cka(x, 3 * x @ rotation + 1, debiased=debiased) == pytest.approx(1)
+    unrelated = [analysis.linear_cka(x, rng.normal(size=(60, 40)), debiased=True) for _ in range(20)]
+    assert abs(np.mean(unrelated)) < 0.03 < analysis.linear_cka(x, rng.normal(size=(60, 40)))
+
+
+@pytest.mark.parametrize("analytic", [True, False])
+def test_fixed_points_of_a_bistable_network(analytic, rng):
+    weights = np.array([[1.5, 0.0], [0.0, 0.5]])
+
+    def step(h, x):
+        return np.tanh(h @ weights.T + x)
+
+    def jacobian(h, x):
+        return (1 - step(h[None], x)[0] ** 2)[:, None] * weights
+
+    found = analysis.find_fixed_points(
+        step, rng.uniform(-1, 1, (30, 2)), np.zeros(2), jacobian=jacobian if analytic else None
+    )
+    order = np.argsort(found.points[:, 0])
+    assert np.allclose(found.points[order], [[-0.8586, 0], [0, 0], [0.8586, 0]], atol=1e-3)
+    assert found.stable[order].tolist() == [True, False, True] and (found.speed < 1e-8).all()
+    assert found.eigenvalues[order[1]].real == pytest.approx([1.5, 0.5], abs=1e-4)
+    assert found.to_dict()["n_starts"] == 30
+
+
+def test_slow_points_are_kept_when_asked_for():
+    def ghost(h, x):
+        return h + 0.1 * (h**2 + 0.01)
+
+    starts = np.array([[0.5]])
+    assert len(analysis.find_fixed_points(ghost, starts, np.zeros(1)).points) == 0
+    slow = analysis.find_fixed_points(ghost, starts, np.zeros(1), max_speed=1e-3)
+    assert slow.points[0, 0] == pytest.approx(0, abs=0.05)

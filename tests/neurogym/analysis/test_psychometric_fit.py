@@ -1,0 +1,71 @@
+"""The psychometric function beyond recovery: shapes, edges, goodness of fit."""
+
+import numpy as np
+import pytest
+
+from neurogym.analysis import fit_psychometric, psychometric_function
+
+
+def trials(model="probit", n=2000, seed=0, **parameters):
+    rng = np.random.default_rng(seed)
+    x = rng.choice([0.0, 3.2, 6.4, 12.8, 25.6, 51.2], n) * (1 if model == "weibull" else rng.choice([-1, 1], n))
+    return x, rng.random(n) < psychometric_function(x, model, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("model", "threshold", "half"), [("probit", 2, 0.5), ("logistic", 2, 0.5), ("weibull", 8, 0.632)]
+)
+def test_threshold_is_where_the_sigmoid_says(model, threshold, half):
+    assert psychometric_function(threshold, model, threshold, 1.3) == pytest.approx(half, abs=1e-3)
+    x, y = trials(model, threshold=threshold, slope=1.3 if model == "weibull" else 0.1)
+    fit = fit_psychometric(x, y, model=model, guess=0.0, lapse=0.0, n_boot=0)
+    assert fit.strength_at(float(half)) == pytest.approx(fit.threshold.value, abs=0.05)
+    assert fit.predict(x).shape == x.shape
+
+
+def test_agrees_with_unconstrained_probit_regression():
+    sm = pytest.importorskip("statsmodels.api")
+    x, y = trials(threshold=1.0, slope=0.1)
+    reference = sm.Probit(y.astype(float), sm.add_constant(x)).fit(disp=0)
+    fit = fit_psychometric(x, y, guess=0.0, lapse=0.0, n_boot=0)
+    assert fit.slope.value == pytest.approx(reference.params[1], rel=1e-3)
+    assert fit.threshold.value == pytest.approx(-reference.params[0] / reference.params[1], abs=1e-3)
+    assert fit.log_likelihood == pytest.approx(reference.llf, rel=1e-6)
+
+
+def test_a_wrong_shape_is_found_out():
+    rng = np.random.default_rng(0)
+    x = np.repeat([-4.0, -3, -2, -1, 0, 1, 2, 3, 4], 300)
+    y = rng.random(len(x)) < 0.5 + 0.3 * np.sin(x)
+    assert fit_psychometric(x, y, n_boot=100).deviance_p < 0.02
+    assert fit_psychometric(*trials(threshold=1.0, slope=0.1), n_boot=100).deviance_p > 0.05
+
+
+def test_perfect_and_constant_observers_stay_finite():
+    x = np.repeat([-2.0, -1, 1, 2], 50)
+    for y in (x > 0, np.ones(len(x))):
+        fit = fit_psychometric(x, y, n_boot=20)
+        assert np.isfinite([fit.threshold.value, fit.slope.value, fit.deviance]).all()
+
+
+def test_band_holds_the_curve_and_dictionary_is_plain():
+    fit = fit_psychometric(*trials(threshold=1.0, slope=0.1), n_boot=100)
+    low, high = fit.band([-10, 0, 10])
+    assert (low <= fit.predict([-10, 0, 10])).all() and (fit.predict([-10, 0, 10]) <= high).all()
+    written = fit.to_dict()
+    assert "draws" not in written and written["threshold"]["low"] < 1 < written["threshold"]["high"]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "options", "message"),
+    [
+        ([1, 2], [0, 1], {"model": "cauchy"}, "cauchy"),
+        ([1, 1], [0, 1], {}, "two strengths"),
+        ([1, 2], [0, 2], {}, "0 or 1"),
+        ([-1, 2], [0, 1], {"model": "weibull"}, "at least 0"),
+        ([1, 2, 3], [0, 1], {}, "equally long"),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(x, y, options, message):
+    with pytest.raises(ValueError, match=message):
+        fit_psychometric(x, y, **options)
