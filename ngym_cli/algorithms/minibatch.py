@@ -38,14 +38,14 @@ class Experience:
         self.obs = rollout.obs.reshape(-1, *rollout.obs.shape[2:])
         self.actions = rollout.actions.reshape(-1, *rollout.actions.shape[2:])
         columns = (rollout.log_probs, rollout.advantages, rollout.returns, rollout.values, rollout.counts)
-        self.columns = np.stack([np.asarray(column, np.float32).ravel() for column in columns], axis=1)
+        self.columns = np.stack([np.asarray(column, np.float32).ravel() for column in columns])
 
     def minibatch(self, segments: Segments, normalize_advantage: bool) -> Minibatch | None:
         """Gather segments; None if no step of theirs counts."""
         padded = pad(segments, self.n_envs, ROWS)
-        log_probs, advantages, returns, values, counts = self.columns[padded.steps].transpose(2, 0, 1)
+        log_probs, advantages, returns, values, counts = self.columns[:, padded.steps]
         valid = padded.mask & (counts > 0)
-        n_valid = np.count_nonzero(valid)
+        n_valid = int(np.count_nonzero(valid))
         if n_valid == 0:
             return None
         if normalize_advantage and n_valid > 1:

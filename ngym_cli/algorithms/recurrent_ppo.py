@@ -24,12 +24,10 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ngym_cli.algorithms.minibatch import Experience, Minibatch
+from ngym_cli.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.algorithms.rollout import Rollout
 from ngym_cli.algorithms.segments import cut, minibatches
 from ngym_cli.networks.policy import RecurrentPolicy
-
-STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")
-KL = STATISTICS.index("approx_kl")
 
 
 class RecurrentPPO(ContribRecurrentPPO):
@@ -73,6 +71,7 @@ class RecurrentPPO(ContribRecurrentPPO):
         """Fill the rollout; False if the callback stopped the run."""
         rollout, networks = rollout_buffer, self.policy.networks
         self.policy.set_training_mode(False)
+        rollout.carry_over()
         callback.on_rollout_start()
         actor = self.policy.actor()
         rollout.noise = [network.draw_noise(n_rollout_steps, self.n_envs, self.rng) for network in networks]
@@ -100,7 +99,6 @@ class RecurrentPPO(ContribRecurrentPPO):
         rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
         last_values = self._peek(actor, np.asarray(self._last_obs), rollout.state(n_rollout_steps))
         rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda)
-        rollout.carry_over()
         callback.on_rollout_end()
         return True
 
@@ -151,24 +149,12 @@ class RecurrentPPO(ContribRecurrentPPO):
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
         clip = self.clip_range(self._current_progress_remaining)
-        values, log_probs, entropies = self.policy.evaluate_sequence(
-            batch.obs, batch.actions, batch.state, batch.noise
-        )
-        log_ratio = log_probs - batch.log_probs
-        ratio = log_ratio.exp()
-        clipped = ratio.clamp(1 - clip, 1 + clip)
-        policy_loss = -(torch.min(batch.advantages * ratio, batch.advantages * clipped) * batch.weight).sum()
+        values, log_probs, entropies = self.policy.evaluate_sequence(batch.obs, batch.actions, batch.state, batch.noise)
         if self.clip_range_vf is not None:
             reach = self.clip_range_vf(self._current_progress_remaining)
             values = batch.values + (values - batch.values).clamp(-reach, reach)
-        value_loss = ((batch.returns - values) ** 2 * batch.weight).sum()
-        entropy = (entropies * batch.weight).sum()
-        loss = policy_loss - self.ent_coef * entropy + self.vf_coef * value_loss
-        with torch.no_grad():
-            kl = ((ratio - 1 - log_ratio) * batch.weight).sum()
-            outside = ((ratio - clipped).abs() > 0).to(ratio.dtype)
-            numbers = torch.stack([policy_loss, value_loss, -entropy, kl, (outside * batch.weight).sum(), loss])
-        return loss, numbers
+        old = batch.log_probs, batch.advantages, batch.returns, batch.weight
+        return Objective.apply(log_probs, entropies, values, *old, clip, self.ent_coef, self.vf_coef)
 
     def _log(self, means: list[float]) -> None:
         if not np.isfinite(means).all():

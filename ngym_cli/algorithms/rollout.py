@@ -11,7 +11,7 @@ class Rollout:
     """What a batch of environments did in a stretch of steps, with the recurrent states before each step.
 
     Row t of `states` is the state that step t started from (zero where `starts` is true), so any step can begin a
-    training sequence. Row `n_steps` carries over to the next rollout.
+    training sequence. Row `n_steps` is where the next rollout goes on from.
 
     Attributes:
         obs: (time, environment, ...) as the environments gave it.
@@ -71,7 +71,7 @@ class Rollout:
                 part[t][:, self.starts[t]] = 0
 
     def carry_over(self) -> None:
-        """Make the end of this rollout the beginning of the next."""
+        """Go on from where the last rollout ended."""
         for part in self.states:
             part[0] = part[-1]
 

@@ -44,7 +44,7 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
         if getattr(model, name, None) is not None:
             tensors[f"env/{name}"] = torch.from_numpy(np.array(getattr(model, name)))
     for i, part in enumerate(_recurrent_states(model)):
-        tensors[f"recurrent/{i}"] = torch.from_numpy(part[0].copy())
+        tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
     info["replay"] = _save_replay(getattr(model, "replay_buffer", None), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, _plain(info)
@@ -70,7 +70,7 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
         if f"env/{name}" in tensors:
             setattr(model, name, tensors[f"env/{name}"].numpy().copy())
     for i, part in enumerate(_recurrent_states(model)):
-        part[0] = tensors[f"recurrent/{i}"].numpy()
+        part[-1] = tensors[f"recurrent/{i}"].numpy()
     _load_replay(getattr(model, "replay_buffer", None), info["replay"], tensors)
     _load_generators(model, info["generators"], tensors)
 

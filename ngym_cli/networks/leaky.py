@@ -70,21 +70,27 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):
 
 
 class _LeakyLoop(torch.autograd.Function):
-    """The time loop over the hidden state alone, with its gradient written out."""
+    """The time loop over the hidden state alone, with its gradient written out.
+
+    The views of all steps are taken before the loop, and tanh(x) is 2 sigmoid(2 x) - 1 with the inner 2 in the
+    operands, because a step costs as many microseconds as it has calls.
+    """
 
     @staticmethod
     def forward(ctx: Any, drive: Tensor, h0: Tensor, weight: Tensor, alpha: float, relu: bool) -> Tensor:
-        rates = drive.clone()
+        rates = drive.clone() if relu else drive * 2
         states = drive.new_empty(len(drive) + 1, *h0.shape)
         states[0] = h0
-        weight_t = weight.t().contiguous()
-        for t in range(len(drive)):
-            rate = rates[t].addmm_(states[t], weight_t)
+        weight_t = (weight if relu else weight * 2).t().contiguous()
+        minus = drive.new_tensor(-1.0)
+        rows, steps = states.unbind(0), rates.unbind(0)
+        for t, rate in enumerate(steps):
+            rate.addmm_(rows[t], weight_t)
             if relu:
                 rate.relu_()
             else:
-                rate.mul_(2).sigmoid_().mul_(2).sub_(1)  # tanh; torch's own is many times slower on a CPU
-            torch.lerp(states[t], rate, alpha, out=states[t + 1])
+                torch.add(minus, rate.sigmoid_(), alpha=2, out=rate)
+            torch.lerp(rows[t], rate, alpha, out=rows[t + 1])
         ctx.save_for_backward(rates, states, weight)
         ctx.alpha, ctx.relu = alpha, relu
         return states[1:]
@@ -95,9 +101,10 @@ class _LeakyLoop(torch.autograd.Function):
         d_drive = (rates > 0).to(rates.dtype) if ctx.relu else 1 - rates * rates
         d_drive *= ctx.alpha
         dh = torch.zeros_like(grad[0])
+        steps, grads = d_drive.unbind(0), grad.unbind(0)
         for t in range(len(grad) - 1, -1, -1):
-            dh += grad[t]
-            step = d_drive[t].mul_(dh)
+            dh += grads[t]
+            step = steps[t].mul_(dh)
             dh.mul_(1 - ctx.alpha).addmm_(step, weight)
         d_weight = d_drive.flatten(0, 1).t() @ states[:-1].flatten(0, 1)
         return d_drive, dh, d_weight, None, None

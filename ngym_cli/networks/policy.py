@@ -12,10 +12,12 @@ from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor, NatureCNN
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
+from torch.nn.functional import linear
 
 from ngym_cli.networks import network_spec
 from ngym_cli.networks.actor import Actor
 from ngym_cli.networks.base import ArrayState, RecurrentNetwork
+from ngym_cli.networks.categorical import Categorical
 
 
 class RecurrentPolicy(RecurrentActorCriticPolicy):
@@ -101,15 +103,21 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         for network, draws in zip(self.networks, noise or [None] * len(self.networks), strict=True):
             activity.append(network.sequence(features, state[at : at + network.n_states], draws)[0])
             at += network.n_states
-        values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
-        logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
+        if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
+            both = linear(
+                activity[0],
+                torch.cat([self.action_net.weight, self.value_net.weight]),
+                torch.cat([self.action_net.bias, self.value_net.bias]),
+            )
+            logits, values = both[..., :-1], both[..., -1]
+        else:
+            values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
+            logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
         return values, *self._log_prob_and_entropy(logits, actions)
 
     def _log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         if isinstance(self.action_space, spaces.Discrete):
-            log_probs = logits.log_softmax(-1)
-            chosen = log_probs.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)
-            return chosen, -(log_probs.exp() * log_probs).sum(-1)
+            return Categorical.apply(logits, actions)
         z = (actions - logits) * torch.exp(-self.log_std)
         log_norm = self.log_std + 0.5 * np.log(2 * np.pi)
         return -(0.5 * z * z + log_norm).sum(-1), (0.5 + log_norm).sum().expand(z.shape[:-1])
@@ -174,4 +182,3 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if isinstance(self.action_space, spaces.Box):
             actions = np.clip(actions, self.action_space.low, self.action_space.high)
         return (actions if batched else actions[0]), state
-
