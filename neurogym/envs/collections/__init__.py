@@ -1,3 +1,26 @@
 """Collections of tasks: name to its functions, in their published order."""
 
-COLLECTIONS: dict[str, tuple[str, ...]] = {}
+COLLECTIONS: dict[str, tuple[str, ...]] = {
+    "yang19": (
+        "go",
+        "rtgo",
+        "dlygo",
+        "anti",
+        "rtanti",
+        "dlyanti",
+        "dm1",
+        "dm2",
+        "ctxdm1",
+        "ctxdm2",
+        "multidm",
+        "dlydm1",
+        "dlydm2",
+        "ctxdlydm1",
+        "ctxdlydm2",
+        "multidlydm",
+        "dms",
+        "dnms",
+        "dmc",
+        "dnmc",
+    ),
+}
