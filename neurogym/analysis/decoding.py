@@ -58,10 +58,14 @@ def decode(
 
     Raises:
         ValueError: fewer than two classes, or a class with fewer trials than folds.
+        ModuleNotFoundError: scikit-learn is not installed.
     """
-    from sklearn.base import clone
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.model_selection import StratifiedKFold
+    try:
+        from sklearn.base import clone
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+        from sklearn.model_selection import StratifiedKFold
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("decoding needs scikit-learn: pip install 'ngym[analysis]'") from error
 
     a, y = np.asarray(activity, float), np.asarray(labels)
     classes, counts = np.unique(y, return_counts=True)

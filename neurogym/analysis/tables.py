@@ -74,12 +74,12 @@ def is_correct(table: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     return table["outcome"].astype(str) == "correct"
 
 
-def groups(table: Mapping[str, NDArray[Any]], by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any], Table]]:
+def groups(data: Any, by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any], Table]]:
     """Yield every combination of values that occurs in the columns ``by``, sorted, with its trials."""
     names = [by] if isinstance(by, str) else list(by)
-    require(table, *names)
+    table = require(data, *names)
     if not names:
-        yield {}, dict(table)
+        yield {}, table
         return
     levels, codes = zip(*(np.unique(table[name], return_inverse=True) for name in names), strict=True)
     for combination in np.unique(np.stack(codes, axis=1), axis=0):
