@@ -23,6 +23,7 @@ from neurogym.trials import InvalidOperationError, Trials
 from neurogym.utils import ngym_random
 from neurogym.utils.generator import LegacyGenerator
 from neurogym.utils.names import unknown
+from neurogym.utils.patterns import Patterns
 
 __all__ = ["BaseEnv", "EpochEnv", "InvalidOperationError", "PeriodEnv", "TrialEnv", "TrialWrapper", "env_string"]
 
@@ -241,6 +242,8 @@ class TrialEnv(BaseEnv):
                 else:
                     low, high = ngym_random.minmax(values)
                     allowed = bool(low <= value <= high)
+            elif isinstance(values, Patterns):
+                allowed = value in values
             else:
                 allowed = bool(np.any([np.array_equal(value, v) for v in values]))
             if not allowed:
@@ -349,8 +352,18 @@ class TrialEnv(BaseEnv):
             seed: Starts the generator anew; the whole session, wrappers included, follows from it.
             options: Accepted for Gymnasium; none are used.
         """
+        self.begin_session(seed)
+        self._top.new_trial()
+        return self._ob[self._row].copy(), {}
+
+    def begin_session(self, seed: int | None = None) -> None:
+        """All of :meth:`reset` but the first trial.
+
+        Args:
+            seed: Starts the generator anew.
+        """
         if seed is not None:
-            super().reset(seed=seed)
+            gym.Env.reset(self, seed=seed)
         for spec in self.timing.values():
             if seed is not None and hasattr(spec, "seed"):
                 spec.seed(int(self.np_random.integers(2**31)))
@@ -360,8 +373,6 @@ class TrialEnv(BaseEnv):
         self.start_session()
         for wrapper in self._wrappers:
             wrapper.start_session()
-        self._top.new_trial()
-        return self._ob[self._row].copy(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Act on the current row.
@@ -625,10 +636,9 @@ class TrialEnv(BaseEnv):
     def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
         """Mean, s.d., 95th percentile and maximum of the trial length, in steps; the session is not disturbed."""
         env = copy.deepcopy(self)
-        fixed = all(ngym_random.parse(spec)[0] == "constant" for spec in env.timing.values())
         try:
             done, lengths = 0, []
-            while done < (8 if fixed else num_trials):
+            while done < (8 if env._fixed else num_trials):
                 size = min(num_trials - done, 256) if env._plannable else 1
                 lengths.append(env.make_trials(size).length)
                 done += size
@@ -644,6 +654,11 @@ class TrialEnv(BaseEnv):
             "percentile_95": round(float(np.percentile(steps, 95)), 3),
             "max": round(float(steps.max()), 3),
         }
+
+    @property
+    def _fixed(self) -> bool:
+        """Whether every trial has the same length."""
+        return all(ngym_random.parse(spec)[0] == "constant" for spec in self.timing.values())
 
     def set_top(self, wrapper: Any) -> None:
         """Let ``wrapper`` be asked for new trials; called when a :class:`TrialWrapper` is put on."""

@@ -17,7 +17,7 @@ from neurogym.trials import Trials
 #: Attributes that the constructor or another attribute provides.
 _SKIPPED = frozenset(
     {"env", "task", "spec", "action_space", "observation_space", "metadata", "_top", "_wrappers", "_building"}
-    | {"_tables", "_ob", "_gt", "_cached_spec", "_saved_kwargs"}
+    | {"_tables", "_ob", "_gt", "_cached_spec", "_saved_kwargs", "tasks", "rule"}
 )
 _BLOCK = ("n", "info", "starts", "ends", "length", "offset", "total", "fields", "go", "go_period", "has_gt", "bonus")
 _KEY = "__kind__"

@@ -16,6 +16,7 @@ WRAPPERS = {
     "PassAction": "pass_action",
     "PassReward": "pass_reward",
     "ReactionTime": "reaction_time",
+    "ScheduleEnvs": "schedule_envs",
 }
 
 __all__ = ["WRAPPERS", "all_wrappers", "key_of", "wrapper_class", *WRAPPERS]

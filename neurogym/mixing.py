@@ -1,0 +1,171 @@
+"""Trials of several tasks in one block.
+
+Each task makes its own trials; :func:`interleave` lays them out in the order of a schedule, and :class:`MixedRule`
+applies to each trial the response rule of the task that it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neurogym.core import TrialEnv
+from neurogym.trials import Trials
+
+TABLES = ("reward", "performance", "event")
+
+#: Index of a task, trials of it, and their places in the block; a task may occur more than once or not at all.
+Parts = list[tuple[int, Trials, np.ndarray]]
+
+
+def rows_of(trials: Trials, at: np.ndarray) -> np.ndarray:
+    """Rows of the trials ``at``, one trial after the other."""
+    count = trials.length[at]
+    before = np.cumsum(count) - count
+    return np.repeat(trials.offset[at] - before, count) + np.arange(int(count.sum()))
+
+
+def place(trials: Trials) -> None:
+    """Lay out rows for trials whose lengths are known."""
+    trials.offset = np.cumsum(trials.length) - trials.length
+    trials.total = int(trials.length.sum())
+    trials._rows = {None: trials._between(np.zeros(trials.n, np.int64), trials.length)}
+
+
+def view_of(block: Trials, first: int, count: int) -> Trials:
+    """Some consecutive trials of a block, as a block that shares its arrays."""
+    part = Trials(block.env, count)
+    at = slice(first, first + count)
+    row = int(block.offset[first])
+    end = int(block.offset[first + count]) if first + count < block.n else block.total
+    part.length, part.offset, part.total = block.length[at], block.offset[at] - row, end - row
+    part._rows = {None: part._between(np.zeros(count, np.int64), part.length)}
+    part.fields = {name: values[row:end] for name, values in block.fields.items()}
+    part.info = {name: values[at] for name, values in block.info.items()}
+    part.starts = {name: start[at] for name, start in block.starts.items()}
+    part.ends = {name: end[at] for name, end in block.ends.items()}
+    part.bonus = np.broadcast_to(block.bonus, (block.n,))[at]
+    part.go = None if block.go is None else block.go[at]
+    part.go_period, part.has_gt = block.go_period, block.has_gt
+    return part
+
+
+def interleave(trials: Trials, parts: Parts, tables: bool) -> None:
+    """Fill an empty block with the trials of several tasks.
+
+    Args:
+        trials: The block; its spaces must have room for those of every task.
+        parts: Trials of each task and their places in the block.
+        tables: Whether the compiled tables of the response rules are taken over, too.
+    """
+    for _, part, at in parts:
+        trials.length[at] = part.length
+    place(trials)
+    ob = trials.ob
+    trials.has_gt = any(part.has_gt for _, part, _ in parts)
+    for _, part, at in parts:
+        target, source = rows_of(trials, at), rows_of(part, np.arange(part.n))
+        for name, values in part.fields.items():
+            if name == "ob" and values.ndim == 2:
+                ob[target, : values.shape[1]] = values[source]
+            elif tables or name not in TABLES:
+                if name not in trials.fields:
+                    trials.fields[name] = np.zeros((trials.total, *values.shape[1:]), values.dtype)
+                trials.fields[name][target] = values[source]
+    if trials.has_gt:
+        _ = trials.gt
+    _gather_limits(trials, parts)
+    _gather_records(trials, parts)
+
+
+def _gather_limits(trials: Trials, parts: Parts) -> None:
+    """Periods (of no length in trials that lack them), what is paid, and where reaction times start."""
+    trials.go, trials.bonus, trials.rewards = np.zeros(trials.n, np.int64), np.zeros(trials.n), {}
+    counted_from = set()
+    for _, part, at in parts:
+        trials.go[at], trials.bonus[at] = part.go, part.bonus
+        counted_from.add(part.go_period)
+        for name, start in part.starts.items():
+            if name not in trials.starts:
+                trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
+            trials.starts[name][at], trials.ends[name][at] = start, part.ends[name]
+        for event, amount in part.rewards.items():
+            trials.rewards.setdefault(event, np.zeros(trials.n))[at] = amount
+    trials.go_period = counted_from.pop() if len(counted_from) == 1 else "go"
+
+
+def _gather_records(trials: Trials, parts: Parts) -> None:
+    """What describes the trials; nan (None if not a number) in trials of tasks that do not have it.
+
+    Arrays that differ in shape between tasks are left out.
+    """
+    for name in dict.fromkeys(name for _, part, _ in parts for name in part.info):
+        having = [(np.asarray(part.info[name]), at) for _, part, at in parts if name in part.info]
+        if len({values.shape[1:] for values, _ in having}) > 1:
+            continue
+        complete = sum(len(at) for _, at in having) == trials.n
+        column = empty_column((trials.n, *having[0][0].shape[1:]), [values.dtype for values, _ in having], complete)
+        for values, at in having:
+            column[at] = values
+        trials.info[name] = column
+
+
+def empty_column(shape: tuple[int, ...], dtypes: Sequence[np.dtype], complete: bool = False) -> np.ndarray:
+    """Room for values of some types; what is not filled in is nan, or None if the values are not numbers."""
+    if any(dtype.kind not in "biuf" for dtype in dtypes):
+        return np.full(shape, None, dtype=object)
+    return np.zeros(shape, np.result_type(*dtypes)) if complete else np.full(shape, np.nan)
+
+
+class MixedRule:
+    """The response rules of several tasks, each applied to its own trials.
+
+    Args:
+        tasks: The tasks, each with a declared rule.
+
+    Attributes:
+        parts: Where the trials of the block at hand come from.
+    """
+
+    fixate: tuple[str, ...] = ()
+    answer: tuple[str, ...] = ()
+
+    def __init__(self, tasks: Sequence[TrialEnv]):
+        """See the class."""
+        self.tasks = list(tasks)
+        holds = [task.rule.hold for task in tasks]  # type: ignore[union-attr]
+        self.hold = max(set(holds), key=holds.count)
+        self.parts: Parts = []
+
+    def compile(self, trials: Trials, abort: bool) -> None:
+        """Fill the tables of the trials, unless they were taken over with them."""
+        if "event" in trials.fields:
+            return
+        actions = int(trials.env.action_space.n)  # type: ignore[attr-defined]
+        tables = {
+            name: np.zeros((trials.total, actions), np.uint8 if name == "event" else np.float64) for name in TABLES
+        }
+        for j, part, at in self.parts:
+            own, task = _subset(trials, part, at), self.tasks[j]
+            task.rule.compile(own, task.abort)  # type: ignore[union-attr]
+            target = rows_of(trials, at)
+            for name, table in tables.items():
+                table[target] = own.fields[name]
+        trials.fields.update(tables)
+
+
+def _subset(trials: Trials, part: Trials, at: np.ndarray) -> Trials:
+    """The trials ``at`` of a block as a block of their own, as far as a response rule looks at them."""
+    own = Trials(trials.env, len(at))
+    own.length = trials.length[at]
+    own.starts = {name: trials.starts[name][at] for name in part.starts}
+    own.ends = {name: trials.ends[name][at] for name in part.starts}
+    place(own)
+    own.has_gt = part.has_gt
+    if part.has_gt:
+        own.fields["gt"] = trials.gt[rows_of(trials, at)]
+    own.rewards = {event: trials.rewards[event][at] for event in part.rewards}
+    own.bonus = np.broadcast_to(trials.bonus, (trials.n,))[at]
+    own.payments, own.go = part.payments, trials.go[at]  # type: ignore[index]
+    return own
