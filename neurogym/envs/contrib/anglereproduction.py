@@ -1,0 +1,152 @@
+"""Angle reproduction: rotate one's own state onto two remembered angles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import ring
+from neurogym.trials import Trials
+
+UNITS = 16
+START = np.pi  #: own angle at the start of a trial (rad)
+STAY, PLUS, MINUS = 0, 1, 2
+
+
+def difference(target: Any, state: Any) -> Any:
+    """Signed angle from ``state`` to ``target`` (rad), in [-pi, pi)."""
+    return (np.asarray(target) - state + np.pi) % (2 * np.pi) - np.pi
+
+
+class AngleReproduction(TrialEnv):
+    """See two angles one after the other, then turn to the first and to the second when told so.
+
+    The own angle starts at pi and moves only in the two go periods, at ``speed``. In each go step the reward is
+    ``correct`` minus the angular distance left (rad), at least ``fail``. Performance is the summed reward relative to
+    that of the shortest way, averaged over the two go periods.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        speed: Speed of rotation (rad/s).
+
+    Raises:
+        ValueError: If ``speed`` is not positive.
+
+    Source: Ding, Cueva, Tsodyks & Qian 2017, 10.1073/pnas.1706906114.
+    """
+
+    metadata = {
+        "paper_name": "Visual perception as retrospective Bayesian decoding from high- to low-level features",
+        "paper_link": "https://doi.org/10.1073/pnas.1706906114",
+        "tags": ["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
+        "description": "remember two angles and turn to each of them when told so",
+        "carries": False,
+        "differences": [
+            "the own angle turns at a speed in rad/s, fast enough for every angle to be reached in the go period",
+            "go1 and go2 last 1500 ms",
+            "ground truth is the direction in which to turn",
+            "performance is relative to the shortest way",
+        ],
+        "necessary": ("stimulus", "stim1", "stim2"),
+    }
+    default_timing = {
+        "fixation": 500,
+        "stim1": 500,
+        "delay1": 500,
+        "stim2": 500,
+        "delay2": 500,
+        "go1": 1500,
+        "go2": 1500,
+    }
+    default_rewards = {"correct": 1.0, "fail": -0.1}
+
+    def __init__(
+        self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, speed: float = 1.25 * np.pi
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing)
+        if not speed > 0:
+            raise ValueError(f"speed must be positive, got {speed!r}")
+        self.turn = speed * dt / 1000
+        self.theta = ring(UNITS)
+        self._state, self._most = START, 1.0
+        self.conditions = {name: ("uniform", (0, 2 * np.pi)) for name in ("ground_truth1", "ground_truth2")}
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(2 * UNITS + 2,),
+            dtype=np.float32,
+            name={"stimulus": range(UNITS), "self": range(UNITS, 2 * UNITS), "go1": 2 * UNITS, "go2": 2 * UNITS + 1},
+        )
+        self.action_space = spaces.Discrete(3, name={"stay": STAY, "plus": PLUS, "minus": MINUS})
+
+    def _new_trials(self, trials: Trials) -> None:
+        """The own ring and the ground truth are laid out for the shortest way; :meth:`_step` corrects them."""
+        angles = [trials.draw("ground_truth1"), trials.draw("ground_truth2")]
+        trials.add_period(list(self.timing))
+        state = np.full(trials.n, START)
+        trials.add_ob(np.cos(self.theta - state[:, None]), where="self")
+        for k, angle in enumerate(angles, start=1):
+            trials.add_ob(np.cos(self.theta - angle[:, None]), f"stim{k}", where="stimulus")
+            trials.add_ob(1, f"go{k}", where=f"go{k}")
+            state = self._lay_out_go(trials, f"go{k}", state, angle)
+
+    def _lay_out_go(self, trials: Trials, period: str, state: np.ndarray, angle: np.ndarray) -> np.ndarray:
+        """Ground truth and own ring of a go period that begins at ``state``; returns the state at its end."""
+        turns = np.rint(difference(angle, state) / self.turn).astype(int)
+        start, end = trials.starts[period], trials.ends[period]
+
+        def taken(rows: Any) -> np.ndarray:
+            return np.clip(rows.step - start[rows.trial], 0, np.abs(turns)[rows.trial])
+
+        def own(rows: Any) -> np.ndarray:
+            now = state[rows.trial] + self.turn * np.sign(turns)[rows.trial] * taken(rows)
+            return np.cos(self.theta - now[:, None])
+
+        def towards(rows: Any) -> np.ndarray:
+            moving = taken(rows) < np.abs(turns)[rows.trial]
+            return np.where(moving, np.where(turns[rows.trial] > 0, PLUS, MINUS), STAY)
+
+        last = state + self.turn * np.sign(turns) * np.minimum(np.abs(turns), end - start)
+        trials.set_groundtruth(towards, period)
+        trials.set_ob(own, period, where="self")
+        return last
+
+    def _way(self, period: str) -> float:
+        """Signed angle left to the target of a go period."""
+        return float(difference(self.trial["ground_truth1" if period == "go1" else "ground_truth2"], self._state))
+
+    def _gain(self, distance: Any) -> Any:
+        return np.maximum(self.rewards["correct"] - distance, self.rewards["fail"])
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.t_ind == 0:
+            self._state = START
+        reward = 0.0
+        period = next((name for name in ("go1", "go2") if self.in_period(name)), None)
+        if period is not None:
+            low, scale = self.rewards["fail"], 2
+            if self.t_ind == self.start_ind[period]:
+                moves = np.arange(1, self.end_ind[period] - self.start_ind[period] + 1)
+                way = abs(self._way(period))
+                left = np.abs(way - self.turn * np.minimum(moves, round(way / self.turn)))
+                self._most = float(np.sum(self._gain(left) - low))
+            self._state = (self._state + self.turn * (0, 1, -1)[int(action)]) % (2 * np.pi)
+            reward = float(self._gain(abs(self._way(period))))
+            self.performance += (reward - low) / (scale * self._most) if self._most > 0 else 1 / scale
+            self._show_state()
+        return self.ob_now, reward, False, False, {"new_trial": False, "gt": self.gt_now}
+
+    def _show_state(self) -> None:
+        """Write the own ring, and the direction in which to turn, into the rows to come."""
+        after = self.t_ind + 1
+        self.ob[after:, UNITS : 2 * UNITS] = np.cos(self.theta - self._state)
+        period = next((name for name in ("go1", "go2") if after < self.end_ind[name]), None)
+        if period is not None:
+            turns = round(self._way(period) / self.turn)
+            self.gt[after : after + 1] = STAY if turns == 0 else (PLUS if turns > 0 else MINUS)

@@ -1,0 +1,108 @@
+"""Changing environment: a perceptual decision under a hidden context that changes now and then."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+COHS = (0, 6.4, 12.8, 25.6, 51.2)
+
+
+class ChangingEnvironment(TrialEnv):
+    """Report motion direction with the pair of targets that the present context has made the paying one.
+
+    There is a left and a right target for each of two contexts. The context stays for tens of trials and is not shown
+    (unless asked for): an error after clear motion says that it has changed, an error after weak motion says little.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        cxt_ch_prob: Probability that the context changes from one trial to the next.
+        cxt_cue: Show the context on a channel of its own.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``cxt_ch_prob`` is not a probability.
+
+    Source: Purcell & Kiani 2016, 10.1073/pnas.1524685113.
+    """
+
+    metadata = {
+        "paper_name": "Hierarchical decision processes that operate over distinct timescales underlie choice and "
+        "changes in strategy",
+        "paper_link": "https://doi.org/10.1073/pnas.1524685113",
+        "tags": ["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
+        "description": "report motion direction with the targets of a hidden context that changes in blocks",
+        "carries": True,
+        "differences": [
+            "the context changes with probability 0.05 per trial, so that it stays for tens of trials as in the paper",
+            "with the context cue both stimulus channels carry the stimulus, and the cue stays on throughout",
+            "the fixation cue stays on until the decision",
+        ],
+        "necessary": ("stimulus", "history"),
+    }
+    default_timing = {
+        "fixation": 500,
+        "stimulus": ("truncated_exponential", (1000, 500, 1500)),
+        "decision": 500,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        stim_scale: float = 1.0,
+        sigma: float = 1.0,
+        cxt_ch_prob: float = 0.05,
+        cxt_cue: bool = False,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not 0 <= cxt_ch_prob <= 1:
+            raise ValueError(f"cxt_ch_prob must lie between 0 and 1, got {cxt_ch_prob!r}")
+        self.sigma, self.cxt_ch_prob, self.cxt_cue = sigma / np.sqrt(dt), cxt_ch_prob, cxt_cue
+        self.context: int | None = None
+        self.conditions = {"side": (1, 2), "context": (0, 1), "coh": np.array(COHS) * stim_scale}
+        names = {"context": 0} if cxt_cue else {}
+        first = len(names)
+        names |= {"fixation": first, "stimulus": range(first + 1, first + 3)}  # type: ignore[dict-item]
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(first + 3,), dtype=np.float32, name=names)
+        self.action_space = spaces.Discrete(5, name={"fixation": 0, "context0": [1, 2], "context1": [3, 4]})
+
+    def start_session(self) -> None:
+        """The context of the first trial is drawn anew."""
+        self.context = None
+
+    def _contexts(self, trials: Trials) -> np.ndarray:
+        """Context of each trial, 0 or 1: as asked for, else the hidden one, which changes between trials."""
+        if "context" in trials.given:
+            return trials.draw("context")
+        if self.context is None:
+            self.context = int(trials.rng.integers(2))
+        changes = trials.rng.random(trials.n) < self.cxt_ch_prob
+        context = trials.info["context"] = (self.context + np.cumsum(changes)) % 2
+        self.context = int(context[-1])
+        return context
+
+    def _new_trials(self, trials: Trials) -> None:
+        side, coh, context = trials.draw("side"), trials.draw("coh"), self._contexts(trials)
+        ground_truth = trials.info["ground_truth"] = side + 2 * context
+        trials.add_period(["fixation", "stimulus", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
+        signed = np.where(side == 1, coh, -coh) / 100
+        trials.add_ob(np.column_stack([1 + signed, 1 - signed]) / 2, "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        if self.cxt_cue:
+            trials.add_ob(context, where="context")
+        trials.set_groundtruth(ground_truth, "decision")

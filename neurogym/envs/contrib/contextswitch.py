@@ -1,0 +1,65 @@
+"""Context switch: two opposite maps from stimulus to action that change places at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class ContextSwitch(TrialEnv):
+    """Answer one of two stimuli by the map that holds at present. A trial is one step.
+
+    In context 0 stimulus k asks for action k, in context 1 for the other action. The context is hidden; only the
+    rewards of earlier trials say which one holds.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        p_switch: Probability that the context changes before a trial.
+
+    Raises:
+        ValueError: If ``p_switch`` is not a probability.
+    """
+
+    metadata = {
+        "paper_name": None,
+        "paper_link": None,
+        "tags": ["two-alternative", "context dependent", "conditional", "learning", "supervised"],
+        "description": "answer one of two stimuli by a hidden map that changes at random",
+        "carries": True,
+        "differences": ["each step is a trial"],
+        "necessary": ("history",),
+    }
+    default_rewards = {"correct": 1.0, "fail": 0.0}
+    rule = Rule(fixate=(), answer=("decision",), hold=None)
+
+    def __init__(self, dt: float = 100, rewards: dict | None = None, p_switch: float = 0.1):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards)
+        if not 0 <= p_switch <= 1:
+            raise ValueError(f"p_switch must lie between 0 and 1, got {p_switch!r}")
+        self.p_switch, self.context = p_switch, 0
+        self.conditions = {"stimulus": np.arange(2), "context": np.arange(2)}
+        self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"stimulus": [0, 1]})
+        self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
+
+    def start_session(self) -> None:
+        """A session begins in context 0, which may change at once."""
+        self.context = 0
+
+    def _new_trials(self, trials: Trials) -> None:
+        stimulus = trials.draw("stimulus")
+        if "context" in trials.given:
+            context = trials.draw("context")
+        else:
+            switches = trials.rng.random(trials.n) < self.p_switch
+            context = trials.info["context"] = (self.context + np.cumsum(switches)) % 2
+            self.context = int(context[-1])
+        answer = trials.info["ground_truth"] = stimulus ^ context
+        trials.add_period("decision", self.dt)
+        trials.add_ob(np.eye(2)[stimulus], "decision")
+        trials.set_groundtruth(answer, "decision")

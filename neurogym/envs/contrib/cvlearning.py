@@ -1,0 +1,229 @@
+"""A shaping curriculum for the delayed-response task."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.trials import Trials
+
+COHS = (0, 6.4, 12.8, 25.6, 51.2)
+FREE, RETRY, PUNISHED, DELAYED, FULL = range(5)  #: the five stages
+SIDES = (1, 2)
+
+
+class CVLearning(TrialEnv):
+    """Learn a delayed two-choice task in five stages, from free choice to the full task.
+
+    0: no stimulus; either side pays until one was chosen ``max_num_reps`` times in a row, then only the other. 1: the
+    stimulus tells the side; a wrong answer costs nothing and may be corrected. 2: a wrong answer ends the trial and is
+    punished. 3: a delay is introduced and grows. 4: noise, all coherences and all delays.
+
+    A stage ends after ``keep_days`` + 1 good days in a row, days of ``trials_day`` trials of which a fraction
+    ``th_stage`` was right. A bad run in stage 2 brings stage 1 back as a reminder.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms), those of the full task.
+        stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
+        sigma: Noise of the full task; its s.d. per step is sigma / sqrt(dt).
+        max_num_reps: Choices of one side in a row after which only the other pays (stage 0).
+        th_stage: Performance that makes a good day; -1 starts with the last stage.
+        keep_days: Good days needed beyond the first.
+        trials_day: Trials per day.
+        perf_len: Trials over which recent performance is averaged.
+        stages: The stages to go through, in order. Default all five.
+        n_ch: Stimulus channels, and actions beside fixation; only the first two matter.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If an argument is out of range.
+
+    Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7 (the task).
+    """
+
+    metadata = {
+        "paper_name": "Discrete attractor dynamics underlies persistent activity in the frontal cortex",
+        "paper_link": "https://doi.org/10.1038/s41586-019-0919-7",
+        "tags": ["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
+        "description": "learn a delayed two-choice task through a curriculum of five stages",
+        "carries": True,
+        "differences": [
+            "a trial counts as right if the first answer was, in every stage",
+            "the last stage punishes wrong answers like those before it",
+            "chance is that of the stage in which a session begins",
+        ],
+        "necessary": (),
+    }
+    default_timing = {"fixation": 200, "stimulus": 1150, "delay": ("uniform", (1000, 3000)), "decision": 1500}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0}
+    adaptive = True
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        stim_scale: float = 1.0,
+        sigma: float = 1.0,
+        max_num_reps: int = 3,
+        th_stage: float = 0.7,
+        keep_days: int = 1,
+        trials_day: int = 300,
+        perf_len: int = 20,
+        stages: Sequence[int] | None = None,
+        n_ch: int = 10,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.stages = tuple(range(5) if stages is None else stages)
+        if not self.stages or not set(self.stages) <= set(range(5)):
+            raise ValueError(f"stages must be some of 0, 1, 2, 3, 4, got {stages!r}")
+        if n_ch < 2 or min(max_num_reps, trials_day, perf_len) < 1 or keep_days < 0:
+            raise ValueError("n_ch must be at least 2, max_num_reps, trials_day, perf_len at least 1, keep_days 0")
+        self.sigma, self.n_ch, self.max_num_reps = sigma / np.sqrt(dt), n_ch, max_num_reps
+        self.th_stage, self.keep_days, self.trials_day, self.perf_len = th_stage, keep_days, trials_day, perf_len
+        self.cohs = np.array(COHS) * stim_scale
+        self.conditions = {"ground_truth": SIDES, "coh": self.cohs}
+        names = {"fixation": 0, "stimulus": range(1, 3)} | ({"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {})
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(n_ch + 1,), dtype=np.float32, name=names)
+        actions = {"fixation": 0, "choice": [1, 2]} | ({"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {})
+        self.action_space = spaces.Discrete(n_ch + 1, name=actions)
+        self.start_session()
+
+    # -- one trial ----------------------------------------------------------------------------------------------------
+
+    def _new_trials(self, trials: Trials) -> None:
+        stage, full = self.stage, self.stage == FULL
+        if stage == FREE and self._run >= self.max_num_reps and "ground_truth" not in trials.given:
+            side = trials.info["ground_truth"] = np.full(trials.n, sum(SIDES) - self._last_choice)
+        else:
+            side = trials.draw("ground_truth")
+        coh = trials.draw("coh") if full or "coh" in trials.given else np.full(trials.n, 100.0)
+        sigma = self.sigma if full else 0.0
+        trials.info.update(coh=coh, sigma=np.full(trials.n, sigma), stage=np.full(trials.n, stage))
+        trials.info["delay_scale"] = np.full(trials.n, self._delay_scale)
+        trials.add_period("fixation")
+        trials.add_period("stimulus", 0 if stage == FREE else None, after="fixation")
+        trials.add_period("delay", self._delay(trials), after="stimulus")
+        trials.add_period("decision", after="delay")
+        trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
+        signed = np.where(side == 1, coh, -coh) / 100
+        trials.add_ob(np.column_stack([1 + signed, 1 - signed]) / 2, "stimulus", where="stimulus")
+        if self.n_ch > 2:
+            trials.add_ob(0.5, "stimulus", where="irrelevant")
+        trials.add_randn(0, sigma, "stimulus", where=range(1, self.n_ch + 1))
+        trials.set_groundtruth(side, "decision")
+
+    def _delay(self, trials: Trials) -> Any:
+        """Delay of the present stage (ms); None for that of the full task."""
+        if self.stage == FULL:
+            return None
+        if self.stage == DELAYED:
+            return self._delay_scale * trials.rng.choice([1000.0, 3000.0], size=trials.n)
+        return 0
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        reward, ended = 0.0, False
+        if self.t_ind == 0:
+            self._answered = False
+        if not self.in_period("decision"):
+            if action != 0:
+                reward, ended = self.rewards["abort"], self.abort
+                self._note(rules.ABORT)
+        elif action in SIDES:
+            reward, ended = self._answer(int(action))
+        info = {"new_trial": ended, "stage": self.stage, "keep_stage": self._keep_left, "recent": self.recent}
+        if ended or self._row + 1 == self._end:
+            self._progress(self.performance == 1)
+        return self.ob_now, reward, False, False, info
+
+    def _answer(self, choice: int) -> tuple[float, bool]:
+        """Reward of an answer, and whether it ends the trial."""
+        stage, right = self.stage, choice == self.trial["ground_truth"]
+        either = stage == FREE and self._run < self.max_num_reps
+        if not self._answered:
+            self.performance = float(right or either)
+            self._answered = True
+            self._run = self._run + 1 if choice == self._last_choice else 1
+            self._last_choice = choice
+        self._note(rules.CORRECT if self.performance else rules.ERROR)
+        if right or either:
+            return self.rewards["correct"], True
+        return (self.rewards["fail"], True) if stage >= PUNISHED else (0.0, stage == FREE)
+
+    # -- the curriculum -----------------------------------------------------------------------------------------------
+
+    def start_session(self) -> None:
+        """Begin with the first stage (the last if ``th_stage`` is -1)."""
+        self._index = len(self.stages) - 1 if self.th_stage == -1 else 0
+        self._reminder, self._keep_left = False, self.keep_days
+        self._window: list[bool] = []
+        self._day: list[bool] = []
+        self._delay_scale = self._delay_scale_at_dawn = 0.0
+        self._trials_at_scale = 0
+        self._run, self._last_choice, self._answered = 0, 0, False
+
+    @property
+    def stage(self) -> int:
+        """The present stage."""
+        return RETRY if self._reminder else self.stages[self._index]
+
+    @property
+    def recent(self) -> float:
+        """Fraction right of the last ``perf_len`` trials, 0 before there are any."""
+        return float(np.mean(self._window)) if self._window else 0.0
+
+    def _progress(self, right: bool) -> None:
+        """Take note of a trial that ended and decide what the next one is like."""
+        self._window = [*self._window[-self.perf_len + 1 :], right] if self.perf_len > 1 else [right]
+        self._day.append(right)
+        settled = len(self._day) >= self.perf_len and len(self._window) == self.perf_len
+        if settled and self.stage == PUNISHED and self.recent < 0.5 and RETRY in self.stages:
+            self._reminder, self._window = True, []
+        elif settled and self._reminder and self.recent > self.th_stage:
+            self._reminder, self._window = False, []
+        if self.stage == DELAYED:
+            self._adjust_delay()
+        if len(self._day) >= self.trials_day:
+            self._end_day()
+
+    def _adjust_delay(self) -> None:
+        self._trials_at_scale += 1
+        if self._trials_at_scale <= self.perf_len:
+            return
+        step = 0.0
+        if self.recent >= self.th_stage and self._delay_scale < 1:
+            step = 0.25
+        elif self.recent <= 0.5 and self._delay_scale > self._delay_scale_at_dawn:
+            step = -0.25
+        if step:
+            self._delay_scale += step
+            self._trials_at_scale = 0
+
+    def _end_day(self) -> None:
+        done = self.stage != DELAYED or self._delay_scale == 1
+        good = np.mean(self._day) >= self.th_stage and done and not self._reminder
+        if not good:
+            self._keep_left = self.keep_days
+        elif self._keep_left > 0:
+            self._keep_left -= 1
+        elif self._index + 1 < len(self.stages):
+            self._index += 1
+            self._keep_left, self._window, self._delay_scale = self.keep_days, [], 0.0
+        self._day, self._delay_scale_at_dawn = [], self._delay_scale
+
+    def chance(self) -> dict[str, float]:
+        """``performance`` and ``reward`` per trial of the random agent in the stage in which a session begins."""
+        if np.isinf(self.trials_day):
+            return super().chance()
+        env = copy.deepcopy(self)
+        env.trials_day = np.inf  # type: ignore[assignment]
+        return env.chance()

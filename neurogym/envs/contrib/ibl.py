@@ -1,0 +1,93 @@
+"""The one-step contrast choice of the International Brain Laboratory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import erf
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+COHS = (1.6, 3.2, 6.4, 12.8, 25.6, 51.2)
+
+
+class IBL(TrialEnv):
+    """Choose the side with the higher contrast. A trial is one step.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        sigma: Noise s.d. of each observation.
+
+    Source: Abbott et al. (International Brain Laboratory) 2017, 10.1016/j.neuron.2017.12.013.
+    """
+
+    metadata = {
+        "paper_name": "An international laboratory for systems and computational neuroscience",
+        "paper_link": "https://doi.org/10.1016/j.neuron.2017.12.013",
+        "tags": ["perceptual", "two-alternative", "supervised"],
+        "description": "choose the side with the higher contrast, in one step",
+        "carries": False,
+        "differences": ["the choice is compared with the side shown; the reference paid every choice"],
+        "necessary": ("stimulus",),
+    }
+    default_rewards = {"correct": 1.0, "fail": 0.0}
+    rule = Rule(fixate=(), answer=("decision",), hold=None)
+    blocks: Sequence[float] = (0.5,)  #: probability of side 1 in each kind of block
+    block_dur = 10_000
+
+    def __init__(self, dt: float = 100, rewards: dict | None = None, sigma: float = 0.1):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards)
+        if sigma < 0:
+            raise ValueError(f"sigma must not be negative, got {sigma!r}")
+        self.sigma = sigma
+        self.cohs = np.array(COHS)
+        self.conditions = {"ground_truth": np.arange(2), "coh": self.cohs}
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(2,), dtype=np.float32, name={"stimulus": [0, 1]})
+        self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Forget the block; the next trial begins one."""
+        self._left_in_block, self._p1 = 0, 0.5
+
+    def _probabilities(self, trials: Trials) -> np.ndarray:
+        """Probability of side 1 in each trial; a new block begins when ``block_dur`` trials have passed."""
+        p1 = np.empty(trials.n)
+        for k in range(trials.n):
+            if self._left_in_block == 0:
+                self._left_in_block = self.block_dur
+                self._p1 = float(trials.rng.choice(self.blocks))
+            p1[k] = self._p1
+            self._left_in_block -= 1
+        return p1
+
+    def _new_trials(self, trials: Trials) -> None:
+        coh = trials.draw("coh")
+        if "ground_truth" in trials.given:
+            side = trials.draw("ground_truth")
+        else:
+            p1 = self._probabilities(trials)
+            side = trials.info["ground_truth"] = (trials.rng.random(trials.n) < p1).astype(int)
+            if len(self.blocks) > 1:
+                trials.info["block"] = p1
+        trials.add_period("decision", self.dt)
+        signed = np.where(side == 0, coh, -coh) / 200
+        trials.add_ob(np.column_stack([0.5 + signed, 0.5 - signed]), "decision")
+        trials.add_randn(0, self.sigma, "decision")
+        trials.set_groundtruth(side, "decision")
+
+    def ceiling(self) -> dict[str, Any] | None:
+        """Exact without blocks: the sign of the difference of the two channels decides."""
+        if len(self.blocks) > 1 or self.sigma == 0:
+            return None
+        accuracy = [0.5 * (1 + erf(coh / 100 / (2 * self.sigma))) for coh in self.cohs]
+        performance = float(np.mean(accuracy))
+        reward = performance * self.rewards["correct"] + (1 - performance) * self.rewards["fail"]
+        return {"performance": performance, "reward": reward, "error": 0.0, "method": "exact: difference of Gaussians"}

@@ -1,0 +1,124 @@
+"""Matching pennies against an opponent that looks for patterns in what the agent does."""
+
+from __future__ import annotations
+
+from math import erfc, sqrt
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+from neurogym.utils.names import unknown
+
+OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
+LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account
+SIGNIFICANT = 0.05
+
+
+class MatchingPenny(TrialEnv):
+    """Choose what the opponent chooses. A trial is one step.
+
+    The opponent predicts the agent: ``"random"`` does not; ``"mean_action"`` plays against the running mean of the
+    agent's choices; ``"algorithm1"`` and ``"algorithm2"`` are those of the paper, which test whether the agent's next
+    choice depends on its last up to four choices (and, in the second, on their outcomes too), and play against the
+    strongest significant bias. Against these the best is to be unpredictable.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        opponent_type: One of ``mean_action``, ``random``, ``algorithm1``, ``algorithm2``.
+        learning_rate: Of the running mean.
+
+    Raises:
+        ValueError: If ``opponent_type`` is unknown, or ``learning_rate`` is not between 0 and 1.
+
+    Source: Barraclough, Conroy & Lee 2004, 10.1038/nn1209.
+    """
+
+    metadata = {
+        "paper_name": "Prefrontal cortex and decision making in a mixed-strategy game",
+        "paper_link": "https://doi.org/10.1038/nn1209",
+        "tags": ["two-alternative", "learning"],
+        "description": "choose what an opponent chooses who looks for patterns in one's choices",
+        "carries": True,
+        "differences": ["the two opponents of the paper can be chosen"],
+        "necessary": ("opponent",),
+        "probabilistic": True,
+    }
+    default_rewards = {"correct": 1.0, "fail": 0.0}
+    rule = Rule(fixate=(), answer=("decision",), hold=None)
+    adaptive = True
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        opponent_type: str = "mean_action",
+        learning_rate: float = 0.2,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards)
+        if opponent_type not in OPPONENTS:
+            raise ValueError(unknown("opponent_type", opponent_type, OPPONENTS))
+        if not 0 <= learning_rate <= 1:
+            raise ValueError(f"learning_rate must lie between 0 and 1, got {learning_rate!r}")
+        self.opponent_type, self.learning_rate = opponent_type, learning_rate
+        self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"opponent": [0, 1]})
+        self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
+        self.start_session()
+
+    def start_session(self) -> None:
+        """A new opponent, who knows nothing of the agent."""
+        self.mean_action = 0.0
+        self._last_opponent: int | None = None
+        self._recent: list[int] = []  # the last trials, latest first
+        self._counts: dict[tuple, list[int]] = {}  # what followed each pattern: how often 0, how often 1
+
+    def _new_trials(self, trials: Trials) -> None:
+        opponent = (trials.rng.random(trials.n) < self._probability_of_1()).astype(int)
+        trials.info.update(opponent_action=opponent, ground_truth=opponent)
+        trials.add_period("decision", self.dt)
+        if self._last_opponent is not None:
+            trials.add_ob(np.eye(2)[[self._last_opponent]], "decision")
+        trials.set_groundtruth(opponent, "decision")
+
+    def _probability_of_1(self) -> float:
+        """Probability with which the opponent chooses 1."""
+        if self.opponent_type == "random":
+            return 0.5
+        if self.opponent_type == "mean_action":
+            return float(round(self.mean_action) == 0)
+        return 1.0 - self._predicted()
+
+    def _patterns(self) -> list[tuple]:
+        """The last 0, 1, ... trials, as keys of ``_counts``."""
+        return [tuple(self._recent[:n]) for n in range(min(len(self._recent), LONGEST_PATTERN) + 1)]
+
+    def _predicted(self) -> float:
+        """Probability that the agent chooses 1, by the pattern with the largest significant bias; else 0.5."""
+        best = 0.5
+        for pattern in self._patterns():
+            zeros, ones = self._counts.get(pattern, (0, 0))
+            n = zeros + ones
+            if n == 0:
+                continue
+            # two-sided binomial test against 0.5, normal approximation with continuity correction
+            if erfc(max(0, abs(ones - zeros) - 1) / sqrt(2 * n)) < SIGNIFICANT and abs(ones / n - 0.5) > abs(
+                best - 0.5
+            ):
+                best = ones / n
+        return best
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        result = super()._step(action)
+        action, opponent = int(action), int(self.trial["opponent_action"])
+        self._last_opponent = opponent
+        self.mean_action += self.learning_rate * (action - self.mean_action)
+        for pattern in self._patterns():
+            self._counts.setdefault(pattern, [0, 0])[action] += 1
+        seen = action if self.opponent_type != "algorithm2" else 2 * action + (action == opponent)
+        self._recent = [seen, *self._recent[: LONGEST_PATTERN - 1]]
+        return result

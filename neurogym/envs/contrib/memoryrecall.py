@@ -1,0 +1,115 @@
+"""Memory recall: store flagged patterns, complete them from degraded cues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.trials import Rows, Trials
+
+
+class MemoryRecall(TrialEnv):
+    """See a stream of binary patterns, keep the flagged ones, and complete each from a degraded copy.
+
+    The patterns to store are flagged on a channel of their own. In the recall period their degraded copies come back
+    in the order of storage or any other, one per step, and the action is the whole pattern.
+
+    Args:
+        dt: Time step (ms).
+        stim_dim: Elements of a pattern.
+        t_min: Fewest steps of a trial.
+        t_max: Most steps of a trial; None for ``t_min``.
+        p_recall: Fraction of the steps that are recall.
+        chance: Expected fraction of elements that one cue alone gets right.
+        balanced: Patterns of -1 and 1, degraded by zeros; else of 0 and 1, degraded by flips.
+        rewards: Replaces entries of ``default_rewards``; ``error`` multiplies the mean absolute error.
+
+    Raises:
+        ValueError: If an argument is out of range.
+    """
+
+    metadata = {
+        "paper_name": None,
+        "paper_link": None,
+        "tags": ["working memory", "continuous action space", "multidimensional action space", "supervised"],
+        "description": "store flagged binary patterns and complete them from degraded cues",
+        "carries": False,
+        "differences": [
+            "the reward is minus the mean absolute error, so that more is better",
+            "the action space is the box [-1, 1]",
+            "there is at least one step of recall",
+        ],
+        "necessary": (),
+    }
+    default_rewards = {"error": -1.0}
+
+    def __init__(
+        self,
+        dt: float = 1,
+        stim_dim: int = 10,
+        t_min: int = 15,
+        t_max: int | None = 25,
+        p_recall: float = 0.1,
+        chance: float = 0.7,
+        balanced: bool = True,
+        rewards: dict | None = None,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards)
+        t_max = t_min if t_max is None else t_max
+        if stim_dim < 1 or not 2 <= t_min <= t_max:
+            raise ValueError(f"expected stim_dim >= 1 and 2 <= t_min <= t_max, got {stim_dim!r}, {t_min!r}, {t_max!r}")
+        if not 0 < p_recall <= 0.5:
+            raise ValueError(f"p_recall must lie above 0 and not above 0.5, got {p_recall!r}")
+        if not 0.5 <= chance <= 1:
+            raise ValueError(f"chance must lie between 0.5 and 1, got {chance!r}")
+        self.stim_dim, self.p_recall, self.p_right, self.balanced = stim_dim, p_recall, chance, balanced
+        self.conditions = {"t": np.arange(t_min, t_max + 1)}
+        self.observation_space = spaces.Box(
+            -1, 1, shape=(stim_dim + 1,), dtype=np.float32, name={"pattern": range(stim_dim), "store": stim_dim}
+        )
+        self.action_space = spaces.Box(-1, 1, shape=(stim_dim,), dtype=np.float32, name={"pattern": range(stim_dim)})
+
+    def _new_trials(self, trials: Trials) -> None:
+        rng, size = trials.rng, self.stim_dim
+        steps = trials.draw("t")
+        recalls = trials.info["recalls"] = np.maximum(1, (self.p_recall * steps + 1e-9).astype(int))
+        trials.add_period(["storage", "recall"], [(steps - recalls) * self.dt, recalls * self.dt])
+        shown = trials.rows("storage")
+        patterns = rng.integers(2, size=(trials.total, size)).astype(np.float32)
+        if self.balanced:
+            patterns = 2 * patterns - 1
+        # the storage steps with the highest of independent draws are stored, in the order of their draws
+        place = np.where(np.arange(steps.max()) < (steps - recalls)[:, None], rng.random((trials.n, steps.max())), -1)
+        stored = np.argsort(-place, axis=1)
+
+        def source(rows: Rows) -> np.ndarray:
+            """Row of the block that a recall step asks for."""
+            which = rows.step - trials.starts["recall"][rows.trial]
+            return trials.offset[rows.trial] + stored[rows.trial, which]
+
+        asked = trials.rows("recall")
+        target = patterns[source(asked)]
+        trials.ob[shown.index, :size] = patterns[shown.index]
+        trials.ob[source(asked), size] = 1
+        trials.ob[asked.index, :size] = self._degraded(target, rng)
+        trials.set_groundtruth(lambda rows: patterns[source(rows)], "recall")
+
+    def _degraded(self, pattern: np.ndarray, rng: Any) -> np.ndarray:
+        if self.balanced:
+            return pattern * (rng.random(pattern.shape) >= 2 * (1 - self.p_right))
+        return np.abs(pattern - (rng.random(pattern.shape) < 1 - self.p_right))
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        reward = 0.0
+        if self.in_period("recall"):
+            error = np.abs(self.gt_now - np.asarray(action))
+            reward = self.rewards["error"] * float(error.mean())
+            right = error < (1.0 if self.balanced else 0.5)
+            self.performance += float(right.mean()) / self.trial["recalls"]
+            if self.t_ind + 1 == self._end - self._first:
+                self._note(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        return self.ob_now, reward, False, False, {"new_trial": False}
