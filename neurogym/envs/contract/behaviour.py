@@ -51,6 +51,7 @@ def _compare(subject: Subject, a: Any, b: Any, seeds: tuple[int, int], steps: in
         action = a.action_space.sample()
         one, two = a.step(action), b.step(action)
         alike &= np.array_equal(one[0], two[0]) and one[1:4] == two[1:4]
+        alike &= np.array_equal(one[4].get("gt"), two[4].get("gt"))
         if one[2] or one[3]:
             a.reset()
         if two[2] or two[3]:
