@@ -37,8 +37,10 @@ def same_seed_same_session(subject: Subject) -> None:
 
 
 def _has_chance(subject: Subject) -> bool:
-    """Whether anything is drawn at random."""
+    """Whether anything is sure to be drawn at random (a curriculum may not draw anything in its first stage)."""
     env = subject.example
+    if env.adaptive:
+        return False
     return bool(env.conditions) or any(ngym_random.parse(spec)[0] != "constant" for spec in env.timing.values())
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from neurogym.utils import ngym_random
 
 STEPS = 24_000
 FEWEST, MOST = 160, 600
+FEW = 10  #: trials of a session when the hidden state should differ between trials that look alike
 CLOSE = 0.1  #: an action of real numbers is right within this fraction of its range
 TIE = 1e-5
 MARGIN = 0.03
@@ -32,6 +34,7 @@ class Recording:
     """Trials acted out by the oracle, padded to the longest: ``n`` trials, ``steps`` steps.
 
     Attributes:
+        channels: Label to index of the channels.
         ob: Observations, shape (n, steps, channels).
         action: The oracle's actions, shape (n, steps) or (n, steps, components).
         length: Steps of each trial, shape (n,).
@@ -40,6 +43,7 @@ class Recording:
         tolerance: What counts as the same action, 0 for discrete ones.
     """
 
+    channels: dict[str, Any]
     ob: np.ndarray
     action: np.ndarray
     length: np.ndarray
@@ -58,31 +62,34 @@ def necessary(subject: Subject) -> None:
     wanted = subject.example.metadata["necessary"]
     if not wanted or subject.large:
         return
-    fixed = _without_noise(subject)
+    fixed = _simple(subject)
     if "timing" not in subject.example.metadata["tags"]:
         fix_timing(fixed)
     recordings = [record(fixed)]
+    if "history" in wanted:
+        gain = _excess(np.ones(1), score(record(subject.task(), reset_after=FEW)))
+        require(gain > 0, f"{subject.name}: an agent without memory of earlier trials scores as well as the oracle")
     for part in wanted:
-        losses = [_loss(subject, recording, part) for recording in recordings]
+        if part == "history":
+            continue
+        losses = [_excess(score(r), score(r, hide(r, part))) for r in recordings]
         if max(losses) <= 0 and len(recordings) == 1:
-            recordings.append(record(_without_noise(subject)))
-            losses.append(_loss(subject, recordings[1], part))
+            recordings.append(record(_simple(subject)))
+            losses.append(_excess(score(recordings[1]), score(recordings[1], hide(recordings[1], part))))
         require(max(losses) > 0, f"{subject.name}: an agent that ignores {part!r} scores as well as one that does not")
 
 
-def _loss(subject: Subject, recording: Recording, part: str | Sequence[str]) -> float:
-    """How far the score falls, beyond what the sampling of trials explains; positive if the part is needed."""
-    if part == "history":
-        full, masked = np.ones(1), score(recording)
-    else:
-        full, masked = score(recording), score(recording, hide(subject.example, recording, part))
-    error = np.sqrt(max(masked.var(), full.var()) / len(masked))
-    return float(full.mean() - masked.mean() - max(MARGIN, 2 * error))
+def _excess(full: np.ndarray, less: np.ndarray) -> float:
+    """How far ``full`` scores above ``less``, beyond what the sampling of trials explains."""
+    error = np.sqrt(max(less.var(), full.var()) / len(less))
+    return float(full.mean() - less.mean() - max(MARGIN, 2 * error))
 
 
-def _without_noise(subject: Subject) -> TrialEnv:
+def _simple(subject: Subject) -> TrialEnv:
+    """The task without noise, and small enough for trials to resemble each other (``metadata["small"]``)."""
     accepts = inspect.signature(type(subject.example).__init__).parameters
-    return subject.task(sigma=0) if "sigma" in accepts else subject.task()
+    small = subject.example.metadata.get("small", {})
+    return subject.task(**small, **({"sigma": 0} if "sigma" in accepts else {}))
 
 
 def fix_timing(env: TrialEnv) -> None:
@@ -93,13 +100,13 @@ def fix_timing(env: TrialEnv) -> None:
             env.timing[name] = (low + high) / 2
 
 
-def record(env: TrialEnv, seed: int = 0) -> Recording:
-    """Let the oracle act in a session of :data:`STEPS` steps, at least :data:`FEWEST` trials."""
-    env.reset(seed=seed)
+def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
+    """Let the oracle act for :data:`STEPS` steps, at least :data:`FEWEST` trials, in sessions of ``reset_after``."""
+    env.reset(seed=0)
     obs, actions, events, performances, limits = [], [], [], [], []
     done, over = 0, False
     while len(obs) < MOST and (done < STEPS or len(obs) < FEWEST):
-        if over:
+        if over or (reset_after and len(obs) % reset_after == 0):
             env.reset()
         block, k, first, taken, ended = env._block, env._at, env._row, [], False
         while not ended:
@@ -119,6 +126,7 @@ def record(env: TrialEnv, seed: int = 0) -> Recording:
     space = env.action_space
     discrete = np.issubdtype(space.dtype, np.integer)
     return Recording(
+        names_of(env.observation_space),
         _pad(obs),
         _pad(actions),
         np.array([len(ob) for ob in obs]),
@@ -137,14 +145,13 @@ def _pad(parts: Sequence[np.ndarray]) -> np.ndarray:
     return padded
 
 
-def hide(env: TrialEnv, recording: Recording, part: str | Sequence[str]) -> np.ndarray:
+def hide(recording: Recording, part: str | Sequence[str]) -> np.ndarray:
     """The observations with some channels or periods set to zero, shape (n, steps, channels)."""
     ob = recording.ob.copy()
-    channels = names_of(env.observation_space)
     step = np.arange(ob.shape[1])
     for label in [part] if isinstance(part, str) else part:
-        if label in channels:
-            ob[:, :, np.atleast_1d(np.asarray(channels[label]))] = 0
+        if label in recording.channels:
+            ob[:, :, np.atleast_1d(np.asarray(recording.channels[label]))] = 0
         else:
             start, end = recording.periods[label].T[:, :, None]
             ob[(step >= start) & (step < end)] = 0

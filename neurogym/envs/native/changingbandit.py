@@ -1,0 +1,90 @@
+"""Bandit whose arms are drawn anew for every session."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+ARMS = ("independent", "correlated", "easy", "medium", "hard")
+LOWER = {"easy": 0.1, "medium": 0.25, "hard": 0.4}
+
+
+class ChangingBandit(TrialEnv):
+    """Find the better of several arms within a session; the next session has new arms. A trial is one step.
+
+    The only channel is on in the first trial of a session. What was chosen and paid must come from ``PassAction`` and
+    ``PassReward``. Performance says whether the best arm was chosen.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        arms: How the arms' probabilities are drawn: ``"independent"`` (uniform); with two arms also ``"correlated"``
+            (p uniform, and 1 - p), ``"easy"`` (0.1 and 0.9 in random order), ``"medium"`` (0.25 and 0.75) and
+            ``"hard"`` (0.4 and 0.6).
+        n: Number of arms.
+        session: Trials of a session.
+
+    Raises:
+        ValueError: If ``arms`` is unknown or needs two arms, or a number is too small.
+
+    Source: Wang et al. 2016, Learning to reinforcement learn, arXiv 1611.05763.
+    """
+
+    metadata = {
+        "paper_name": "Learning to reinforcement learn",
+        "paper_link": "https://doi.org/10.48550/arXiv.1611.05763",
+        "tags": ["n-alternative", "value-based", "learning"],
+        "description": "find the arm that pays best, with new arms every session",
+        "carries": True,
+        "probabilistic": True,
+        "differences": ["sessions follow each other; a channel marks the first trial of each"],
+        "necessary": ("history",),
+    }
+    default_rewards = {"correct": 1.0, "fail": 0.0}
+    rule = Rule(fixate=(), answer=None, hold=None)
+
+    def __init__(
+        self, dt: float = 100, rewards: dict | None = None, arms: str = "independent", n: int = 2, session: int = 100
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards)
+        if arms not in ARMS:
+            raise ValueError(f"arms must be one of {', '.join(ARMS)}, got {arms!r}")
+        if n < 2 or session < 1 or (n != 2 and arms != "independent"):
+            raise ValueError(f"expected two arms (more if independent) and a session of trials, got {n!r}, {session!r}")
+        self.arms, self.n, self.session = arms, n, session
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"start": 0})
+        self.action_space = spaces.Discrete(n, name={"choice": range(n)})
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Draw new arms at the next trial."""
+        self._done, self._p = 0, np.zeros(self.n)
+
+    def _draw_arms(self, rng: np.random.Generator) -> np.ndarray:
+        if self.arms == "independent":
+            return rng.random(self.n)
+        lower = rng.random() if self.arms == "correlated" else LOWER[self.arms]
+        return rng.permutation([lower, 1 - lower])
+
+    def _new_trials(self, trials: Trials) -> None:
+        p, place = np.empty((trials.n, self.n)), np.empty(trials.n, int)
+        for i in range(trials.n):
+            place[i] = self._done % self.session
+            if place[i] == 0:
+                self._p = self._draw_arms(trials.rng)
+            p[i] = self._p
+            self._done += 1
+        best = p.argmax(axis=1)
+        trials.info.update(ground_truth=best, session_trial=place, **{f"p{k}": p[:, k] for k in range(self.n)})
+        trials.add_period("decision", self.dt)
+        trials.add_ob(place == 0, "decision", where="start")
+        trials.set_groundtruth(best, "decision")
+        pays = trials.rng.random(p.shape) < p
+        for arm in range(self.n):
+            paid = np.where(pays[:, arm], trials.reward("correct"), trials.reward("fail"))
+            trials.pay("decision", arm, paid, (best == arm).astype(float))

@@ -1,0 +1,98 @@
+"""Delayed estimation of a remembered colour."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+PLACES = 8
+
+
+class DelayEstimation(TrialEnv):
+    """Remember the colours at several places; after a delay report the colour of the place that is cued.
+
+    Each place has two channels, which show the cosine and the sine of its colour's angle on the colour wheel. The
+    colours of a trial lie in different eighths of the wheel. A report earns 1 minus its distance around the wheel
+    from the true colour, as a fraction of half the wheel.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        dim_ring: Number of colours, and of reports.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``dim_ring`` is less than the number of places (8).
+
+    Source: Zhang & Luck 2008, 10.1038/nature06860.
+    """
+
+    metadata = {
+        "paper_name": "Discrete fixed-resolution representations in visual working memory",
+        "paper_link": "https://doi.org/10.1038/nature06860",
+        "tags": ["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
+        "description": "report the remembered colour of the place that is cued",
+        "carries": False,
+        "differences": [
+            "each place shows its own colour, not all one sum in which the cued colour cannot be told",
+            "the cue names a place, the error is circular, and performance falls with it",
+        ],
+        "necessary": ("stimulus", "cue"),
+        "small": {"dim_ring": 8},
+    }
+    default_timing = {"stimulus": 100, "delay": 900, "decision": 2000}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "miss": -0.1}
+    rule = Rule(fixate=("stimulus", "delay"), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 50,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        dim_ring: int = 180,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if dim_ring < PLACES:
+            raise ValueError(f"dim_ring must be at least {PLACES}, got {dim_ring!r}")
+        self.sigma, self.dim_ring = sigma / np.sqrt(dt), dim_ring
+        self.conditions = {"set_size": tuple(range(1, PLACES + 1)), "cue": tuple(range(PLACES))}
+        names = {"fixation": 0, "stimulus": range(1, 1 + 2 * PLACES), "cue": range(1 + 2 * PLACES, 1 + 3 * PLACES)}
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1 + 3 * PLACES,), dtype=np.float32, name=names)
+        self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, 1 + dim_ring)})
+
+    def _colours(self, trials: Trials) -> np.ndarray:
+        """Colour of each place, one in each eighth of a turned wheel, in random order; shape (n, places)."""
+        eighth = self.dim_ring // PLACES
+        jitter = trials.rng.integers(max(1, eighth // 2 + 1), size=(trials.n, PLACES))
+        turn = trials.rng.integers(self.dim_ring, size=(trials.n, 1))
+        spread = (np.arange(PLACES) * self.dim_ring // PLACES + jitter + turn) % self.dim_ring
+        return trials.rng.permuted(spread, axis=1)
+
+    def _new_trials(self, trials: Trials) -> None:
+        set_size, cue = trials.draw("set_size"), trials.draw("cue")
+        colour = self._colours(trials)
+        order = trials.rng.random((trials.n, PLACES))
+        order[np.arange(trials.n), cue] = -1.0  # the cued place always holds an item
+        shown = order.argsort(axis=1).argsort(axis=1) < set_size[:, None]
+        target = trials.info["ground_truth"] = colour[np.arange(trials.n), cue]
+        angle = 2 * np.pi * colour / self.dim_ring
+        items = np.stack([shown * np.cos(angle), shown * np.sin(angle)], axis=2).reshape(trials.n, 2 * PLACES)
+        trials.add_period(["stimulus", "delay", "decision"], min_steps=1)
+        trials.add_ob(1, ["stimulus", "delay"], where="fixation")
+        trials.add_ob(items, "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.add_ob(np.eye(PLACES)[cue], "decision", where="cue")
+        trials.set_groundtruth(target, "decision", where="choice")
+        distance = np.abs(np.arange(self.dim_ring) - target[:, None])
+        closeness = 1 - np.minimum(distance, self.dim_ring - distance) / (self.dim_ring / 2)
+        actions = np.arange(1, 1 + self.dim_ring)
+        trials.pay("decision", actions, trials.reward("correct")[:, None] * closeness, closeness)

@@ -1,0 +1,108 @@
+"""Conditional visuomotor association with several alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+MOST_PERMUTED = 6  #: with more stimuli only the mapping of the task and its reverse can be asked for
+
+
+class NAltConditionalVisuomotor(TrialEnv):
+    """Make the response that goes with the pattern seen, after a delay.
+
+    Which pattern goes with which response is arbitrary. Patterns and mapping follow from ``pattern_seed``, so that all
+    copies of the task agree; the condition ``mapping`` changes it trial by trial (reversals).
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        stim_scale: Contrast of the patterns, 0 to 1.
+        n_ch: Bits of a pattern.
+        n_stims: Number of patterns and responses, at least 2.
+        pattern_seed: Seed of patterns and mapping.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``n_stims`` is less than 2 or there are not so many patterns.
+
+    Source: Asaad, Rainer & Miller 1998, 10.1016/S0896-6273(00)80658-3.
+    """
+
+    metadata = {
+        "paper_name": "Neural activity in the primate prefrontal cortex during associative learning",
+        "paper_link": "https://doi.org/10.1016/S0896-6273(00)80658-3",
+        "tags": ["conditional", "n-alternative", "working memory", "supervised"],
+        "description": "make the response that goes with a pattern, after a delay",
+        "carries": False,
+        "differences": ["patterns and mapping follow from a seed, the same in every copy of the task"],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {"fixation": 500, "stimulus": 500, "delay": 1000, "decision": 500}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 0.1,
+        stim_scale: float = 1.0,
+        n_ch: int = 10,
+        n_stims: int = 2,
+        pattern_seed: int = 0,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not 2 <= n_stims <= 2**n_ch:
+            raise ValueError(f"n_stims must lie between 2 and 2**n_ch = {2**n_ch}, got {n_stims!r}")
+        rng = np.random.default_rng(pattern_seed)
+        self.sigma, self.coh = sigma / np.sqrt(dt), 100 * stim_scale
+        self.patterns = self._distinct_patterns(rng, n_stims, n_ch)
+        self.mapping = tuple(int(action) for action in rng.permutation(n_stims) + 1)
+        actions = range(1, n_stims + 1)
+        few: Sequence = (self.mapping, self.mapping[::-1])
+        self.conditions = {
+            "ground_truth": tuple(actions),
+            "stims": tuple(range(n_stims)),
+            "mapping": list(permutations(actions)) if n_stims <= MOST_PERMUTED else few,
+        }
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(1 + n_ch,), dtype=np.float32, name={"fixation": 0, "stimulus": range(1, n_ch + 1)}
+        )
+        self.action_space = spaces.Discrete(1 + n_stims, name={"fixation": 0, "choice": actions})
+
+    @staticmethod
+    def _distinct_patterns(rng: np.random.Generator, n: int, bits: int) -> np.ndarray:
+        patterns: dict[tuple, None] = {}
+        while len(patterns) < n:
+            patterns[tuple(rng.integers(2, size=bits))] = None
+        return np.array(list(patterns))
+
+    def _new_trials(self, trials: Trials) -> None:
+        mapping = np.stack(trials.draw("mapping", [self.mapping]))
+        stims = trials.draw("stims")
+        if "ground_truth" in trials.given:
+            asked = trials.draw("ground_truth")
+            found = (mapping == asked[:, None]).argmax(axis=1)
+            if "stims" in trials.given and np.any(found != stims):
+                raise ValueError(f"stims={stims.tolist()} does not lead to ground_truth={asked.tolist()}")
+            stims = trials.info["stims"] = found
+        truth = trials.info["ground_truth"] = mapping[np.arange(trials.n), stims]
+        trials.info["coh"] = np.full(trials.n, self.coh)
+        trials.add_period(["fixation", "stimulus", "delay", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
+        trials.add_ob((1 + (2 * self.patterns[stims] - 1) * self.coh / 100) / 2, "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.set_groundtruth(truth, "decision")

@@ -1,0 +1,122 @@
+"""Perceptual decision-making with several alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+MOST_LISTED = 8  #: with more alternatives, only the subsets of the first k can be asked for
+BLOCKS = 16
+
+
+class NAltPerceptualDecisionMaking(TrialEnv):
+    """Report which of n noisy stimuli is the strong one; any subset of them may be in play.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        n_ch: Number of alternatives, at least 2.
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        stim_scale: Multiplies all coherences.
+        cohs: Coherences (percent) for two alternatives or so; they grow with the logarithm of ``n_ch``.
+        ob_nch: Whether a channel shows the number of alternatives in play.
+        ob_histblock: Whether a channel shows the current block (condition ``curr_block``), counted from 1.
+        zero_irrelevant_stim: Whether alternatives that are not in play show nothing.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``n_ch`` is less than 2, or a ground truth is asked for that is not in play.
+
+    Source: Churchland, Kiani & Shadlen 2008, 10.1038/nn.2123.
+    """
+
+    metadata = {
+        "paper_name": "Decision-making with multiple alternatives",
+        "paper_link": "https://doi.org/10.1038/nn.2123",
+        "tags": ["perceptual", "n-alternative", "supervised"],
+        "description": "report which of several noisy stimuli is the strong one",
+        "carries": False,
+        "differences": ["the fixation cue stays on until the decision"],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (330, 80, 1500)), "decision": 500}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        n_ch: int = 3,
+        sigma: float = 1.0,
+        stim_scale: float = 1.0,
+        cohs: Sequence[float] | None = None,
+        ob_nch: bool = False,
+        ob_histblock: bool = False,
+        zero_irrelevant_stim: bool = False,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if int(n_ch) != n_ch or n_ch < 2:
+            raise ValueError(f"n_ch must be a whole number of at least 2, got {n_ch!r}")
+        self.n_ch, self.zero_irrelevant_stim = int(n_ch), zero_irrelevant_stim
+        self.sigma = sigma / np.sqrt(dt)
+        base = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
+        self.cohs = base * stim_scale * (1.84665761 * np.log(n_ch) - 0.04102044)
+        everything = tuple(range(1, self.n_ch + 1))
+        sizes = range(2, self.n_ch + 1)
+        listed = self.n_ch <= MOST_LISTED
+        subsets = [s for k in sizes for s in (combinations(everything, k) if listed else [everything[:k]])]
+        self.conditions = {
+            "ground_truth": everything,
+            "coh": self.cohs,
+            "sel_chs": subsets,
+            "curr_block": range(BLOCKS),
+        }
+        names: dict = {"fixation": 0, "stimulus": list(everything)}
+        for label, shown in (("n_choices", ob_nch), ("block", ob_histblock)):
+            if shown:
+                names[label] = 1 + self.n_ch + ("n_choices" in names)
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(len(names) - 1 + self.n_ch,), dtype=np.float32, name=names
+        )
+        self.action_space = spaces.Discrete(1 + self.n_ch, name={"fixation": 0, "choice": list(everything)})
+
+    def _in_play(self, trials: Trials) -> np.ndarray:
+        """Which alternatives are in play, shape (n, alternatives)."""
+        chosen = trials.draw("sel_chs", (self.conditions["sel_chs"][-1],))
+        in_play = np.zeros((trials.n, self.n_ch), bool)
+        for row, subset in zip(in_play, chosen, strict=True):
+            row[np.asarray(subset, int) - 1] = True
+        return in_play
+
+    def _new_trials(self, trials: Trials) -> None:
+        in_play = self._in_play(trials)
+        index = np.arange(trials.n)
+        drawn = 1 + np.where(in_play, trials.rng.random(in_play.shape), -1.0).argmax(axis=1)
+        truth = trials.draw("ground_truth") if "ground_truth" in trials.given else drawn
+        if not in_play[index, truth - 1].all():
+            raise ValueError(f"ground_truth={truth.tolist()} is not among the alternatives in play (sel_chs)")
+        trials.info["ground_truth"] = truth
+        coh, block = trials.draw("coh")[:, None] / 100, trials.draw("curr_block", (0,))
+        strength = np.where(np.arange(1, self.n_ch + 1) == truth[:, None], 1 + coh, 1 - coh) / 2
+        if self.zero_irrelevant_stim:
+            strength = np.where(in_play, strength, 0.0)
+        trials.add_period(["fixation", "stimulus", "decision"], min_steps=1)
+        trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
+        trials.add_ob(strength, "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        for label, value in (("n_choices", in_play.sum(axis=1)), ("block", block + 1)):
+            if label in self.observation_space.name:
+                trials.add_ob(value, where=label)
+        trials.set_groundtruth(truth, "decision")

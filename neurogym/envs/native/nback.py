@@ -1,0 +1,118 @@
+"""N-back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Rows, Trials
+
+
+class NBack(TrialEnv):
+    """Say of each item of a sequence whether it equals the one n items before. A trial is a sequence.
+
+    An item is shown, then the fixation cue goes off for the response; the action at the end of that time counts. The
+    first n items need none, and follow each other without a pause. Performance is the fraction answered correctly.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``; each item pays ``correct`` or ``fail``, or ``miss``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        n: How far back to compare.
+        length: Items of a sequence.
+        n_items: Number of different items.
+        p_match: Probability that an item is a match.
+
+    Raises:
+        ValueError: If the sequence is not longer than ``n``, there are less than two items or no such probability.
+
+    Source: Kirchner 1958, 10.1037/h0043688.
+    """
+
+    metadata = {
+        "paper_name": "Age differences in short-term retention of rapidly changing information",
+        "paper_link": "https://doi.org/10.1037/h0043688",
+        "tags": ["working memory", "two-alternative", "supervised"],
+        "description": "say of each item of a sequence whether it equals the one n before",
+        "carries": False,
+        "differences": [],
+        "necessary": ("item",),
+        "small": {"length": 3, "n_items": 3},
+    }
+    default_timing = {"stimulus": 500, "response": 300}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate="*", answer=())
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        n: int = 2,
+        length: int = 12,
+        n_items: int = 8,
+        p_match: float = 1 / 3,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not 1 <= n < length:
+            raise ValueError(f"n must lie between 1 and length - 1 = {length - 1}, got {n!r}")
+        if n_items < 2 or not 0 <= p_match <= 1:
+            raise ValueError(f"expected at least 2 items and a probability, got {n_items!r} and {p_match!r}")
+        self.n, self.sequence, self.n_items, self.p_match = n, length, n_items, p_match
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(1 + n_items,), dtype=np.float32, name={"fixation": 0, "item": range(1, 1 + n_items)}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
+
+    def _sequences(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+        """Items and whether each is a match, shape (n, length)."""
+        items = trials.rng.integers(self.n_items, size=(trials.n, self.sequence))
+        match = trials.rng.random((trials.n, self.sequence)) < self.p_match
+        match[:, : self.n] = False
+        for k in range(self.n, self.sequence):
+            other = (items[:, k - self.n] + trials.rng.integers(1, self.n_items, size=trials.n)) % self.n_items
+            items[:, k] = np.where(match[:, k], items[:, k - self.n], other)
+        return items, match
+
+    def _new_trials(self, trials: Trials) -> None:
+        items, match = self._sequences(trials)
+        trials.info["matches"] = match.sum(axis=1)
+        stimulus, response = (trials.sample_time(period) for period in self.default_timing)
+        items_of = [f"item{k}" for k in range(self.sequence)]
+        responses = [f"response{k}" for k in range(self.n, self.sequence)]
+        for k, period in enumerate(items_of):
+            trials.add_period(
+                period, stimulus, after=f"response{k - 1}" if k > self.n else items_of[k - 1] if k else None
+            )
+            if k >= self.n:
+                trials.add_period(f"response{k}", response, after=period, min_steps=1)
+        trials.go, trials.go_period = trials.starts[responses[0]], responses[0]
+        trials.add_ob(1, items_of, where="fixation")
+        right = np.where(match, 1, 2)
+        ends = np.stack([trials.ends[name] for name in responses], axis=1)
+        for k, period in enumerate(items_of):
+            trials.add_ob(np.eye(self.n_items)[items[:, k]], period, where="item")
+        for k, period in enumerate(responses, start=self.n):
+            trials.set_groundtruth(right[:, k], period)
+        for action in (0, 1, 2):
+            wrong = trials.reward("fail" if action else "miss")
+
+            def good(rows: Rows, action: int = action) -> np.ndarray:
+                return trials.gt[rows.index] == action
+
+            def counts(rows: Rows) -> np.ndarray:
+                return (rows.step[:, None] == ends[rows.trial] - 1).any(axis=1)
+
+            def reward(rows: Rows, good: Any = good, wrong: np.ndarray = wrong) -> np.ndarray:
+                return counts(rows) * np.where(good(rows), trials.reward("correct")[rows.trial], wrong[rows.trial])
+
+            def score(rows: Rows, good: Any = good) -> np.ndarray:
+                return counts(rows) * good(rows) / len(responses)
+
+            trials.pay(responses, action, reward, score, ends=False)

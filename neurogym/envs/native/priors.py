@@ -1,0 +1,103 @@
+"""Two-alternative choice whose answers tend to repeat or to alternate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class Priors(TrialEnv):
+    """Report the stronger of two noisy stimuli; the correct side tends to repeat, or to alternate, block by block.
+
+    What an agent can gain from the last outcome needs memory across trials.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        rep_prob: Probability that the correct side repeats, in the blocks that alternate.
+        block_dur: Trials of a block.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If a probability is outside [0, 1] or a block has no trials.
+
+    Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions,
+    10.1101/433409.
+    """
+
+    metadata = {
+        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
+        "paper_link": "https://doi.org/10.1101/433409",
+        "tags": ["perceptual", "two-alternative", "supervised"],
+        "description": "report the stronger of two noisy stimuli; correct sides repeat or alternate in blocks",
+        "carries": True,
+        "differences": ["the fixation cue is 1 until the decision, then 0 (the reference: -1, then other values)"],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {"fixation": 100, "stimulus": 300, "decision": 100}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation", "stimulus"), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 10.0,
+        rep_prob: tuple[float, float] = (0.2, 0.8),
+        block_dur: int = 200,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not all(0 <= p <= 1 for p in rep_prob) or len(rep_prob) != 2:
+            raise ValueError(f"rep_prob must be two probabilities, got {rep_prob!r}")
+        if block_dur < 1:
+            raise ValueError(f"block_dur must be at least 1, got {block_dur!r}")
+        self.sigma, self.rep_prob, self.block_dur = sigma / np.sqrt(dt), rep_prob, block_dur
+        self.conditions: dict[str, Any] = {"ground_truth": (1, 2)}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stimulus": [1, 2]}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Forget the last correct side and the block."""
+        self._done, self._side, self._first_block = 0, 0, 0
+
+    def _draw_sides(self, trials: Trials) -> np.ndarray:
+        """The correct side (1 or 2) of each trial: a chain that repeats with the probability of its block."""
+        if self._side == 0:
+            self._side, self._first_block = 1 + int(trials.rng.integers(2)), int(trials.rng.integers(2))
+        block = (self._first_block + (self._done + np.arange(trials.n)) // self.block_dur) % 2
+        repeats = trials.rng.random(trials.n) < np.asarray(self.rep_prob)[block]
+        asked = trials.given.get("ground_truth")
+        if asked is None:
+            sides = 1 + (self._side - 1 + np.cumsum(~repeats)) % 2
+        else:
+            sides = asked
+        self._done, self._side = self._done + trials.n, int(sides[-1])
+        trials.info.update(ground_truth=sides, rep_prob=np.asarray(self.rep_prob)[block])
+        return sides
+
+    def _strengths(self, trials: Trials, sides: np.ndarray) -> np.ndarray:
+        """Mean of the two stimuli, shape (n, 2)."""
+        weaker = trials.info["weaker"] = 0.5 + 0.5 * trials.rng.random(trials.n)
+        return np.where(np.arange(1, 3) == sides[:, None], 1.0, weaker[:, None])
+
+    def _new_trials(self, trials: Trials) -> None:
+        sides = self._draw_sides(trials)
+        trials.add_period(["fixation", "stimulus", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
+        trials.add_ob(self._strengths(trials, sides), "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.set_groundtruth(sides, "decision")

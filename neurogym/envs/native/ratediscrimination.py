@@ -1,0 +1,90 @@
+"""Multisensory rate discrimination."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+MODALITIES = ("visual", "auditory", "both")
+BASELINE, LOWEST, SPAN = 0.2, 0.4, 0.8
+
+
+class RateDiscrimination(TrialEnv):
+    """Say whether a train of flashes, of clicks, or of both is faster or slower than the boundary.
+
+    Each modality has a channel that grows and one that falls with the rate; all ride on a baseline, are noisy, and
+    cannot become negative.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        fmin: Lowest rate (Hz).
+        fmax: Highest rate (Hz).
+        freq_step: Distance of the rates (Hz); the boundary is the mean of the rates, which is left out.
+        sigma: Noise of the units' input; its s.d. per step is sigma * sqrt(2 * tau / dt).
+        tau: Time constant that the noise refers to (ms).
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If there are not at least two rates.
+
+    Source: Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
+    """
+
+    metadata = {
+        "paper_name": "A category-free neural population supports evolving demands during decision-making",
+        "paper_link": "https://doi.org/10.1038/nn.3865",
+        "tags": ["perceptual", "two-alternative", "supervised"],
+        "description": "say whether flashes, clicks or both come at a high or a low rate",
+        "carries": False,
+        "differences": ["an environment with a decision period (the reference made batches of continuous targets)"],
+        "necessary": (("visual", "auditory"), "visual", "auditory"),
+    }
+    default_timing = {"fixation": 100, "stimulus": 1000, "decision": 100}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        fmin: float = 9,
+        fmax: float = 16,
+        freq_step: float = 1,
+        sigma: float = 0.2,
+        tau: float = 100,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        rates = np.arange(fmin, fmax + 1e-9, freq_step)
+        self.boundary = float(rates.mean()) if len(rates) else fmin
+        self.rates = rates[np.abs(rates - self.boundary) > 1e-9]
+        if len(self.rates) < 2:
+            raise ValueError(f"expected at least two rates, got fmin={fmin!r}, fmax={fmax!r}, freq_step={freq_step!r}")
+        self.sigma = sigma * np.sqrt(2 * tau / dt)
+        self.conditions = {"modality": MODALITIES, "rate": self.rates}
+        names = {"visual": [0, 2], "auditory": [1, 3], "start": 4}
+        self.observation_space = spaces.Box(0.0, np.inf, shape=(5,), dtype=np.float32, name=names)
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "high": 1, "low": 2})
+
+    def _new_trials(self, trials: Trials) -> None:
+        modality, rate = trials.draw("modality"), trials.draw("rate")
+        truth = trials.info["ground_truth"] = np.where(rate > self.boundary, 1, 2)
+        trials.add_period(["fixation", "stimulus", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus"], where="start")
+        trials.add_ob(BASELINE)
+        high = (rate - self.rates[0]) / (self.rates[-1] - self.rates[0])
+        strength = LOWEST + SPAN * np.column_stack([high, 1 - high])
+        for name in ("visual", "auditory"):
+            present = (modality == name) | (modality == "both")
+            trials.add_ob(present[:, None] * strength, "stimulus", where=name)
+        trials.add_randn(0, self.sigma)
+        np.maximum(trials.ob, 0, out=trials.ob)
+        trials.set_groundtruth(truth, "decision")

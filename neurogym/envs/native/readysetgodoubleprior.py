@@ -1,0 +1,32 @@
+"""Reproduction of an interval by a ramp, intervals from two priors that a cue tells apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neurogym.envs.native.readysetgosingleprior import ReadySetGoSinglePrior
+
+
+class ReadySetGoDoublePrior(ReadySetGoSinglePrior):
+    """Measure an interval and produce it again; a cue says whether it is one of the short or of the long ones.
+
+    Args:
+        **kwargs: Those of :class:`~neurogym.envs.native.cuesetgo.CueSetGo`.
+
+    Raises:
+        ValueError: If there is no such scenario.
+    """
+
+    metadata = {
+        **ReadySetGoSinglePrior.metadata,
+        "description": "measure an interval from one of two cued ranges and produce it again",
+    }
+    scenarios = (
+        *((interval, 0.3) for interval in (480, 560, 640, 720, 800)),
+        *((interval, 0.4) for interval in (800, 900, 1000, 1100, 1200)),
+    )
+    total = 3000
+
+    def __init__(self, dt: float = 10, input_noise: float = 0.0, **kwargs: Any):
+        """See the class."""
+        super().__init__(dt=dt, input_noise=input_noise, **kwargs)

@@ -1,0 +1,101 @@
+"""Probabilistic reversal learning."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class ReversalLearning(TrialEnv):
+    """Choose the picture that pays more often; without notice the other one becomes the better.
+
+    The pictures change sides from trial to trial. What was chosen and paid must come from ``PassAction`` and
+    ``PassReward``. Performance says whether the better picture was chosen, whether or not it paid.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        p_reward: Probability that the better picture pays; the other pays with 1 - p_reward.
+        block_dur: Fewest and most trials between reversals.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``p_reward`` is not in (0.5, 1] or ``block_dur`` is no range of whole numbers.
+
+    Source: Costa, Tran, Turchi & Averbeck 2015, 10.1523/JNEUROSCI.1989-14.2015.
+    """
+
+    metadata = {
+        "paper_name": "Reversal learning and dopamine: a Bayesian perspective",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.1989-14.2015",
+        "tags": ["two-alternative", "value-based", "learning"],
+        "description": "choose the picture that pays more often, until the pictures swap roles",
+        "carries": True,
+        "probabilistic": True,
+        "differences": [],
+        "necessary": (("left", "right"), "history"),
+        "small": {"block_dur": (1_000_000, 1_000_000)},
+    }
+    default_timing = {"fixation": 300, "decision": 300}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        p_reward: float = 0.8,
+        block_dur: tuple[int, int] = (30, 50),
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not 0.5 < p_reward <= 1:
+            raise ValueError(f"p_reward must lie between 0.5 and 1, got {p_reward!r}")
+        if len(block_dur) != 2 or not 1 <= block_dur[0] <= block_dur[1]:
+            raise ValueError(f"block_dur must be (fewest, most) trials, got {block_dur!r}")
+        self.p_reward, self.block_dur = p_reward, block_dur
+        self.conditions = {"better": (0, 1), "side": (0, 1)}
+        names = {"fixation": 0, "left": [1, 2], "right": [3, 4]}
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(5,), dtype=np.float32, name=names)
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Forget which picture is better."""
+        self._better, self._left = -1, 0
+
+    def _better_picture(self, trials: Trials) -> np.ndarray:
+        """The better picture (0 or 1) of each trial."""
+        better = np.empty(trials.n, int)
+        for i in range(trials.n):
+            if self._left == 0:
+                self._better = int(trials.rng.integers(2)) if self._better < 0 else 1 - self._better
+                self._left = int(trials.rng.integers(self.block_dur[0], self.block_dur[1] + 1))
+            better[i] = self._better
+            self._left -= 1
+        if "better" in trials.given:
+            better = trials.given["better"].astype(int)
+        trials.info["better"] = better
+        return better
+
+    def _new_trials(self, trials: Trials) -> None:
+        better, left = self._better_picture(trials), trials.draw("side")
+        truth = trials.info["ground_truth"] = np.where(better == left, 1, 2)
+        pays = trials.rng.random((trials.n, 2)) < np.where(
+            np.arange(1, 3) == truth[:, None], self.p_reward, 1 - self.p_reward
+        )
+        trials.add_period(["fixation", "decision"])
+        trials.add_ob(1, "fixation", where="fixation")
+        trials.add_ob(np.eye(2)[left], "decision", where="left")
+        trials.add_ob(np.eye(2)[1 - left], "decision", where="right")
+        trials.set_groundtruth(truth, "decision")
+        for action in (1, 2):
+            paid = np.where(pays[:, action - 1], trials.reward("correct"), trials.reward("fail"))
+            trials.pay("decision", action, paid, (truth == action).astype(float))

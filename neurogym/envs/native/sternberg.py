@@ -1,0 +1,88 @@
+"""Sternberg's memory scanning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Rows, Trials
+
+
+class Sternberg(TrialEnv):
+    """Say whether a probe was among the items of a list, shown one by one before a delay.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms); ``item`` is the time from one item to the next.
+        set_sizes: Lengths of the lists.
+        n_items: Number of different items.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If a list would be empty or hold all of the items.
+
+    Source: Sternberg 1966, 10.1126/science.153.3736.652.
+    """
+
+    metadata = {
+        "paper_name": "High-speed scanning in human memory",
+        "paper_link": "https://doi.org/10.1126/science.153.3736.652",
+        "tags": ["working memory", "reaction time", "two-alternative", "supervised"],
+        "description": "say whether a probe was in a list of items",
+        "carries": False,
+        "differences": [],
+        "necessary": ("list", "probe"),
+        "small": {"set_sizes": (1, 2), "n_items": 3},
+    }
+    default_timing = {"fixation": 500, "item": 1200, "delay": 2000, "probe": 1000}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("probe",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        set_sizes: Sequence[int] = (1, 2, 3, 4, 5, 6),
+        n_items: int = 10,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not set_sizes or not 1 <= min(set_sizes) <= max(set_sizes) < n_items:
+            raise ValueError(f"set_sizes must lie between 1 and n_items - 1 = {n_items - 1}, got {set_sizes!r}")
+        self.n_items = n_items
+        self.conditions = {"set_size": tuple(set_sizes), "ground_truth": (1, 2)}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(1 + n_items,), dtype=np.float32, name={"fixation": 0, "item": range(1, 1 + n_items)}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
+
+    def _new_trials(self, trials: Trials) -> None:
+        set_size, truth = trials.draw("set_size"), trials.draw("ground_truth")
+        index = np.arange(trials.n)
+        order = trials.rng.permuted(np.tile(np.arange(self.n_items), (trials.n, 1)), axis=1)
+        place = trials.info["position"] = np.where(truth == 1, trials.rng.integers(set_size), -1)
+        probe = trials.info["probe"] = np.where(truth == 1, order[index, place], order[:, -1])
+        item = np.maximum(trials.steps(trials.sample_time("item")), 2)
+        trials.add_period("fixation")
+        trials.add_period("list", set_size * item * self.dt, after="fixation")
+        trials.add_period("delay", after="list")
+        trials.add_period("probe", after="delay", min_steps=1)
+        start = trials.starts["list"]
+
+        def shown(rows: Rows) -> np.ndarray:
+            """Each item of the list, off in its last step, so that the same item could be told from two."""
+            position, step = np.divmod(rows.step - start[rows.trial], item[rows.trial])
+            on = step < item[rows.trial] - 1
+            return np.eye(self.n_items)[order[rows.trial, position]] * on[:, None]
+
+        trials.add_ob(1, ["fixation", "list", "delay"], where="fixation")
+        trials.add_ob(shown, "list", where="item")
+        trials.add_ob(np.eye(self.n_items)[probe], "probe", where="item")
+        trials.set_groundtruth(truth, "probe")

@@ -1,0 +1,117 @@
+"""The two-step task in sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.trials import Trials
+
+
+class TwoStep(TrialEnv):
+    """Choose one of two options; each usually leads to its own second stage, one of which usually pays.
+
+    Which second stage is the better one switches at random, so that a rare transition that pays speaks for the option
+    that was not chosen. A trial is two steps: choose, then see the second stage and collect (any action). Sessions
+    of ``session`` trials follow each other; a channel marks the first trial. What was chosen and paid must come from
+    ``PassAction`` and ``PassReward``. Performance says whether the option was chosen that usually leads to the better
+    stage.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        p_common: Probability of the common transition (option 1 to stage 1, option 2 to stage 2).
+        p_reward: Probability that the better stage pays; the other pays with 1 - p_reward.
+        p_switch: Probability, before each trial, that the better stage changes.
+        session: Trials of a session; each starts with a better stage drawn anew.
+
+    Raises:
+        ValueError: If a probability is outside [0, 1] or a session has no trials.
+
+    Source: Wang et al. 2018, 10.1038/s41593-018-0147-8, after Daw et al. 2011, 10.1016/j.neuron.2011.02.027.
+    """
+
+    metadata = {
+        "paper_name": "Prefrontal cortex as a meta-reinforcement learning system",
+        "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
+        "tags": ["two-alternative", "value-based", "learning"],
+        "description": "choose between options whose common outcomes lead to a better or a worse second stage",
+        "carries": True,
+        "probabilistic": True,
+        "differences": ["sessions follow each other; a channel marks the first trial of each"],
+        "necessary": ("history",),
+    }
+    default_rewards = {"correct": 1.0, "fail": 0.0, "miss": -0.1}
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        p_common: float = 0.8,
+        p_reward: float = 0.9,
+        p_switch: float = 0.025,
+        session: int = 100,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards)
+        for name, p in (("p_common", p_common), ("p_reward", p_reward), ("p_switch", p_switch)):
+            if not 0 <= p <= 1:
+                raise ValueError(f"{name} must lie between 0 and 1, got {p!r}")
+        if session < 1:
+            raise ValueError(f"session must be at least 1, got {session!r}")
+        self.p_common, self.p_reward, self.p_switch, self.session = p_common, p_reward, p_switch, session
+        self.conditions = {"better": (1, 2), "common": (0, 1)}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(4,), dtype=np.float32, name={"choose": 0, "stage": [1, 2], "start": 3}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Draw the better stage anew at the next trial."""
+        self._done, self._better = 0, 1
+
+    def _better_stage(self, trials: Trials) -> np.ndarray:
+        better = np.empty(trials.n, int)
+        for i in range(trials.n):
+            p = 0.5 if self._done % self.session == 0 else self.p_switch
+            if trials.rng.random() < p:
+                self._better = 3 - self._better
+            better[i] = self._better
+            self._done += 1
+        if "better" in trials.given:
+            better = trials.given["better"].astype(int)
+        trials.info["better"] = better
+        return better
+
+    def _new_trials(self, trials: Trials) -> None:
+        place = (self._done + np.arange(trials.n)) % self.session
+        better = trials.info["ground_truth"] = self._better_stage(trials)
+        trials.info["session_trial"] = place
+        trials.draw("common", (1, 0), p=(self.p_common, 1 - self.p_common))
+        p = np.where(np.arange(1, 3) == better[:, None], self.p_reward, 1 - self.p_reward)
+        trials.info["pays"] = trials.rng.random(p.shape) < p
+        trials.add_period(["choice", "outcome"], [self.dt, self.dt])
+        trials.go, trials.go_period = trials.starts["choice"], "choice"
+        trials.add_ob(1, "choice", where="choose")
+        trials.add_ob(place == 0, where="start")
+        trials.set_groundtruth(better, "choice")
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.t_ind == 0:
+            self._chosen = int(action)
+            self._stage = self._chosen if self.trial["common"] else 3 - self._chosen
+            if self._chosen:
+                self.ob[1, self._stage] = 1
+            return self.ob_now, 0.0, False, False, {"new_trial": False}
+        if not self._chosen:
+            self._note(rules.MISS)
+            return self.ob_now, self.rewards["miss"], False, False, {"new_trial": True}
+        good = self._chosen == self.trial["better"]
+        self.performance = float(good)
+        self._note(rules.CORRECT if good else rules.ERROR)
+        paid = self.trial["pays"][self._stage - 1]
+        return self.ob_now, self.rewards["correct" if paid else "fail"], False, False, {"new_trial": True}
