@@ -1,0 +1,61 @@
+"""What is minimised: the loss of the answers, and penalties on rates and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from ngym_cli.networks.base import RecurrentNetwork
+from ngym_cli.networks.categorical import Categorical
+from ngym_cli.networks.leaky import LeakyNetwork
+from ngym_cli.networks.policy import RecurrentPolicy
+
+
+def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
+    """The loss of each step (time, sequence): cross-entropy in nats, or squared error summed over components.
+
+    Args:
+        outputs: Action preferences or values (time, sequence, action).
+        targets: Ground truth, (time, sequence) or (time, sequence, action).
+        discrete: Whether actions are discrete.
+    """
+    if discrete:
+        return -Categorical.apply(outputs, targets)[0]
+    return (outputs - targets).square().sum(-1)
+
+
+def weight_matrices(policy: RecurrentPolicy) -> Iterator[Tensor]:
+    """Input, recurrent and output weights of the acting network; under Dale's law those in force."""
+    network: RecurrentNetwork = policy.networks[0]
+    for layer in range(network.num_layers):
+        yield getattr(network, f"weight_ih_l{layer}")
+        leaky = isinstance(network, LeakyNetwork)
+        yield network.recurrent_weight(layer) if leaky else getattr(network, f"weight_hh_l{layer}")
+    yield policy.action_net.weight
+
+
+def penalty_on_weights(policy: RecurrentPolicy, l1: float, l2: float) -> Tensor:
+    """l1 * mean |w| + l2 * mean w^2, each matrix on its own, summed over matrices."""
+    total = policy.action_net.weight.new_zeros(())
+    for matrix in weight_matrices(policy):
+        total = total + l1 * matrix.abs().mean() + l2 * matrix.square().mean()
+    return total
+
+
+def penalty_on_rates(rates: Tensor, share: Tensor, l1: float, l2: float) -> Tensor:
+    """l1 * mean |r| + l2 * mean r^2 over units and steps.
+
+    Args:
+        rates: Activity (time, sequence, unit).
+        share: What fraction of the batch each step is (time, sequence), 0 on padding.
+        l1: Of absolute rates.
+        l2: Of squared rates, the metabolic cost of Song et al. 2016.
+    """
+    per_step = torch.zeros_like(share)
+    if l1:
+        per_step = per_step + l1 * rates.abs().mean(-1)
+    if l2:
+        per_step = per_step + l2 * rates.square().mean(-1)
+    return (per_step * share).sum()
