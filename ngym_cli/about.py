@@ -12,7 +12,7 @@ import numpy as np
 from ngym_cli import config as configuration
 from ngym_cli.building import facts_of, find_wrapper, make_env, wrapper_names
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.tasks import Task, find_task, keyword_parameters, task_names, user_errors
+from ngym_cli.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.terminal import cell, console
 
 #: Steps after which the drawing of a trial is cut.
@@ -119,7 +119,8 @@ def _values(value: Any) -> Any:
 
 def _space(space: Any) -> dict[str, Any]:
     names = {
-        key: list(where) if isinstance(where, range) else where for key, where in (getattr(space, "name", {}) or {}).items()
+        key: list(where) if isinstance(where, range) else where
+        for key, where in (getattr(space, "name", {}) or {}).items()
     }
     found: dict[str, Any] = {"type": type(space).__name__, "shape": list(space.shape), "names": names}
     if hasattr(space, "n"):
@@ -132,7 +133,10 @@ def draw_trial(env: Any, seed: int) -> dict[str, Any]:
     task: Any = env.unwrapped
     observation, _ = env.reset(seed=seed)
     starts, ends = dict(task.start_ind), dict(task.end_ind)
-    seen, actions, truth, rewards = [], [], [], []
+    seen: list[np.ndarray] = []
+    actions: list[Any] = []
+    truth: list[Any] = []
+    rewards: list[float] = []
     info: dict[str, Any] = {}
     while not info.get("new_trial") and len(seen) < MOST_STEPS:
         action = task.oracle()
@@ -182,7 +186,10 @@ def show(found: Mapping[str, Any]) -> None:
     if found["paper"]:
         out.print(f"{found['paper']}, {found['link']}", style="dim", soft_wrap=True)
     if found["kind"] == "wrapper":
-        rows = {"order": found["order"], "across trials": "carries information" if found["carries"] else "trials stay independent"}
+        rows = {
+            "order": found["order"],
+            "across trials": "carries information" if found["carries"] else "trials stay independent",
+        }
     else:
         rows = _task_rows(found)
     rows["arguments"] = ", ".join(f"{key}={value}" for key, value in found["arguments"].items())
@@ -201,7 +208,9 @@ def show(found: Mapping[str, Any]) -> None:
 def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
     steps, ms = found["trial_steps"], found["trial_ms"]
     length = f"{steps['mean']:g} steps, {ms['mean']:g} ms" + (
-        f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})" if steps["std"] else ""
+        f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
+        if steps["std"]
+        else ""
     )
     ceiling = found["ceiling"]
     action = found["action"]
@@ -212,7 +221,8 @@ def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
         "periods (ms)": ", ".join(f"{period['id']} {period['duration']}" for period in found["periods"]),
         "trial": length,
         "observation": f"{tuple(found['observation']['shape'])}  " + _named(found["observation"]["names"]),
-        "action": (f"{action['n']} choices  " if "n" in action else f"{tuple(action['shape'])}  ") + _named(action["names"]),
+        "action": (f"{action['n']} choices  " if "n" in action else f"{tuple(action['shape'])}  ")
+        + _named(action["names"]),
         "rewards": found["rewards"],
         "conditions": ", ".join(f"{key} {_short(value)}" for key, value in found["conditions"].items()),
         "chance": found["chance"],

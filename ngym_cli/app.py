@@ -50,7 +50,7 @@ def main() -> None:
     try:
         code = app(prog_name="ngym", standalone_mode=False)
     except TyperException as error:
-        message = getattr(error, "format_message", lambda: str(error))()
+        message = error.format_message() if hasattr(error, "format_message") else str(error)
         fail(message[:1].lower() + message[1:])
     except UserError as error:
         fail(one_line(error))

@@ -21,7 +21,7 @@ class Board:
         """See the class."""
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(folder), flush_secs=10)
+        self._writer: Any = SummaryWriter(str(folder), flush_secs=10)
 
     def hyperparameters(self, config: Mapping[str, Any], text: str) -> None:
         """Show the configuration, as a table to compare runs by and as text."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from neurogym.core import TrialEnv
 from ngym_cli.config import RunConfig, TaskSettings
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.tasks import Task, check_arguments, find_task, keyword_parameters, user_errors
 from ngym_cli.values import duration_for_task, written_duration
-
-if TYPE_CHECKING:
-    from ngym_cli.envs import TrialVecEnv
 
 #: Steps that every new stack is tried for, with random actions, before anything is written.
 TRIAL_STEPS = 200
@@ -71,8 +69,8 @@ def make_env(task: Task, settings: TaskSettings) -> gym.Env:
     if settings.rewards:
         kwargs["rewards"] = dict(settings.rewards)
     env = task.make(**kwargs)
-    if not isinstance(env, gym.Env):
-        raise UserError(f"task {task.name}: {type(env).__name__} is not a Gymnasium environment")
+    if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
+        raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
     for entry in settings.wrappers:
         env = wrap(env, entry.name, entry.args)
     return env
@@ -85,9 +83,7 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, Any]) -> gym.Env:
         UserError: if there is no such wrapper, it lacks or refuses an argument, or it does not fit what is below it.
     """
     cls = find_wrapper(name)
-    check_arguments(cls, [key for key in args if key != "env"], f"wrapper {name}")
-    if "env" in args:
-        raise unknown(f"argument of wrapper {name}", "env", [key for key in keyword_parameters(cls) or {} if key != "env"])
+    check_arguments(cls, args, f"wrapper {name}", without=("env",))
     try:
         return cls(env, **args)
     except (TypeError, ValueError, AttributeError, AssertionError) as error:
@@ -108,18 +104,21 @@ def find_wrapper(name: str) -> type:
         raise unknown("wrapper", name, wrapper_names()) from None
 
 
-def build_venv(config: RunConfig, n_envs: int) -> TrialVecEnv:
-    """Make the batch of environments that a learner or an evaluation steps.
+def build_venv(config: RunConfig, n_envs: int) -> Any:
+    """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that is learned from or evaluated.
 
     Raises:
         UserError: see ``make_env``.
     """
-    from neurogym.vector import make_vec
+    from stable_baselines3.common.preprocessing import is_image_space
+    from stable_baselines3.common.vec_env import VecTransposeImage
 
+    from neurogym.vector import make_vec
     from ngym_cli.envs import TrialVecEnv
 
     task = find_task(config.task)
-    return TrialVecEnv(make_vec(lambda: make_env(task, config), n_envs), config.reset_state)
+    venv = TrialVecEnv(make_vec(lambda: make_env(task, config), n_envs), config.reset_state)
+    return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
 
 
 def inspect(config: RunConfig) -> Facts:
@@ -132,7 +131,7 @@ def inspect(config: RunConfig) -> Facts:
     env = make_env(task, config)
     with user_errors(f"task {config.task}", task.own):
         rt_from = _try_out(env)
-        return facts_of(env, task, rt_from)
+    return facts_of(env, task, rt_from)
 
 
 def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
@@ -185,7 +184,7 @@ def _try_out(env: gym.Env) -> str:
                 f"an observation of shape {np.shape(observation)} and type {getattr(observation, 'dtype', None)} "
                 f"is not in {env.observation_space}"
             )
-        if not np.isfinite(reward):
+        if not np.isfinite(float(reward)):
             raise ValueError(f"reward {reward} is not a finite number")
         if terminated or truncated:
             env.reset()

@@ -7,6 +7,8 @@ from typing import Any
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
+from ngym_cli.training import STEPS_PER_POINT
+
 
 class SessionCallback(BaseCallback):
     """Passes steps, rollouts and losses on to a ``Session``.
@@ -22,9 +24,11 @@ class SessionCallback(BaseCallback):
         """See the class."""
         super().__init__()
         self.session = session
+        self._reported = 0
 
     def _on_step(self) -> bool:
-        return self.session.on_step(self.training_env.finished, self.num_timesteps)
+        venv: Any = self.training_env
+        return self.session.on_step(venv.finished, self.num_timesteps)
 
     def _on_rollout_end(self) -> None:
         self.session.on_rollout()
@@ -37,11 +41,20 @@ class SessionCallback(BaseCallback):
         self._report_losses()
 
     def _report_losses(self) -> None:
-        values = {key: float(value) for key, value in self.model.logger.name_to_value.items() if key.startswith("train/")}
-        if values:
-            self.model.logger.name_to_value.clear()
-            values.pop("train/n_updates", None)
-            self.session.on_update({key.replace("train/", "loss/" if "loss" in key else "update/"): value for key, value in values.items()})
+        if self.num_timesteps - self._reported < STEPS_PER_POINT:
+            return
+        told = self.model.logger.name_to_value
+        losses = {_tag(key): float(value) for key, value in told.items() if key.startswith("train/")}
+        if losses:
+            self._reported = self.num_timesteps
+            told.clear()
+            losses.pop("update/n_updates", None)
+            self.session.on_update(losses)
+
+
+def _tag(key: str) -> str:
+    """Return where TensorBoard shows what Stable-Baselines3 calls ``train/...``: losses apart from the rest."""
+    return key.replace("train/", "loss/" if "loss" in key else "update/")
 
 
 class _Quiet(Logger):

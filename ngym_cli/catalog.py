@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, unknown
 
 Row = dict[str, Any]
 
@@ -24,8 +24,8 @@ def tasks(
         ceilings: also build each task and report its ceiling.
 
     Returns:
-        Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases`` and, if asked
-        for, ``ceiling``.
+        Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases`` and, if
+        asked for, ``ceiling``.
 
     Raises:
         UserError: if there is no such tag.
@@ -51,8 +51,6 @@ def tasks(
     if tag is not None:
         known = {name for row in rows for name in row["tags"]}
         if tag not in known:
-            from ngym_cli.errors import unknown
-
             raise unknown("tag", tag, known)
         rows = [row for row in rows if tag in row["tags"]]
     if paper:
@@ -61,7 +59,8 @@ def tasks(
         rows = [row for row in rows if word.lower() in _text(row)]
     if ceilings:
         for row in rows:
-            row["ceiling"] = registration.make(row["id"]).unwrapped.ceiling()
+            task: Any = registration.make(row["id"]).unwrapped
+            row["ceiling"] = task.ceiling()
     return rows
 
 
@@ -156,8 +155,6 @@ def listing(what: str) -> Callable[..., list[Row]]:
         UserError: if there is no such listing.
     """
     if what not in LISTINGS:
-        from ngym_cli.errors import unknown
-
         raise unknown("listing", what, LISTINGS)
     return LISTINGS[what]
 

@@ -59,9 +59,9 @@ class WrapperConfig(Section):
 class EvaluationConfig(Section):
     """Evaluation on fresh trials with frozen weights, during a run and at its end."""
 
-    every: int = Field(100_000, ge=0, description="steps between evaluations during training; 0: only at the end")
-    trials: int = Field(2_000, ge=1, description="trials in each evaluation")
-    deterministic: bool = Field(True, description="take the most probable action instead of drawing one")
+    every: int = Field(default=100_000, ge=0, description="steps between evaluations; 0: only at the end")
+    trials: int = Field(default=2_000, ge=1, description="trials in each evaluation")
+    deterministic: bool = Field(default=True, description="take the most probable action instead of drawing one")
 
 
 class TaskSettings(Section):
@@ -103,7 +103,7 @@ class RunConfig(TaskSettings):
     device: str = "auto"
     reset_state: ResetState = "auto"
     hyperparameters: dict[str, Any] = Field(default_factory=dict)
-    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
+    evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
 
     @field_validator("network_args", "hyperparameters", mode="after")
     @classmethod

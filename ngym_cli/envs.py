@@ -27,7 +27,7 @@ class TrialVecEnv(VecEnv):
         ground_truth: the right action at the row just acted on, one per environment, or None.
     """
 
-    def __init__(self, venv: gym.vector.VectorEnv, reset_state: str = "never"):
+    def __init__(self, venv: Any, reset_state: str = "never"):
         """See the class."""
         if reset_state not in ("trial", "never"):
             raise ValueError(f"reset_state must be 'trial' or 'never', not {reset_state!r}")

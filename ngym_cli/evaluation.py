@@ -97,9 +97,9 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
     """Return what an evaluation reports.
 
     Returns:
-        ``trials``, ``performance`` with its 95 % Wilson interval ``performance_ci``, ``chance``, ``ceiling`` (None where
-        not known), ``reward_per_trial``, rates and means as in ``ngym_cli.summary.summarise``, and ``conditions``: a row
-        per value of each condition.
+        ``trials``, ``performance`` with its 95 % Wilson interval ``performance_ci``, ``chance``, ``ceiling`` (None
+        where not known), ``reward_per_trial``, rates and means as in ``ngym_cli.summary.summarise``, and
+        ``conditions``: a row per value of each condition.
     """
     names = summary.condition_names(facts.conditions, table)
     ceiling = facts.ceiling or {}

@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium as gym
-
 from ngym_cli.building import Facts
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.errors import UserError, unknown
@@ -17,14 +15,17 @@ from ngym_cli.values import match_type
 UNITS = 64
 TIMESTEPS = 400_000
 
-#: Options of every recurrent policy, beside its network's own, and of the memoryless one.
-RECURRENT_OPTIONS: dict[str, Any] = {"layers": 1, "shared": True}
-MLP_OPTIONS: dict[str, Any] = {"layers": 2}
-
 #: Arguments of a learner's class that the configuration says elsewhere, or that cannot be written down.
 NOT_HYPERPARAMETERS = {
     *("policy", "env", "policy_kwargs", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"),
-    *("stats_window_size", "use_sde", "sde_sample_freq", "supported_action_spaces", "monitor_wrapper", "support_multi_env"),
+    *(
+        "stats_window_size",
+        "use_sde",
+        "sde_sample_freq",
+        "supported_action_spaces",
+        "monitor_wrapper",
+        "support_multi_env",
+    ),
     *("replay_buffer_class", "replay_buffer_kwargs", "rollout_buffer_class", "rollout_buffer_kwargs"),
 }
 
@@ -69,7 +70,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except ValueError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    options = {**(RECURRENT_OPTIONS if network.recurrent else MLP_OPTIONS), **network.defaults, **algorithm.network_defaults}
+    options = {**network.options, **algorithm.network_defaults}
     if "dt" in options:
         options["dt"] = facts.dt
     return config.model_copy(
@@ -116,16 +117,20 @@ def build_model(config: RunConfig, venv: Any) -> Any:
     Raises:
         UserError: if the algorithm refuses its hyperparameters or the device does not exist.
     """
-    algorithm = find_algorithm(config.alg)
+    from ngym_cli.algorithms.build import make_model
+
     try:
-        return algorithm.load()(
-            policy_name(algorithm, venv.observation_space),
+        return make_model(
+            config.alg,
             venv,
-            policy_kwargs=policy_arguments(config, algorithm),
+            config.network,
+            int(config.units or UNITS),
+            config.network_args,
+            config.hyperparameters,
+            config.dt,
             seed=streams(config.seed)["network"],
             device=device_of(config.device),
             verbose=0,
-            **config.hyperparameters,
         )
     except (TypeError, ValueError, AssertionError) as error:
         raise UserError(f"{config.alg}: {' '.join(str(error).split())}") from error
@@ -146,21 +151,3 @@ def device_of(name: str) -> str:
     except (RuntimeError, AssertionError) as error:
         raise UserError(f"device '{name}' is not available: {str(error).splitlines()[0]}") from None
     return name
-
-
-def policy_name(algorithm: Any, observations: gym.Space) -> str:
-    """Return the name of the policy class that the algorithm knows for these observations."""
-    from stable_baselines3.common.preprocessing import is_image_space
-
-    if algorithm.recurrent:
-        return "RecurrentPolicy"
-    return "CnnPolicy" if is_image_space(observations) else "MlpPolicy"
-
-
-def policy_arguments(config: RunConfig, algorithm: Any) -> dict[str, Any]:
-    """Return what the policy is made of."""
-    options = dict(config.network_args)
-    if not algorithm.recurrent:
-        return {"net_arch": [config.units] * options["layers"]}
-    chosen = {name: options.pop(name) for name in RECURRENT_OPTIONS}
-    return {"network": config.network, "units": config.units, "network_kwargs": options, **chosen}

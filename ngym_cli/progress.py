@@ -91,7 +91,9 @@ class LiveDisplay:
             self._last_line = time.monotonic()
             left = (self._last_line - self._began) * (self.total / max(step, 1) - 1)
             parts = [f"{label} {value}" for label, value in self._numbers(numbers)]
-            self.console.print(f"{step:,} of {self.total:,} steps, {left:.0f} s left: {', '.join(parts)}", soft_wrap=True)
+            self.console.print(
+                f"{step:,} of {self.total:,} steps, {left:.0f} s left: {', '.join(parts)}", soft_wrap=True
+            )
 
     def _picture(self, numbers: Mapping[str, Any]) -> Table:
         grid = Table.grid(expand=True)
@@ -101,7 +103,9 @@ class LiveDisplay:
         return grid
 
     def _numbers(self, numbers: Mapping[str, Any]) -> list[tuple[str, str]]:
-        beside = [f"{name} {value:.3f}" for name, value in (("chance", self.chance), ("ceiling", self.ceiling)) if value]
+        beside = [
+            f"{name} {value:.3f}" for name, value in (("chance", self.chance), ("ceiling", self.ceiling)) if value
+        ]
         performance = f"{numbers['performance']:.3f}" + (f" ({', '.join(beside)})" if beside else "")
         return [
             (f"performance over the last {numbers['trials']:,} trials", performance),

@@ -16,7 +16,17 @@ from ngym_cli.building import Facts
 from ngym_cli.config import RunConfig, streams
 
 #: Packages whose versions decide what a run computes.
-PACKAGES = ("ngym", "numpy", "torch", "gymnasium", "stable-baselines3", "sb3-contrib", "scipy", "safetensors", "pyarrow")
+PACKAGES = (
+    "ngym",
+    "numpy",
+    "torch",
+    "gymnasium",
+    "stable-baselines3",
+    "sb3-contrib",
+    "scipy",
+    "safetensors",
+    "pyarrow",
+)
 
 
 def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:

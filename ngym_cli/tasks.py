@@ -58,9 +58,9 @@ def find_task(name: str) -> Task:
     """
     if ":" in name:
         return Task(name, name, _own_class(name), own=True)
-    from neurogym.envs import registration
-
     import gymnasium as gym
+
+    from neurogym.envs import registration
 
     try:
         id_ = registration.resolve(name)
@@ -163,8 +163,14 @@ def _ours(filename: str) -> bool:
     return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
 
 
-def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str) -> None:
+def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str, without: tuple[str, ...] = ()) -> None:
     """Refuse arguments that a class or function does not take.
+
+    Args:
+        entry: the class or function.
+        given: names of arguments.
+        what: what it is, for the message.
+        without: arguments that are not for the user to give.
 
     Raises:
         UserError: names the argument and the nearest valid one.
@@ -172,9 +178,10 @@ def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str) 
     parameters = keyword_parameters(entry)
     if parameters is None:
         return
+    valid = [name for name in parameters if name not in without]
     for name in given:
-        if name not in parameters:
-            raise unknown(f"argument of {what}", name, parameters)
+        if name not in valid:
+            raise unknown(f"argument of {what}", name, valid)
 
 
 def keyword_parameters(entry: Callable[..., Any]) -> dict[str, Any] | None:

@@ -79,12 +79,16 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column()
-    table.add_row("performance", f"[bold]{found['performance']:.4f}[/bold]  95 % interval {_range(found['performance_ci'])}")
+    table.add_row(
+        "performance", f"[bold]{found['performance']:.4f}[/bold]  95 % interval {_range(found['performance_ci'])}"
+    )
     beside = [f"{name} {found[name]:.4f}" for name in ("chance", "ceiling") if found.get(name) is not None]
     if found.get("ceiling"):
         beside.append(f"that is {found['performance'] / found['ceiling']:.1%} of the ceiling")
     table.add_row("", ", ".join(beside)) if beside else None
-    table.add_row("trials", f"{found['trials']:,}, {'most probable action' if found['deterministic'] else 'drawn actions'}")
+    table.add_row(
+        "trials", f"{found['trials']:,}, {'most probable action' if found['deterministic'] else 'drawn actions'}"
+    )
     table.add_row("reward per trial", f"{found['reward_per_trial']:.4f}")
     table.add_row("fixation breaks, misses", f"{found['abort_rate']:.2%}, {found['miss_rate']:.2%} of trials")
     if found.get("reaction_time") is not None and found["reaction_time"] == found["reaction_time"]:

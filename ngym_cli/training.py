@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +74,7 @@ class Session:
     stop: str | None = None
     step: int = 0
     _recent: Table = field(default_factory=dict)
-    _began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=time.monotonic)
     _point: tuple[int, float] = field(default_factory=lambda: (0, time.monotonic()))
     _updated: float = field(default_factory=time.monotonic)
     _evaluated: int = 0
@@ -132,7 +131,8 @@ class Session:
         found.summary["model_steps"] = self.step
         names = summary.condition_names(self.facts.conditions, found.table)
         values = summary.scalars(found.table, names)
-        self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": value for tag, value in values.items()}, self.step)
+        tags = {tag: f"evaluation/{tag.removeprefix('behaviour/')}" for tag in values}
+        self.board.scalars({tags[tag]: value for tag, value in values.items()}, self.step)
         self._draw(found)
         self.display.say(f"{self.step:,} steps: {sentence(found.summary)}")
         return found
@@ -243,7 +243,8 @@ def _close(session: Session, model: Any, status: str) -> Numbers:
     models.save_model(model, session.config, session.run.path / runs.MODEL)
     found = session.evaluate()
     evaluation.save(found, session.run.path / "eval" / "final")
-    session.run.update(**provenance.closing(session._began, status, session.stop or "all steps taken"), **_results(session, found))
+    ending = provenance.closing(session.began, status, session.stop or "all steps taken")
+    session.run.update(**ending, **_results(session, found))
     return found.summary
 
 
@@ -261,6 +262,7 @@ def _abandon(session: Session, error: BaseException) -> None:
     session.recorder.flush()
     status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     session.run.update(
-        **provenance.closing(session._began, status, one_line(error)),
-        steps=session.step, trials=session.recorder.trials, pid=os.getpid(),
-    )  # fmt: skip
+        **provenance.closing(session.began, status, one_line(error)),
+        steps=session.step,
+        trials=session.recorder.trials,
+    )

@@ -11,9 +11,7 @@ from ngym_cli import completion
 
 
 def command(
-    name: Annotated[
-        str, typer.Argument(help="A task or a wrapper.", autocompletion=completion.tasks_and_wrappers)
-    ],
+    name: Annotated[str, typer.Argument(help="A task or a wrapper.", autocompletion=completion.tasks_and_wrappers)],
     dt: Annotated[float | None, typer.Option(help="Time step in ms.")] = None,
     timing: Annotated[list[str] | None, typer.Option(help="PERIOD=DURATION.")] = None,
     task_arg: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, an argument of the task.")] = None,

@@ -16,9 +16,7 @@ def command(
         typer.Argument(help="tasks, wrappers, algs, networks, tags or runs.", autocompletion=completion.listings),
     ] = "tasks",
     search: Annotated[list[str] | None, typer.Argument(help="Only tasks in which these words occur.")] = None,
-    tag: Annotated[
-        str | None, typer.Option(help="Only tasks with this tag.", autocompletion=completion.tags)
-    ] = None,
+    tag: Annotated[str | None, typer.Option(help="Only tasks with this tag.", autocompletion=completion.tags)] = None,
     paper: Annotated[str | None, typer.Option(help="Only tasks whose paper contains this text.")] = None,
     ceilings: Annotated[bool, typer.Option("--ceilings", help="Show the best possible performance of tasks.")] = False,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),

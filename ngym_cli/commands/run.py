@@ -33,12 +33,14 @@ def command(
     timing: Annotated[
         list[str] | None,
         typer.Option(
-            help="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:A:B:.., truncated_exponential:MEAN:MIN:MAX, "
-            "constant:X, until:T.",
+            help="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:A:B:.., "
+            "truncated_exponential:MEAN:MIN:MAX, constant:X, until:T.",
             rich_help_panel=TASK,
         ),
     ] = None,
-    reward: Annotated[list[str] | None, typer.Option(help="OUTCOME=NUMBER, as fail=-0.1.", rich_help_panel=TASK)] = None,
+    reward: Annotated[
+        list[str] | None, typer.Option(help="OUTCOME=NUMBER, as fail=-0.1.", rich_help_panel=TASK)
+    ] = None,
     task_arg: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE, an argument of the task.", rich_help_panel=TASK)
     ] = None,
@@ -72,16 +74,23 @@ def command(
     ] = None,
     eval_trials: Annotated[int | None, typer.Option(help="Trials of each evaluation.", rich_help_panel=RUN)] = None,
     config: Annotated[
-        Path | None, typer.Option(help="TOML file, as a run's config.toml; flags are laid over it.", rich_help_panel=RUN)
+        Path | None,
+        typer.Option(help="TOML file, as a run's config.toml; flags are laid over it.", rich_help_panel=RUN),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run folder.", rich_help_panel=RUN)] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.", rich_help_panel=RUN)] = Path("runs"),
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run of this name.", rich_help_panel=RUN)] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a run of this name.", rich_help_panel=RUN)
+    ] = False,
     smoke: Annotated[
         bool,
-        typer.Option("--smoke", help="Build, check and train for a few hundred steps; keeps nothing.", rich_help_panel=RUN),
+        typer.Option(
+            "--smoke", help="Build, check and train for a few hundred steps; keeps nothing.", rich_help_panel=RUN
+        ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.", rich_help_panel=RUN)] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the result as one JSON document.", rich_help_panel=RUN)
+    ] = False,
 ) -> None:
     """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
     from ngym_cli import flags, running

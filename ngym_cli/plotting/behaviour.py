@@ -55,7 +55,8 @@ def psychometric(table: Table, intervals: bool = True) -> Figure:
     _points(axes, fit.data)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    text = f"threshold {fit.threshold.value:.2g}\nslope {fit.slope.value:.2g}\nlapses {fit.guess.value:.3f}, {fit.lapse.value:.3f}"
+    lapses = f"lapses {fit.guess.value:.3f}, {fit.lapse.value:.3f}"
+    text = f"threshold {fit.threshold.value:.2g}\nslope {fit.slope.value:.2g}\n{lapses}"
     axes.text(0.98, 0.05, text, transform=axes.transAxes, ha="right", va="bottom", fontsize=8)
     axes.set(
         xlabel=f"signed {STRENGTHS[strength]}",
@@ -94,15 +95,31 @@ def chronometric(table: Table) -> Figure:
             continue
         curve = Curve.estimates([r.condition[strength] for r in rows], [r.mean for r in rows], [r.n for r in rows])
         spread = np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
-        axes.errorbar(curve.x, curve.value, spread, fmt="o-", color=colour, markersize=4, label=f"{outcome}, n = {curve.n.sum():,}")
-    since = str(table["rt_from"][0]) if "rt_from" in table and len(table["rt_from"]) and table["rt_from"][0] else "go cue"
-    axes.set(xlabel=STRENGTHS[strength], ylabel=f"reaction time from {since} (ms)", title="chronometric curve, mean and 95 % interval")
+        axes.errorbar(
+            curve.x,
+            curve.value,
+            spread,
+            fmt="o-",
+            color=colour,
+            markersize=4,
+            label=f"{outcome}, n = {curve.n.sum():,}",
+        )
+    since = (
+        str(table["rt_from"][0]) if "rt_from" in table and len(table["rt_from"]) and table["rt_from"][0] else "go cue"
+    )
+    axes.set(
+        xlabel=STRENGTHS[strength],
+        ylabel=f"reaction time from {since} (ms)",
+        title="chronometric curve, mean and 95 % interval",
+    )
     axes.set_ylim(bottom=0)
     axes.legend()
     return figure
 
 
-def conditions(table: Table, listed: Mapping[str, Any], chance: float | None = None, ceiling: float | None = None) -> Figure:
+def conditions(
+    table: Table, listed: Mapping[str, Any], chance: float | None = None, ceiling: float | None = None
+) -> Figure:
     """Draw performance at each value of each condition.
 
     Args:

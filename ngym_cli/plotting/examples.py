@@ -73,8 +73,10 @@ def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure
         3, 1, width=max(5.0, min(12.0, 0.09 * steps)), height=1.7, sharex=True, height_ratios=[2, 1.2, 0.8]
     )
     limit = float(np.abs(observations).max()) or 1.0
-    image = seen.pcolormesh(edges, np.arange(len(observations) + 1), observations, cmap="RdBu_r", vmin=-limit, vmax=limit)
-    figure.colorbar(image, ax=[seen], label="observation", pad=0.01)
+    image = seen.pcolormesh(
+        edges, np.arange(len(observations) + 1), observations, cmap="RdBu_r", vmin=-limit, vmax=limit
+    )
+    figure.colorbar(image, ax=[seen, done, got], label="observation", pad=0.01, shrink=0.5, anchor=(0, 1))
     names = channel_names(labels.get("observation", {}), len(observations))
     if len(names) <= 12:
         seen.set_yticks(np.arange(len(names)) + 0.5, names)
@@ -85,6 +87,7 @@ def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure
     got.axhline(0, color=GREY, linewidth=0.5)
     got.set(ylabel="reward", xlabel="time (ms)")
     _mark_trials((seen, done, got), trace, dt)
+    figure.legend(*done.get_legend_handles_labels(), loc="outside lower left", ncols=4)
     return figure
 
 
@@ -99,7 +102,6 @@ def _actions(axes: Any, trace: Trace, edges: np.ndarray, labels: Mapping[str, An
     if actions.shape[1] == 1 and flat and len(flat) <= 8:
         axes.set_yticks(sorted(flat), [flat[index] for index in sorted(flat)])
     axes.set(ylabel="action")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def _mark_trials(all_axes: tuple, trace: Trace, dt: float) -> None:
@@ -108,7 +110,12 @@ def _mark_trials(all_axes: tuple, trace: Trace, dt: float) -> None:
             axes.axvline(end * dt, color="black", linewidth=0.8)
     for begin, end, outcome in zip([0, *trace.ends], trace.ends, trace.outcomes, strict=False):
         all_axes[1].annotate(
-            outcome, ((begin + end) / 2 * dt, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8
+            outcome,
+            ((begin + end) / 2 * dt, 1),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="bottom",
+            fontsize=8,
         )
 
 

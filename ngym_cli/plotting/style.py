@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -13,8 +14,8 @@ from matplotlib.figure import Figure
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#808080"
 
-_SETTINGS: dict[str, Any] = {
-    "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
+_SETTINGS: Any = {
+    "axes.prop_cycle": cycler(color=COLOURS),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 10,
@@ -41,7 +42,9 @@ def styled() -> AbstractContextManager[None]:
     return matplotlib.rc_context(_SETTINGS)
 
 
-def new_figure(rows: int = 1, columns: int = 1, width: float = 4.2, height: float = 3.2, **options: Any) -> tuple[Figure, Any]:
+def new_figure(
+    rows: int = 1, columns: int = 1, width: float = 4.2, height: float = 3.2, **options: Any
+) -> tuple[Figure, Any]:
     """Return a figure and its axes (an array unless there is one); no window system is needed."""
     figure = Figure(figsize=(width * columns, height * rows))
     return figure, figure.subplots(rows, columns, **options)
