@@ -43,7 +43,7 @@ class Rule:
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions)."""
         actions = int(trials.env.action_space.n)  # type: ignore[attr-defined]
-        moves = np.array([a for a in range(actions) if a != self.hold])
+        moves = np.array([a for a in range(actions) if a != self.hold], np.int64)
         rows = trials.rows()
         reward = np.zeros((trials.total, actions))
         performance = np.zeros((trials.total, actions))
@@ -87,7 +87,7 @@ class Rule:
             performance[last] += running & ~needed[:, None]
             event[last] = np.where(running, np.where(needed, MISS, CORRECT)[:, None] | END, event[last])
         else:
-            event[last] |= END
+            event[last] = np.where(running, END, event[last])
 
         if np.any(trials.bonus):
             reward += np.broadcast_to(trials.bonus, (trials.n,))[rows.trial][:, None]
