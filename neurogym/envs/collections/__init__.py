@@ -1,6 +1,7 @@
 """Collections of tasks: name to its functions, in their published order."""
 
 COLLECTIONS: dict[str, tuple[str, ...]] = {
+    "perceptualdecisionmaking": ("ibl20", "roitman02"),
     "yang19": (
         "go",
         "rtgo",

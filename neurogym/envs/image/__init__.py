@@ -1,3 +1,3 @@
 """Image tasks: class names; each lives in the module of the same name in lower case."""
 
-TASKS: tuple[str, ...] = ()
+TASKS: tuple[str, ...] = ("RandomDotMotion", "SpatialSuppressMotionImage", "VisualSearch")

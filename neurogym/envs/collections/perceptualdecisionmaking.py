@@ -1,0 +1,61 @@
+"""Two well-known forms of perceptual decision-making, each a task in one wrapper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+from neurogym.envs.native.perceptualdecisionmaking import PerceptualDecisionMaking
+from neurogym.wrappers.reaction_time import ReactionTime
+from neurogym.wrappers.side_bias import SideBias
+
+BLOCK = 90  #: trials in which one side is the more frequent one
+PROBABILITIES = [[0.8, 0.2], [0.2, 0.8]]
+
+
+def _described(env: gym.Env, metadata: dict[str, Any]) -> gym.Env:
+    env.unwrapped.metadata = {**env.unwrapped.metadata, **metadata}
+    return env
+
+
+def ibl20(**kwargs: Any) -> gym.Env:
+    """Perceptual decision-making in blocks of 90 trials in which one of the two directions has probability 0.8.
+
+    Args:
+        **kwargs: See :class:`~neurogym.envs.native.perceptualdecisionmaking.PerceptualDecisionMaking`.
+
+    Source: The International Brain Laboratory 2021, 10.7554/eLife.63711.
+    """
+    env = SideBias(PerceptualDecisionMaking(**kwargs), probs=PROBABILITIES, block_dur=BLOCK)
+    return _described(env, ibl20.metadata)  # type: ignore[attr-defined]
+
+
+def roitman02(**kwargs: Any) -> gym.Env:
+    """Perceptual decision-making as a reaction-time task: the agent answers whenever it is ready.
+
+    Args:
+        **kwargs: See :class:`~neurogym.envs.native.perceptualdecisionmaking.PerceptualDecisionMaking`.
+
+    Source: Roitman & Shadlen 2002, 10.1523/JNEUROSCI.22-21-09475.2002.
+    """
+    return _described(ReactionTime(PerceptualDecisionMaking(**kwargs)), roitman02.metadata)  # type: ignore[attr-defined]
+
+
+ibl20.metadata = {  # type: ignore[attr-defined]
+    **PerceptualDecisionMaking.metadata,
+    "paper_name": "Standardized and reproducible measurement of decision-making in mice",
+    "paper_link": "https://doi.org/10.7554/eLife.63711",
+    "description": "report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
+    "carries": True,
+    "differences": ["the first block is drawn at random", "the block is reported with each trial"],
+}
+roitman02.metadata = {  # type: ignore[attr-defined]
+    **PerceptualDecisionMaking.metadata,
+    "paper_name": "Response of neurons in the lateral intraparietal area during a combined visual discrimination "
+    "reaction time task",
+    "paper_link": "https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
+    "tags": [*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
+    "description": "report which of two noisy directions is stronger, as soon as it is clear",
+    "differences": ["the reaction time that is reported counts from stimulus onset"],
+}

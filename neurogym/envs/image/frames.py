@@ -1,0 +1,116 @@
+"""What the image tasks share: colour frames, small blocks of trials, and drawing with NumPy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.trials import Period, Trials
+from neurogym.utils.names import unknown
+
+SIZE = (100, 100)  #: width and height of a frame (pixels)
+MINIATURE = (4, 4)
+
+
+class ImageTask(TrialEnv):
+    """A task that shows frames, uint8 of shape (height, width, 3).
+
+    Positions are given as in the literature: x to the right, y upwards, from -1 to 1 across the frame.
+
+    Args:
+        win_kwargs: ``{"size": (width, height)}`` in pixels. Default 100 x 100.
+        **kwargs: See :class:`~neurogym.core.TrialEnv`.
+
+    Raises:
+        ValueError: If ``win_kwargs`` has another key, or the size is not two positive integers.
+    """
+
+    background = 0  #: grey level of an empty frame
+
+    def __init__(self, win_kwargs: Mapping[str, Any] | None = None, **kwargs: Any):
+        """See the class."""
+        super().__init__(**kwargs)
+        given = dict(win_kwargs or {})
+        size = given.pop("size", SIZE)
+        if given:
+            raise ValueError(unknown("entry of win_kwargs", next(iter(given)), ("size",)))
+        if np.shape(size) != (2,) or any(int(side) != side or side < 1 for side in size):
+            raise ValueError(f"size must be (width, height) in pixels, got {size!r}")
+        self._resize((int(size[0]), int(size[1])))
+
+    def _resize(self, size: tuple[int, int]) -> None:
+        width, height = self.size = size
+        self.observation_space = spaces.Box(0, 255, shape=(height, width, 3), dtype=np.uint8)
+        self.pixel_x = ((np.arange(width) + 0.5) / width * 2 - 1)[None, :]
+        self.pixel_y = (1 - (np.arange(height) + 0.5) / height * 2)[:, None]
+
+    def _block_size(self) -> int:
+        """One trial at a time: frames take too much memory to be made far ahead."""
+        return 1
+
+    def _small(self) -> Any:
+        """A copy with tiny frames, for what does not depend on them."""
+        env = copy.deepcopy(self)
+        env._resize(MINIATURE)
+        return env
+
+    def chance(self) -> dict[str, float]:
+        """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""
+        return super().chance() if self.size == MINIATURE else self._small().chance()
+
+    def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
+        """Mean, s.d., 95th percentile and maximum of the trial length, in steps."""
+        if self.size == MINIATURE:
+            return super().trial_length_stats(num_trials)
+        return self._small().trial_length_stats(num_trials)
+
+    # -- drawing ------------------------------------------------------------------------------------------------------
+
+    def clear(self, trials: Trials) -> None:
+        """Begin with empty frames."""
+        if self.background:
+            trials.ob[...] = self.background
+        else:
+            _ = trials.ob
+
+    def mark_fixation(self, trials: Trials, period: Period, level: int = 255) -> None:
+        """Draw a square in the middle of the frames of some periods, about 1/33 of the width wide."""
+        width, height = self.size
+        half = max(1, width // 33) // 2
+        rows, columns = (slice(side // 2 - half, side // 2 + half + 1) for side in (height, width))
+        index = trials.rows(period).index
+        patch = trials.ob[index, rows, columns]
+        trials.ob[index, rows, columns] = np.full_like(patch, level)
+
+    def pixels(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Row and column of the pixel at each position."""
+        width, height = self.size
+        column = np.clip(((x + 1) / 2 * width).astype(int), 0, width - 1)
+        row = np.clip(((1 - y) / 2 * height).astype(int), 0, height - 1)
+        return row, column
+
+    def line(self, image: np.ndarray, center: Any, angle: float, half: float, colour: Any, width: float) -> None:
+        """Draw a line with soft edges into an image of floats.
+
+        Args:
+            image: Shape (height, width, 3), 0 to 255.
+            center: x and y.
+            angle: Against the x axis (rad).
+            half: Half of its length.
+            colour: Red, green, blue, 0 to 1.
+            width: In pixels.
+        """
+        unit = 2 / self.size[0], 2 / self.size[1]  # of a pixel
+        along = np.array([np.cos(angle), np.sin(angle)])
+        dx, dy = (self.pixel_x - center[0]) / unit[0], (self.pixel_y - center[1]) / unit[1]
+        reach = half / unit[0]
+        nearest = np.clip(dx * along[0] + dy * along[1], -reach, reach)
+        distance = np.hypot(dx - nearest * along[0], dy - nearest * along[1])
+        cover = np.clip(width / 2 + 0.5 - distance, 0, 1)[:, :, None]
+        image *= 1 - cover
+        image += cover * 255 * np.asarray(colour)

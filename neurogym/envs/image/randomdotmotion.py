@@ -1,0 +1,118 @@
+"""Random-dot motion in frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.envs.image.frames import ImageTask
+from neurogym.envs.psychophysics import ring
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+COHS = (0, 6.4, 12.8, 25.6, 51.2)
+FRAME = 16.0  #: ms, to which speed and life of the dots refer
+DOTS = 30  #: visible at a time, on average
+SPEED = 0.05 / FRAME  #: of half a frame width, per ms
+LIFE = 10 * FRAME  #: ms
+
+
+class RandomDotMotion(ImageTask):
+    """Report the direction in which some of the dots move together.
+
+    Dots of limited life fill a round aperture. A fraction of them, the coherence, moves in the correct direction in
+    every life, the others in a direction drawn anew in each. A mark in the middle is on until the decision.
+
+    Args:
+        dt: Time step, one frame (ms).
+        win_kwargs: ``{"size": (width, height)}`` in pixels.
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
+        dim_ring: Number of directions, equally spaced from rightwards on.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``dim_ring`` is less than 2, or ``stim_scale`` makes a coherence that is no percentage.
+
+    Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
+    """
+
+    metadata = {
+        "paper_name": "The analysis of visual motion: a comparison of neuronal and psychophysical performance",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
+        "tags": ["perceptual", "two-alternative", "motion", "supervised"],
+        "description": "report the direction in which random dots move, seen as images",
+        "carries": False,
+        "differences": [
+            "drawn with NumPy, in frames of shape (height, width, 3)",
+            "the direction of motion is that of the ground truth",
+            "a fixation mark is on until the decision",
+        ],
+        "necessary": (),
+    }
+    default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = FRAME,
+        win_kwargs: Mapping[str, Any] | None = None,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        stim_scale: float = 1.0,
+        dim_ring: int = 2,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if dim_ring < 2:
+            raise ValueError(f"dim_ring must be at least 2, got {dim_ring!r}")
+        self.cohs = np.array(COHS) * stim_scale
+        if np.any((self.cohs < 0) | (self.cohs > 100)):
+            raise ValueError(f"stim_scale {stim_scale!r} makes coherences outside 0 to 100 percent")
+        self.theta = ring(dim_ring)
+        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": self.cohs}
+        self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
+        trials.add_period(["fixation", "stimulus", "decision"])
+        self.clear(trials)
+        for k in range(trials.n):
+            start, end = (int(trials.offset[k] + side["stimulus"][k]) for side in (trials.starts, trials.ends))
+            x, y = self.dots(end - start, coh[k] / 100, self.theta[ground_truth[k]], trials.rng)
+            row, column = self.pixels(x, y)
+            frame, dot = np.nonzero(x**2 + y**2 <= 1)
+            trials.ob[start + frame, row[frame, dot], column[frame, dot]] = 255
+        self.mark_fixation(trials, ["fixation", "stimulus"])
+        trials.set_groundtruth(ground_truth, "decision", where="choice")
+
+    def dots(self, frames: int, coherence: float, direction: float, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of dots in the square around the aperture.
+
+        Args:
+            frames: How many.
+            coherence: Fraction of the dots that move in ``direction``.
+            direction: In rad.
+            rng: Generator.
+
+        Returns:
+            x and y, each of shape (frames, dots).
+        """
+        count = round(DOTS * 4 / np.pi)
+        life = max(2, round(LIFE / self.dt))
+        signal = np.arange(count) < int(coherence * count + rng.random())  # right on average
+        time = np.arange(frames)[:, None] + rng.integers(life, size=count)
+        born, age = np.divmod(time, life)
+        lives = (frames + life) // life + 1
+        heading = np.where(signal, direction, rng.uniform(0, 2 * np.pi, (lives, count)))
+        place = rng.uniform(-1, 1, (2, lives, count))
+        which, moved = (born, np.arange(count)), SPEED * self.dt * age
+        x = place[0][which] + moved * np.cos(heading)[which]
+        y = place[1][which] + moved * np.sin(heading)[which]
+        return (x + 1) % 2 - 1, (y + 1) % 2 - 1

@@ -1,0 +1,96 @@
+"""Spatial suppression of motion with drifting plaids, in frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from neurogym.envs.image.frames import ImageTask
+from neurogym.envs.native.spatialsuppressmotion import FRAME, SpatialSuppressMotion
+from neurogym.trials import Trials
+
+CYCLES = 12.8  #: of each grating across the frame
+HERTZ = 3.2
+AXES = np.pi * np.array([0.25, 0.75])  #: directions along which the two gratings vary (rad)
+MOTION = np.pi * np.array([1.0, 0.0, 0.5, 1.5])  #: left, right, up, down (rad)
+RISE, RISE_SD = 41.67, 13.24  #: ms; contrast rises and falls along a Gaussian
+FRINGE = 0.2  #: part of the radius over which the contrast falls to zero
+
+
+class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
+    """Give the probabilities with which people choose each of four directions of a drifting plaid.
+
+    Two gratings at right angles make a plaid that moves left, right, up or down; its contrast is high or low.
+
+    Args:
+        dt: Time step, one frame (ms); 8.3 is one frame at 120 Hz.
+        win_kwargs: ``{"size": (width, height)}`` in pixels.
+        timing: Replaces entries of ``default_timing`` (ms).
+        rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
+        diameter: Of the plaid, relative to the frame.
+
+    Raises:
+        ValueError: If ``diameter`` is not above 0.
+
+    Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
+    """
+
+    metadata = {
+        **SpatialSuppressMotion.metadata,
+        "description": "give the choice probabilities of people for the motion of a plaid, seen as images",
+        "differences": [
+            *SpatialSuppressMotion.metadata["differences"],
+            "drawn with NumPy, in frames of shape (height, width, 3)",
+            "the contrast envelope fits every duration and time step",
+        ],
+        "necessary": (),
+    }
+    background = 127
+
+    def __init__(
+        self,
+        dt: float = FRAME,
+        win_kwargs: Mapping[str, Any] | None = None,
+        timing: dict | None = None,
+        rewards: dict | None = None,
+        diameter: float = 1.0,
+    ):
+        """See the class."""
+        if not diameter > 0:
+            raise ValueError(f"diameter must be positive, got {diameter!r}")
+        self.diameter = diameter
+        super().__init__(win_kwargs, dt=dt, timing=timing, rewards=rewards)
+        del self.conditions["diameter"]
+
+    def _resize(self, size: tuple[int, int]) -> None:
+        super()._resize(size)
+        radius = np.hypot(self.pixel_x, self.pixel_y) / self.diameter
+        edge = np.clip((1 - radius) / FRINGE, 0, 1)
+        mask = 0.5 - 0.5 * np.cos(np.pi * edge)
+        phase = [np.pi * CYCLES * (np.cos(axis) * self.pixel_x + np.sin(axis) * self.pixel_y) for axis in AXES]
+        parts = [mask * wave(each) for each in phase for wave in (np.cos, np.sin)]
+        self._basis = np.stack([part.ravel() for part in parts]).astype(np.float32)
+
+    def _contrast(self, trials: Trials) -> np.ndarray:
+        trials.info["diameter"] = np.full(trials.n, self.diameter)
+        return trials.draw("contrast")
+
+    def envelope(self, frames: int) -> np.ndarray:
+        """Contrast over time, 0 to 1, shape (frames,)."""
+        time = np.arange(frames) * self.dt
+        edge = np.minimum(time, time[::-1])
+        return np.exp(-0.5 * (np.maximum(RISE - edge, 0) / RISE_SD) ** 2)
+
+    def _show(self, trials: Trials, direction: np.ndarray, contrast: np.ndarray) -> None:
+        """Draw the plaid: the mean of two gratings, each drifting towards the side on which the motion is."""
+        for k in range(trials.n):
+            frames = int(trials.length[k])
+            drift = np.sign(np.cos(AXES - MOTION[direction[k]]))
+            phase = 2 * np.pi * HERTZ / 1000 * self.dt * np.arange(frames)[:, None] * drift
+            weights = np.stack([np.cos(phase), np.sin(phase)], axis=2).reshape(frames, 4)
+            weights *= 0.5 * contrast[k] * self.envelope(frames)[:, None]
+            frame = self.background + 0.5 + 127 * (weights.astype(np.float32) @ self._basis)
+            grey = frame.astype(np.uint8).reshape(frames, *self.observation_space.shape[:2], 1)
+            trials.ob[trials.offset[k] : trials.offset[k] + frames] = grey

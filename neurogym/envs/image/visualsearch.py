@@ -1,0 +1,144 @@
+"""Visual search: find the line that was shown before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.envs.image.frames import ImageTask
+from neurogym.trials import Trials
+
+CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
+NEAR = 0.01  #: square of the distance within which gaze is on a target, or on the middle
+
+
+class VisualSearch(ImageTask):
+    """Look at the line that equals the sample; the others differ from it in angle or in colour.
+
+    The action is where to look. Looking away from the middle is a response.
+
+    Args:
+        dt: Time step, one frame (ms).
+        win_kwargs: ``{"size": (width, height)}`` in pixels.
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        target_centers: Where lines are shown, x and y between -1 and 1. Default four corners.
+        length: Half the length of a line.
+        delta_angle: By how much lines differ in angle (rad). Default 0.2 pi.
+        delta_color: By how much they differ in colour, in any order of the channels. Default 0.2, -0.1, -0.1.
+        line_width: In pixels.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If a centre is outside the frame or too close to the middle, or an argument has the wrong shape.
+
+    Source: Buschman & Miller 2007, 10.1126/science.1138071.
+    """
+
+    metadata = {
+        "paper_name": "Top-down versus bottom-up control of attention in the prefrontal and posterior parietal "
+        "cortices",
+        "paper_link": "https://doi.org/10.1126/science.1138071",
+        "tags": [
+            "perceptual",
+            "visual working memory",
+            "delayed response",
+            "continuous action space",
+            "multidimensional action space",
+            "supervised",
+        ],
+        "description": "look at the line that equals the sample, among others",
+        "carries": False,
+        "differences": [
+            "drawn with NumPy, in frames of shape (height, width, 3)",
+            "a fixation mark is on until the decision",
+            "responses before the decision break fixation in every period",
+        ],
+        "necessary": (),
+    }
+    default_timing = {"fixation": 500, "sample": 1000, "delay": 500, "decision": 500}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+
+    def __init__(
+        self,
+        dt: float = 16,
+        win_kwargs: Mapping[str, Any] | None = None,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        target_centers: Sequence[tuple[float, float]] | None = None,
+        length: float = 0.3,
+        delta_angle: float | None = None,
+        delta_color: Sequence[float] | None = None,
+        line_width: float = 3,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.r_tmax = self.rewards["miss"]
+        self.centers = [tuple(center) for center in (CENTERS if target_centers is None else target_centers)]
+        away = np.array([(*center, np.hypot(*center)) for center in self.centers if len(center) == 2])
+        if len(away) != len(self.centers) or not len(away) or np.abs(away[:, :2]).max() > 1:
+            raise ValueError(f"target_centers must be pairs between -1 and 1, got {target_centers!r}")
+        if (away[:, 2] ** 2 <= NEAR).any():
+            raise ValueError(f"target_centers must lie away from the middle, got {target_centers!r}")
+        self.length, self.line_width = length, line_width
+        self.delta_angle = 0.2 * np.pi if delta_angle is None else delta_angle
+        self.delta_color = np.array((0.2, -0.1, -0.1) if delta_color is None else delta_color, float)
+        if self.delta_color.shape != (3,):
+            raise ValueError(f"delta_color needs three numbers, got {delta_color!r}")
+        self.conditions = {"ground_truth": self.centers, "angle": ("uniform", (0, 2 * np.pi))}
+        self.action_space = spaces.Box(-1.0, 1.0, shape=(2,), dtype=np.float32, name={"x": 0, "y": 1})
+
+    def _new_trials(self, trials: Trials) -> None:
+        target, angle = np.stack(trials.draw("ground_truth")), trials.draw("angle")
+        items = len(self.centers)
+        angles, colors = self._items(angle, items, trials.rng)
+        centers = np.empty((trials.n, items, 2))
+        for k in range(trials.n):
+            others = [center for center in self.centers if not np.array_equal(center, target[k])]
+            centers[k] = [target[k], *trials.rng.permutation(others)] if others else [target[k]]
+        trials.info.update(angles=angles, colors=colors, centers=centers)
+        trials.add_period(["fixation", "sample", "delay", "decision"])
+        trials.go, trials.go_period = trials.starts["decision"], "decision"
+        self.clear(trials)
+        for k in range(trials.n):
+            self._draw(trials, k, "sample", [(0.0, 0.0)], angles[k], colors[k])
+            self._draw(trials, k, "decision", centers[k], angles[k], colors[k])
+        self.mark_fixation(trials, ["fixation", "sample", "delay"])
+        trials.set_groundtruth(target, "decision")
+
+    def _items(self, angle: np.ndarray, items: int, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Angles and colours of the lines of each trial, the target first."""
+        n = len(angle)
+        angles = np.repeat(angle[:, None], items, axis=1)
+        colors = np.repeat(rng.random((n, 1, 3)), items, axis=1)
+        by_angle = rng.random((n, items - 1)) < 0.5
+        angles[:, 1:] += by_angle * self.delta_angle * rng.choice([-1, 1], size=by_angle.shape)
+        change = rng.permuted(np.broadcast_to(self.delta_color, (n, items - 1, 3)), axis=2)
+        colors[:, 1:] = np.clip(colors[:, 1:] + np.where(by_angle[:, :, None], 0, change), 0, 1)
+        return angles, colors
+
+    def _draw(self, trials: Trials, k: int, period: str, centers: Any, angles: np.ndarray, colors: np.ndarray) -> None:
+        """Draw lines at ``centers`` into all frames of a period of trial ``k``."""
+        image = np.full(self.observation_space.shape, self.background, float)
+        for center, angle, color in zip(centers, angles, colors, strict=False):
+            self.line(image, center, angle, self.length, color, self.line_width)
+        first = trials.offset[k]
+        trials.ob[first + trials.starts[period][k] : first + trials.ends[period][k]] = image.round().astype(np.uint8)
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        reward, ended = 0.0, False
+        gaze = np.asarray(action, float)
+        if gaze @ gaze > NEAR:
+            if self.in_period("decision"):
+                off = gaze - self.gt_now
+                self.performance = float(off @ off < NEAR)
+                reward, ended = self.rewards["correct" if self.performance else "fail"], True
+                self._note(rules.CORRECT if self.performance else rules.ERROR)
+            else:
+                reward, ended = self.rewards["abort"], self.abort
+                self._note(rules.ABORT)
+        return self.ob_now, reward, False, False, {"new_trial": ended}
