@@ -141,6 +141,7 @@ class TrialEnv(BaseEnv):
         self._building: Trials | None = None
         self._reward_sum, self._aborts = 0.0, 0
         self.last: dict[str, Any] | None = None  # info of the trial that ended last in this session
+        self.num_finished = 0  # trials that ended in this session
 
     @staticmethod
     def _merged(kind: str, default: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -369,7 +370,7 @@ class TrialEnv(BaseEnv):
                 spec.seed(int(self.np_random.integers(2**31)))
         self._ahead, self._ahead_next = None, 0
         self.num_tr, self._reward_sum, self._aborts, self.performance = 0, 0.0, 0, 0.0
-        self.last = None
+        self.last, self.num_finished = None, 0
         self.start_session()
         for wrapper in self._wrappers:
             wrapper.start_session()
@@ -462,6 +463,7 @@ class TrialEnv(BaseEnv):
         info["periods"] = block.periods(self._at)
         self._reward_sum, self._aborts, self.performance = 0.0, 0, 0.0
         self.last = info
+        self.num_finished += 1
         self._top.new_trial()
 
     # -- the current trial --------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ class Trials:
         period: str | Sequence[str],
         duration: Any = None,
         before: str | None = None,
-        after: str | float | None = None,
+        after: str | float | np.ndarray | None = None,
         last_period: bool = False,
         min_steps: int = 0,
     ) -> None:
@@ -140,7 +140,8 @@ class Trials:
             duration: ms, a number or shape (n,), floored to whole steps; None draws from ``timing``. For a list of
                 names a list of these.
             before: Name of the period at whose start this one ends.
-            after: Name of the period at whose end this one starts, or a time in ms. Default: the trial's start.
+            after: Name of the period at whose end this one starts, or a time in ms (a number or shape (n,)). Default: the
+                trial's start.
             last_period: Accepted for old scripts; has no effect.
             min_steps: Fewest steps the period may have (for events shorter than the time step).
 
@@ -352,7 +353,7 @@ class Trials:
 
     def record(self) -> dict[str, np.ndarray]:
         """One array (n,) per scalar that describes the trials: conditions, then period durations in ms."""
-        columns = {name: value for name, value in self.info.items() if np.ndim(value) == 1}
+        columns = {name: value for name, value in self.info.items() if _is_scalar(value)}
         for name, start in self.starts.items():
             columns[f"period_{name}"] = (self.ends[name] - start) * float(self.dt)
         return columns
@@ -362,3 +363,10 @@ class Trials:
         return {
             f"period_{name}": float((self.ends[name][k] - start[k]) * self.dt) for name, start in self.starts.items()
         }
+
+
+def _is_scalar(value: np.ndarray) -> bool:
+    """Whether each trial has one number or word, rather than an array, a tuple or a dictionary."""
+    if np.ndim(value) != 1:
+        return False
+    return value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray))

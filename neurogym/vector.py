@@ -367,7 +367,7 @@ def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
         "aborts": info.get("aborts", 0),
     }
     for name, value in {**info.get("trial", {}), **info.get("periods", {})}.items():
-        if np.ndim(value) == 0:
+        if np.ndim(value) == 0 and not isinstance(value, dict):
             row.setdefault(name, value)
     return row
 

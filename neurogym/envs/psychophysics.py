@@ -13,8 +13,25 @@ from neurogym.utils.ngym_random import sample
 
 
 def ring(n: int) -> np.ndarray:
-    """Preferred angles (rad) of a ring of ``n`` units, shape (n,)."""
+    """Preferred angles (rad) of a ring of ``n`` units, shape (n,).
+
+    Raises:
+        ValueError: If ``n`` is less than 2.
+    """
+    if n != int(n) or n < 2:
+        raise ValueError(f"dim_ring must be a whole number of at least 2, got {n!r}")
     return 2 * np.pi * np.arange(n) / n
+
+
+def step_noise(sigma: float, dt: float) -> float:
+    """S.d. of the noise of one step: sigma / sqrt(dt), so that the noise of a time average does not depend on dt.
+
+    Raises:
+        ValueError: If ``sigma`` is negative.
+    """
+    if not sigma >= 0:
+        raise ValueError(f"sigma must not be negative, got {sigma!r}")
+    return float(sigma / np.sqrt(dt))
 
 
 def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: Any) -> np.ndarray:
@@ -29,6 +46,18 @@ def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: Any) -> np.ndar
         Shape (n, units).
     """
     return 0.5 + (np.asarray(coh) / 200)[..., None] * np.cos(theta - direction[:, None])
+
+
+def exact_ceiling(env: TrialEnv, performance: float, method: str) -> dict[str, Any]:
+    """The ceiling of a task that pays ``correct`` or ``fail``, from the probability of being correct.
+
+    Args:
+        env: The task; gives the rewards.
+        performance: Probability that the ideal observer is correct.
+        method: How it was calculated.
+    """
+    reward = performance * env.rewards["correct"] + (1 - performance) * env.rewards.get("fail", 0.0)
+    return {"performance": performance, "reward": reward, "error": 0.0, "method": f"exact: {method}"}
 
 
 def choice_ceiling(env: TrialEnv, cohs: Sequence[float], sigma: float, period: str = "stimulus") -> dict[str, Any]:
@@ -52,6 +81,4 @@ def choice_ceiling(env: TrialEnv, cohs: Sequence[float], sigma: float, period: s
     )
     accuracy = np.vectorize(lambda z: 0.5 * (1 + erf(z / sqrt(2))))(d_prime)
     performance = float(np.average(accuracy.mean(axis=0), weights=weight))
-    rewards = env.rewards
-    reward = performance * rewards["correct"] + (1 - performance) * rewards.get("fail", 0.0)
-    return {"performance": performance, "reward": reward, "error": 0.0, "method": "exact: sum of Gaussian samples"}
+    return exact_ceiling(env, performance, "sum of Gaussian samples")

@@ -1,10 +1,33 @@
-"""What the interval-production tasks share: one response, paid by how close its time is to the target."""
+"""What timing tasks share: durations in whole steps, and a response paid by how close its time is to the target."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from neurogym.trials import Rows, Trials
+from neurogym.utils.ngym_random import minmax, parse
+
+
+def possible_durations(spec: Any, dt: float) -> Any:
+    """Durations (ms) that a specification can give once floored to whole steps.
+
+    Args:
+        spec: An entry of ``timing``.
+        dt: Time step (ms).
+
+    Returns:
+        Sorted array; a distribution if they are too many to list.
+    """
+    kind, values = parse(spec)
+    if kind in ("choice", "constant"):
+        return np.unique(np.floor(np.atleast_1d(values) / dt + 1e-6)) * dt
+    low, high = minmax(spec)
+    if not np.isfinite(high):
+        return "uniform", (low, high)
+    first = np.floor(low / dt + 1e-6)
+    return np.arange(first, max(first + 1, np.ceil(high / dt - 1e-6))) * dt
 
 
 def pay_for_time(

@@ -1,0 +1,225 @@
+"""Detection of stimuli in one or several modalities, with catch trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+CATCH: tuple[str, ...] = ()  #: the stimulus of a catch trial
+Limits = int | Mapping[str, int | None] | None
+
+
+class AnnubesEnv(TrialEnv):
+    """Report, at every step of the stimulus period, whether any modality is stimulated.
+
+    Args:
+        session: Relative weight of each stimulus: a modality, or a tuple of modalities presented together.
+        catch_prob: Probability of a catch trial, in which no modality is stimulated.
+        intensities: Possible intensities, for all modalities or for each. Default 0.8, 0.9, 1.0.
+        stim_time: Duration of the stimulus period (ms).
+        max_sequential: Most trials in a row that contain a modality, for all modalities or for each (also under
+            ``"catch"``). Default: no limit.
+        fix_intensity: Intensity of the fixation channel in the fixation period.
+        fix_time: Duration of the fixation period (ms).
+        iti: Duration of the interval after the stimulus (ms).
+        dt: Time step (ms).
+        tau: Time constant (ms) that scales the noise: its s.d. is noise_std * sqrt(2 / (dt / tau)).
+        output_behavior: Output values, one action each; action 1 reports a stimulus. Default (0, 1).
+        noise_std: Noise of a stimulated channel, before scaling.
+        rewards: Replaces entries of ``default_rewards``.
+        random_seed: Starts the generator, as ``reset(seed=...)`` does.
+        frozen_seed: Whether a deep copy continues with the same random numbers as the original.
+
+    Raises:
+        ValueError: If a weight, probability or limit cannot be met, or intensities and modalities differ.
+        TypeError: If ``session`` is no dictionary, a modality no string, or ``max_sequential`` of another type.
+    """
+
+    metadata = {
+        "paper_name": None,
+        "paper_link": None,
+        "tags": ["n-alternative", "perceptual", "supervised"],
+        "description": "report whether any of several modalities is stimulated",
+        "carries": False,
+        "differences": [
+            "limits given for each modality are honoured, and catch_prob may be 1",
+            "performance is the fraction of stimulus steps that were right",
+            "one generator for everything; observations are not bounded, since noise leaves any bound",
+        ],
+        "necessary": (),
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
+    rule = Rule(fixate=("fixation", "iti"), answer=())
+
+    def __init__(
+        self,
+        session: Mapping[str | tuple[str, ...], float] | None = None,
+        catch_prob: float = 0.5,
+        intensities: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+        stim_time: float = 1000,
+        max_sequential: Limits = None,
+        fix_intensity: float = 0,
+        fix_time: Any = 500,
+        iti: Any = 0,
+        dt: float = 100,
+        tau: float = 100,
+        output_behavior: Sequence[float] | None = None,
+        noise_std: float = 0.01,
+        rewards: dict | None = None,
+        random_seed: int | None = None,
+        frozen_seed: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing={"fixation": fix_time, "stimulus": stim_time, "iti": iti})
+        if not 0 <= catch_prob <= 1:
+            raise ValueError(f"catch_prob must be between 0 and 1, got {catch_prob!r}")
+        weights = self._weights({"v": 0.5, "a": 0.5} if session is None else session)
+        self.modalities = sorted({name for stimulus in weights for name in stimulus})
+        self.catch_prob, self.fix_intensity, self.frozen_seed = catch_prob, fix_intensity, frozen_seed
+        self.session = {stimulus: weight / sum(weights.values()) for stimulus, weight in weights.items()}
+        self.intensities = self._intensities(intensities)
+        self.max_sequential = self._checked_limits(max_sequential)
+        self.output_behavior = list((0, 1) if output_behavior is None else output_behavior)
+        self.noise = noise_std * np.sqrt(2 * dt / tau) / (dt / tau)
+
+        self.stimuli = [*weights, *((m,) for m in self.modalities if (m,) not in weights), CATCH]
+        self._p = np.array([(1 - catch_prob) * self.session.get(s, 0.0) for s in self.stimuli[:-1]] + [catch_prob])
+        self._contains = np.array([[m in s for m in self.modalities] + [not s] for s in self.stimuli])
+        self._count = np.zeros(len(self.modalities) + 1, int)
+        if any(limit is not None for limit in self.max_sequential.values()):
+            self.metadata = {**self.metadata, "carries": True}  # type: ignore[misc]
+        self.conditions = {"stim_types": self.stimuli}
+        names = {name: i for i, name in enumerate(["fixation", "start", *self.modalities])}
+        n_actions = len(self.output_behavior)
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(len(names),), dtype=np.float32, name=names)
+        self.action_space = spaces.Discrete(n_actions, name={"fixation": 0, "choice": range(1, n_actions)})
+        if random_seed is not None:
+            self.seed(random_seed)
+
+    # -- what was asked for -------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _weights(session: Any) -> dict[tuple[str, ...], float]:
+        if not isinstance(session, Mapping):
+            raise TypeError(f"session must be a dictionary from stimulus to weight, got {session!r}")
+        weights: dict[tuple[str, ...], float] = {}
+        for stimulus, weight in session.items():
+            names = (stimulus,) if isinstance(stimulus, str) else stimulus
+            if not isinstance(names, tuple) or not names or not all(isinstance(name, str) for name in names):
+                raise TypeError(f"a stimulus must be a modality (str) or a tuple of modalities, got {stimulus!r}")
+            if any(name.lower() in ("catch", "fixation", "start") for name in names):
+                raise ValueError(f"a modality cannot be called catch, fixation or start, got {stimulus!r}")
+            if weight < 0:
+                raise ValueError(f"the weight of {stimulus!r} must not be negative, got {weight!r}")
+            key = tuple(sorted(set(names)))
+            weights[key] = weights.get(key, 0.0) + weight
+        if not sum(weights.values()) > 0:
+            raise ValueError(f"at least one stimulus of the session needs a positive weight, got {session!r}")
+        return weights
+
+    def _intensities(self, given: Any) -> dict[str, np.ndarray]:
+        given = [0.8, 0.9, 1.0] if given is None else given
+        table = dict(given) if isinstance(given, Mapping) else dict.fromkeys(self.modalities, given)
+        if set(table) != set(self.modalities):
+            raise ValueError(f"intensities must be given for exactly {self.modalities}, got {sorted(table)}")
+        values = {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in table.items()}
+        for name, value in values.items():
+            if value.ndim != 1 or not len(value):
+                raise ValueError(f"the intensities of {name!r} must be a list of numbers, got {table[name]!r}")
+        return values
+
+    def _checked_limits(self, given: Any) -> dict[str, int | None]:
+        names = [*self.modalities, "catch"]
+        if isinstance(given, Mapping):
+            limits = {**dict.fromkeys(names), **given}
+        elif given is None or (isinstance(given, (int, np.integer)) and not isinstance(given, bool)):
+            limits = {**dict.fromkeys(self.modalities, given), "catch": None}
+        else:
+            raise TypeError(f"max_sequential must be a whole number, a dictionary or None, got {given!r}")
+        if set(limits) != set(names):
+            raise ValueError(f"max_sequential must name modalities ({', '.join(names)}), got {sorted(limits)}")
+        if any(limit is not None and limit < 1 for limit in limits.values()):
+            raise ValueError(f"max_sequential must be at least 1, got {given!r}")
+        used = [set(stimulus) for stimulus, weight in self.session.items() if weight > 0]
+        limited = {name for name in self.modalities if limits[name] is not None}
+        stuck = any(all(other & stimulus & limited for other in used) for stimulus in used)
+        if (self.catch_prob < 1e-9 and stuck) or (self.catch_prob > 1 - 1e-9 and limits["catch"] is not None):
+            raise ValueError(f"max_sequential={given!r} cannot be met: sooner or later no stimulus would be allowed")
+        return limits
+
+    # -- trials -------------------------------------------------------------------------------------------------------
+
+    def start_session(self) -> None:
+        """Nothing has been presented yet."""
+        self._count = np.zeros(len(self.modalities) + 1, int)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AnnubesEnv:
+        """A copy goes its own way from the next trial on, unless the seed is frozen."""
+        twin = memo[id(self)] = type(self).__new__(type(self))
+        twin.__dict__.update({name: deepcopy(value, memo) for name, value in self.__dict__.items()})
+        if not self.frozen_seed:
+            twin.np_random = np.random.default_rng(self.np_random.bit_generator.seed_seq.spawn(1)[0])  # type: ignore
+            twin._ahead = None
+            if twin.trial:
+                twin._count = np.array(list(twin.trial["sequential_count"].values()))
+        return twin
+
+    def _draw(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+        """Which stimulus each trial presents, and how many trials in a row have contained each modality."""
+        limits = np.array([np.inf if limit is None else limit for limit in self.max_sequential.values()])
+        which, counts = np.zeros(trials.n, int), np.zeros((trials.n, len(limits)), int)
+        given = trials.given.get("stim_types")
+        if given is not None:
+            which[:] = [self.stimuli.index(tuple(stimulus)) for stimulus in given]
+        elif not np.isfinite(limits).any():
+            which = trials.rng.choice(len(self.stimuli), size=trials.n, p=self._p)
+        for k in range(trials.n):
+            if given is None and np.isfinite(limits).any():
+                p = self._p * ~(self._contains & (self._count >= limits)).any(axis=1)
+                which[k] = trials.rng.choice(len(p), p=p / p.sum())
+            self._count = np.where(self._contains[which[k]], self._count + 1, 0)
+            counts[k] = self._count
+        return which, counts
+
+    def _new_trials(self, trials: Trials) -> None:
+        which, counts = self._draw(trials)
+        present = self._contains[which, :-1]
+        values = present * np.column_stack([trials.draw(m, self.intensities[m]) for m in self.modalities])
+        ground_truth = trials.info["ground_truth"] = present.any(axis=1).astype(int)
+        trials.info["catch"] = ground_truth == 0
+        self._describe(trials, which, values, counts)
+
+        trials.add_period("fixation")
+        trials.add_period("stimulus", after="fixation", min_steps=1)
+        trials.add_period("iti", after="stimulus")
+        trials.add_ob(self.fix_intensity, "fixation", where="fixation")
+        trials.add_ob(1, "stimulus", where="start")
+        channels = range(2, 2 + len(self.modalities))
+        trials.add_ob(values, "stimulus", where=channels)
+        trials.add_randn(0, self.noise * present, "stimulus", where=channels)
+        trials.set_groundtruth(ground_truth, "stimulus")
+        steps = trials.ends["stimulus"] - trials.starts["stimulus"]
+        for action in range(len(self.output_behavior)):
+            right = ground_truth == action
+            pay = np.where(right, trials.reward("correct"), trials.reward("fail"))
+            trials.pay("stimulus", action, pay, right / steps, ends=False)
+
+    def _describe(self, trials: Trials, which: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
+        """Put stimuli, intensities and counts into the record; intensities of absent modalities are 0."""
+        names = [*self.modalities, "catch"]
+        keys = ("stim_types", "stim_values", "sequential_count")
+        columns = {key: np.empty(trials.n, dtype=object) for key in keys}
+        for k, stimulus in enumerate(which):
+            shown = self.stimuli[stimulus]
+            columns["stim_types"][k] = shown
+            columns["stim_values"][k] = {m: float(values[k, self.modalities.index(m)]) for m in shown}
+            columns["sequential_count"][k] = dict(zip(names, counts[k].tolist(), strict=True))
+        trials.info |= columns | dict(zip(self.modalities, values.T, strict=True))

@@ -1,0 +1,73 @@
+"""Anti-reach: respond opposite to a stimulus on a ring."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import ring
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class AntiReach(TrialEnv):
+    """Respond in the direction opposite to the stimulus, or towards it.
+
+    Args:
+        dt: Time step (ms).
+        anti: Whether the response is opposite to the stimulus; False: towards it.
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        dim_ring: Number of directions, equally spaced.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``dim_ring`` is less than 2.
+
+    Source: Munoz & Everling 2004, 10.1038/nrn1345.
+    """
+
+    metadata = {
+        "paper_name": "Look away: the anti-saccade task and the voluntary control of eye movement",
+        "paper_link": "https://doi.org/10.1038/nrn1345",
+        "tags": ["perceptual", "n-alternative", "supervised"],
+        "description": "respond in the direction opposite to the stimulus",
+        "carries": False,
+        "differences": ["tagged by its ring of targets: directions are chosen at once, not in steps"],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {"fixation": 500, "stimulus": 500, "delay": 0, "decision": 500}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        anti: bool = True,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        dim_ring: int = 32,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.anti = bool(anti)
+        self.theta = ring(dim_ring)
+        self.conditions = {"ground_truth": np.arange(dim_ring), "anti": (False, True)}
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(1 + dim_ring,),
+            dtype=np.float32,
+            name={"fixation": 0, "stimulus": range(1, dim_ring + 1)},
+        )
+        self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, anti = trials.draw("ground_truth"), trials.draw("anti", (self.anti,))
+        direction = self.theta[ground_truth] + np.pi * anti
+        trials.add_period(["fixation", "stimulus", "delay", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
+        trials.add_ob(np.cos(self.theta - direction[:, None]), "stimulus", where="stimulus")
+        trials.set_groundtruth(ground_truth, "decision", where="choice")

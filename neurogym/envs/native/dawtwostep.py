@@ -1,0 +1,97 @@
+"""Two-step task with common and rare transitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.trials import Trials
+
+COMMON = 0.8  #: probability of the common transition
+PAYS = (0.1, 0.9)  #: probability of reward in the bad and in the good state
+SWITCH = 0.025  #: probability per trial that good and bad state change places
+
+
+class DawTwoStep(TrialEnv):
+    """Choose one of two actions, each of which leads commonly to its own state; one state pays often.
+
+    In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state is paid
+    at once. In the second step the state is shown and the agent waits. Which state pays often changes unannounced.
+    Performance says whether the action was the one that leads commonly to the good state.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+
+    Source: Wang et al. 2018, 10.1038/s41593-018-0147-8, after Daw et al. 2011, 10.1016/j.neuron.2011.02.027.
+    """
+
+    metadata = {
+        "paper_name": "Prefrontal cortex as a meta-reinforcement learning system",
+        "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
+        "tags": ["two-alternative", "value-based", "learning"],
+        "description": "choose in two stages with common and rare transitions to states whose reward switches",
+        "carries": True,
+        "differences": [
+            "cites the paper whose simplified version it is, not Daw et al. 2011",
+            "the choice reported is that of the first stage",
+        ],
+        "necessary": ("history",),
+        "probabilistic": True,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0}
+
+    def __init__(self, dt: float = 100, rewards: dict | None = None):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards)
+        self._good, self._chosen = 0, 0
+        self.conditions = {"common": (False, True), "hi_state": (0, 1)}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "state": [1, 2]}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+
+    def start_session(self) -> None:
+        """State 1 (index 0) is good at first."""
+        self._good = 0
+
+    def _new_trials(self, trials: Trials) -> None:
+        common = trials.draw("common", (True, False), p=(COMMON, 1 - COMMON))
+        good = (self._good + np.cumsum(trials.rng.random(trials.n) < SWITCH)) % 2
+        good = trials.info["hi_state"] = trials.given.get("hi_state", good)
+        self._good = int(good[-1])
+        # entry 0 stands for no choice
+        trials.info["transition"] = np.where(common[:, None], [[0, 1, 2]], [[0, 2, 1]])
+        chance = np.where(np.arange(2) == good[:, None], PAYS[1], PAYS[0])
+        trials.info["reward"] = trials.reward("correct")[:, None] * (trials.rng.random((trials.n, 2)) < chance)
+        trials.add_period(["decision", "outcome"], [self.dt, self.dt])
+        trials.add_ob(1, "decision", where="fixation")
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.in_period("decision"):
+            self._chosen = int(action)
+            if action == 0:
+                self._note(rules.ABORT)
+                return self.ob_now, self.rewards["abort"], False, False, {"new_trial": True}
+            state = int(self.trial["transition"][action])
+            self.performance = float(action == self.trial["hi_state"] + 1)
+            self.view_ob("outcome")[:, state] = 1
+            return self.ob_now, float(self.trial["reward"][state - 1]), False, False, {"new_trial": False}
+        if action != 0:
+            self._note(rules.ABORT)
+        self._note(rules.CORRECT if self.performance == 1 else rules.ERROR)
+        reward = self.rewards["abort"] if action != 0 else 0.0
+        return self.ob_now, reward, False, False, {"new_trial": True}
+
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+        """Report the choice of the first step, made at its only row; None: there was none."""
+        if info["new_trial"]:
+            info["choice"], info["rt"] = self._chosen, 0.0 if self._chosen else None
+        return ob, reward, terminated, truncated, info
+
+    def oracle(self) -> int:
+        """The action that leads commonly to the good state, then wait."""
+        return self.trial["hi_state"] + 1 if self.in_period("decision") else 0

@@ -1,0 +1,80 @@
+"""Delayed match-to-category."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class DelayMatchCategory(TrialEnv):
+    """Say whether sample and test direction belong to the same category, one half of the circle each.
+
+    The answer is given while the test is on.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        dim_ring: Number of units that show a direction, at least 3: two opposite ones do not tell the categories.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``dim_ring`` is less than 3.
+
+    Source: Freedman & Assad 2006, 10.1038/nature05078.
+    """
+
+    metadata = {
+        "paper_name": "Experience-dependent representation of visual categories in parietal cortex",
+        "paper_link": "https://doi.org/10.1038/nature05078",
+        "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
+        "description": "say whether sample and test belong to the same half of the circle",
+        "carries": False,
+        "differences": ["a ring of 16 units instead of 2, which would show nothing of the category"],
+        "necessary": ("sample", "test"),
+    }
+    default_timing = {"fixation": 500, "sample": 650, "first_delay": 1000, "test": 650}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("test",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        dim_ring: int = 16,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if dim_ring < 3:
+            raise ValueError(f"dim_ring must be at least 3 to show the category, got {dim_ring!r}")
+        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.conditions = {"ground_truth": ["match", "non-match"], "sample_category": (0, 1)}
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(1 + dim_ring,),
+            dtype=np.float32,
+            name={"fixation": 0, "stimulus": range(1, dim_ring + 1)},
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
+
+    def _new_trials(self, trials: Trials) -> None:
+        match = trials.draw("ground_truth") == "match"
+        sample = trials.draw("sample_category")
+        test = trials.info["test_category"] = np.where(match, sample, 1 - sample)
+        trials.add_period(["fixation", "sample", "first_delay", "test"])
+        trials.add_ob(1, ["fixation", "sample", "first_delay"], where="fixation")
+        for period, category in (("sample", sample), ("test", test)):
+            angle = trials.info[f"{period}_theta"] = (category + trials.rng.random(trials.n)) * np.pi
+            trials.add_ob(ring_stimulus(self.theta, angle, 100), period, where="stimulus")
+        trials.add_randn(0, self.sigma, ["sample", "test"], where="stimulus")
+        trials.set_groundtruth(np.where(match, 1, 2), "test")

@@ -1,0 +1,71 @@
+"""Delayed match-to-sample."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class DelayMatchSample(TrialEnv):
+    """Say whether a test equals a sample seen before a delay; a test that does not is opposite to the sample.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        dim_ring: Number of samples, equally spaced on a ring.
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Miller, Erickson & Desimone 1996, 10.1523/JNEUROSCI.16-16-05154.1996.
+    """
+
+    metadata = {
+        "paper_name": "Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
+        "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
+        "description": "say whether the test equals the sample",
+        "carries": False,
+        "differences": [],
+        "necessary": ("sample", "test"),
+    }
+    default_timing = {"fixation": 300, "sample": 500, "delay": 1000, "test": 500, "decision": 900}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        dim_ring: int = 2,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.conditions = {"ground_truth": (1, 2), "sample_theta": self.theta}
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(1 + dim_ring,),
+            dtype=np.float32,
+            name={"fixation": 0, "stimulus": range(1, dim_ring + 1)},
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, sample = trials.draw("ground_truth"), trials.draw("sample_theta")
+        test = trials.info["test_theta"] = np.mod(sample + np.pi * (ground_truth == 2), 2 * np.pi)
+        trials.add_period(["fixation", "sample", "delay", "test", "decision"])
+        trials.add_ob(1, ["fixation", "sample", "delay", "test"], where="fixation")
+        trials.add_ob(ring_stimulus(self.theta, sample, 100), "sample", where="stimulus")
+        trials.add_ob(ring_stimulus(self.theta, test, 100), "test", where="stimulus")
+        trials.add_randn(0, self.sigma, ["sample", "test"], where="stimulus")
+        trials.set_groundtruth(ground_truth, "decision")

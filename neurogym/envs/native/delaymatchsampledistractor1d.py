@@ -1,0 +1,84 @@
+"""Delayed match-to-sample with distractors between sample and match."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import ring, step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+UNITS = 32
+TESTS = ("test1", "test2", "test3")
+
+
+class DelayMatchSampleDistractor1D(TrialEnv):
+    """Respond to the one of three successive tests that equals the sample, and to nothing before it.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        distance: Smallest angle between a distractor and the sample (rad).
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``distance`` is not between 0 and pi.
+
+    Source: Miller, Erickson & Desimone 1996, 10.1523/JNEUROSCI.16-16-05154.1996.
+    """
+
+    metadata = {
+        "paper_name": "Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
+        "tags": ["perceptual", "working memory", "go-no-go", "supervised"],
+        "description": "respond to the one of three successive tests that equals the sample",
+        "carries": False,
+        "differences": [
+            "distractors keep a distance of 45 degrees from the sample",
+            "sigma is applied: there is noise on sample and tests",
+            "the fixation cue is on outside the tests",
+        ],
+        "necessary": ("sample", ("test1", "test2")),
+    }
+    default_timing = {"fixation": 300, "sample": 500} | {
+        name: duration for k in (1, 2, 3) for name, duration in ((f"delay{k}", 1000), (f"test{k}", 500))
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation", "sample"), answer=("delay1", "test1", "delay2", "test2", "delay3", "test3"))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        distance: float = np.pi / 4,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if not 0 <= distance < np.pi:
+            raise ValueError(f"distance must be between 0 and pi, got {distance!r}")
+        self.sigma, self.distance, self.theta = step_noise(sigma, dt), distance, ring(UNITS)
+        self.conditions = {"ground_truth": (1, 2, 3), "sample": ("uniform", (0.0, 2 * np.pi))}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(1 + UNITS,), dtype=np.float32, name={"fixation": 0, "stimulus": range(1, UNITS + 1)}
+        )
+        self.action_space = spaces.Discrete(2, name={"fixation": 0, "match": 1})
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, sample = trials.draw("ground_truth"), trials.draw("sample")
+        trials.add_period(list(self.default_timing))
+        trials.add_ob(1, [name for name in self.default_timing if name not in TESTS], where="fixation")
+        trials.add_ob(np.cos(self.theta - sample[:, None]), "sample", where="stimulus")
+        for k, name in enumerate(TESTS, start=1):
+            away = self.distance + 2 * (np.pi - self.distance) * trials.rng.random(trials.n)
+            angle = trials.info[name] = np.mod(np.where(ground_truth == k, sample, sample + away), 2 * np.pi)
+            trials.add_ob(np.cos(self.theta - angle[:, None]), name, where="stimulus")
+            trials.set_groundtruth(ground_truth == k, name)
+        trials.add_randn(0, self.sigma, ["sample", *TESTS], where="stimulus")
+        trials.go, trials.go_period = np.choose(ground_truth - 1, [trials.starts[name] for name in TESTS]), "test"

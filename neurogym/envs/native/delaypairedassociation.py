@@ -1,0 +1,92 @@
+"""Delayed paired association of odours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
+
+
+class DelayPairedAssociation(TrialEnv):
+    """Respond if the second of two odours belongs to the first, withhold if not.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Zhang et al. 2019, 10.7554/eLife.43191.
+    """
+
+    metadata = {
+        "paper_name": "Active information maintenance in working memory by a sensory cortex",
+        "paper_link": "https://doi.org/10.7554/eLife.43191",
+        "tags": ["perceptual", "working memory", "go-no-go", "supervised"],
+        "description": "respond if two odours, a delay apart, belong together",
+        "carries": False,
+        "differences": [
+            "withholding after a pair that does not belong together counts as performance 1",
+            "sigma is applied: there is noise on the odours",
+            "a pair that is asked for comes with its own ground truth",
+        ],
+        "necessary": ("stim1", "stim2"),
+    }
+    default_timing = {
+        "fixation": 0,
+        "stim1": 1000,
+        "delay_btw_stim": 1000,
+        "stim2": 1000,
+        "delay_aft_stim": 1000,
+        "decision": 500,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0, "withhold": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.sigma = step_noise(sigma, dt)
+        self.conditions = {"ground_truth": (0, 1), "pair": list(PAIRS)}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(5,), dtype=np.float32, name={"fixation": 0, "stimulus": range(1, 5)}
+        )
+        self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
+
+    def _pairs(self, trials: Trials) -> np.ndarray:
+        """Odours of each trial, shape (n, 2): as asked for, else drawn to fit the ground truth."""
+        if "pair" in trials.given:
+            pair = np.stack(list(trials.given["pair"]))
+            together = (pair[:, 1] - pair[:, 0]) % 2 == 0
+            if np.any(together != trials.given.get("ground_truth", together)):
+                raise ValueError(f"pair {tuple(pair[0])} and ground_truth {trials.given['ground_truth'][0]} contradict")
+            trials.info["ground_truth"] = together.astype(int)
+        else:
+            first = trials.rng.integers(1, 3, size=trials.n)
+            pair = np.column_stack([first, np.where(trials.draw("ground_truth") == 1, first + 2, 5 - first)])
+        trials.info["pair"] = pair
+        return pair
+
+    def _new_trials(self, trials: Trials) -> None:
+        first, second = self._pairs(trials).T
+        trials.add_period(list(self.default_timing))
+        trials.add_ob(1, where="fixation")
+        trials.set_ob(0, "decision", where="fixation")
+        trials.add_ob(np.arange(1, 5) == first[:, None], "stim1", where="stimulus")
+        trials.add_ob(np.arange(1, 5) == second[:, None], "stim2", where="stimulus")
+        trials.add_randn(0, self.sigma, ["stim1", "stim2"], where="stimulus")
+        trials.set_groundtruth(trials.info["ground_truth"], "decision")

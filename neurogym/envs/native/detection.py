@@ -1,0 +1,95 @@
+"""Detection of a brief stimulus in noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+from neurogym.utils.ngym_random import minmax
+
+STRENGTH = 0.5  #: of the bump; the noise is around 0
+
+
+class Detection(TrialEnv):
+    """Respond as soon as a brief bump appears in noise; withhold if none does.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        delay: Time from the onset of the stimulus period to the bump (ms). Default: drawn in each trial.
+        stim_dur: Duration of the bump (ms), at least one step.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If the bump does not fit into the shortest stimulus period.
+    """
+
+    metadata = {
+        "paper_name": None,
+        "paper_link": None,
+        "tags": ["perceptual", "reaction time", "go-no-go", "supervised"],
+        "description": "respond as soon as a brief bump appears in noise",
+        "carries": False,
+        "differences": [
+            "trials with and without a bump have the same noise, and both have a ground truth",
+            "withholding without a bump counts as performance 1",
+            "delay is in ms, as documented",
+        ],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (1000, 500, 1500))}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0, "withhold": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("stimulus",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        delay: float | None = None,
+        stim_dur: float = 100,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.sigma, self.delay = step_noise(sigma, dt), delay
+        self.bump = max(1, int(stim_dur / dt + 1e-6))
+        shortest = minmax(self.timing["stimulus"])[0]
+        if (delay or 0) < 0 or stim_dur <= 0 or (delay or 0) + max(stim_dur, dt) > shortest:
+            raise ValueError(
+                f"a bump of stim_dur={stim_dur:g} ms after delay={delay or 0:g} ms does not fit into the shortest "
+                f"stimulus period ({shortest:g} ms)"
+            )
+        self.conditions = {"ground_truth": (0, 1)}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(2,), dtype=np.float32, name={"fixation": 0, "stimulus": 1}
+        )
+        self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
+
+    def _new_trials(self, trials: Trials) -> None:
+        present = trials.draw("ground_truth") == 1
+        trials.add_period(["fixation", "stimulus"])
+        begin, end = trials.starts["stimulus"], trials.ends["stimulus"]
+        if self.delay is None:  # after a bump of one step at least one more step is left to respond in
+            latest = end - begin - self.bump - (self.bump == 1)
+            onset = begin + trials.rng.integers(0, np.maximum(latest, 0) + 1)
+        else:
+            onset = begin + trials.steps(self.delay)
+        trials.info["delay"] = np.where(present, (onset - begin) * float(self.dt), np.nan)
+        onset = np.where(present, onset, end)
+        trials.add_ob(1, "fixation", where="fixation")
+        trials.add_ob(
+            lambda rows: STRENGTH * ((rows.step >= onset[rows.trial]) & (rows.step < onset[rows.trial] + self.bump)),
+            "stimulus",
+            where="stimulus",
+        )
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.set_groundtruth(lambda rows: rows.step >= onset[rows.trial], "stimulus")
+        trials.go, trials.go_period = np.where(present, onset, begin), "bump"

@@ -1,0 +1,80 @@
+"""Economic choice between two juices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+OFFERS = ((0, 1), (1, 3), (1, 2), (1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (2, 0))  #: drops of B, of A
+B_TO_A = 2.2  #: drops of B worth one drop of A
+
+
+class EconomicDecisionMaking(TrialEnv):
+    """Choose between an amount of juice A and an amount of juice B, worth 2.2 times less per drop.
+
+    The reward is the value of what was chosen; performance says whether it was the better option.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``; ``correct`` is the value of one drop of A.
+        timing: Replaces entries of ``default_timing`` (ms).
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Padoa-Schioppa & Assad 2006, 10.1038/nature04676.
+    """
+
+    metadata = {
+        "paper_name": "Neurons in the orbitofrontal cortex encode economic value",
+        "paper_link": "https://doi.org/10.1038/nature04676",
+        "tags": ["perceptual", "value-based", "two-alternative", "supervised"],
+        "description": "choose the more valuable of two juice offers",
+        "carries": False,
+        "differences": ["the ground truth is the better option; either option is right if both are worth the same"],
+        "necessary": (("a1", "b1", "a2", "b2"), "n1", "n2"),
+    }
+    default_timing = {"fixation": 1500, "offer_on": ("uniform", (1000, 2000)), "decision": 750}
+    default_rewards = {"abort": -0.1, "correct": 0.22, "miss": 0.0}
+    rule = Rule(fixate=("fixation", "offer_on"), answer=("decision",))
+
+    def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.conditions = {"juice": [("a", "b"), ("b", "a")], "offer": list(OFFERS)}
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(7,),
+            dtype=np.float32,
+            name={"fixation": 0, "a1": 1, "b1": 2, "a2": 3, "b2": 4, "n1": 5, "n2": 6},
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice1": 1, "choice2": 2})
+
+    def _new_trials(self, trials: Trials) -> None:
+        juice = trials.info["juice"] = np.stack(list(trials.draw("juice")))
+        offer = trials.info["offer"] = np.stack(list(trials.draw("offer")))
+        a_first = trials.info["a_first"] = juice[:, 0] == "a"
+        n_b, n_a = offer.T
+        trials.info.update(n_a=n_a, n_b=n_b)
+        amounts = np.where(a_first[:, None], np.column_stack([n_a, n_b]), offer)
+        drop = trials.reward("correct")[:, None] / np.where(juice == "a", 1.0, B_TO_A)
+        value = amounts * drop
+        best = value >= value.max(axis=1, keepdims=True) - 1e-9
+
+        trials.add_period(["fixation", "offer_on", "decision"])
+        trials.add_ob(1, ["fixation", "offer_on"], where="fixation")
+        kinds = np.column_stack([a_first, ~a_first, ~a_first, a_first])
+        trials.add_ob(np.column_stack([kinds, amounts / 5]), "offer_on", where=range(1, 7))
+        for option in (0, 1):
+            trials.pay("decision", option + 1, value[:, option], best[:, option].astype(float))
+        trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
+
+    def ceiling(self) -> dict[str, Any]:
+        """Exact: there is no noise, the better option is always seen."""
+        best = np.mean([max(n_a, n_b / B_TO_A) for n_b, n_a in OFFERS]) * self.rewards["correct"]
+        return {"performance": 1.0, "reward": float(best), "error": 0.0, "method": "exact: mean of the better offers"}

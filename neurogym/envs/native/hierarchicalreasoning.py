@@ -1,0 +1,121 @@
+"""Judging an interval by a rule that is hidden and changes between blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.timing import possible_durations
+from neurogym.trials import Trials
+from neurogym.utils.ngym_random import parse
+
+BLOCK = (10, 20)  #: fewest and most trials of a block
+
+
+class HierarchicalReasoning(TrialEnv):
+    """Report the rule believed to hold, then apply it to an interval between two flashes.
+
+    Under rule 1 the response goes to the side of the flashes if the interval was long and away from it if it was short,
+    under rule 0 the opposite. The rule changes every 10 to 20 trials without a sign. A trial is correct if the rule
+    reported at the end of the rule period and the response are both right.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms); ``delay`` is the interval.
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Sarafyazd & Jazayeri 2019, 10.1126/science.aav8911.
+    """
+
+    metadata = {
+        "paper_name": "Hierarchical reasoning by neural circuits in the frontal cortex",
+        "paper_link": "https://doi.org/10.1126/science.aav8911",
+        "tags": ["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
+        "description": "judge an interval by a hidden rule that changes between blocks",
+        "carries": True,
+        "differences": [
+            "the interval shown is the one that is judged",
+            "an interval is long if it exceeds the median of all intervals",
+        ],
+        "necessary": ("history",),
+    }
+    default_timing = {
+        "fixation": ("truncated_exponential", (600, 400, 800)),
+        "rule_target": 1000,
+        "fixation2": ("truncated_exponential", (600, 400, 900)),
+        "flash1": 100,
+        "delay": ("choice", (530, 610, 690, 770, 850, 930, 1010, 1090, 1170)),
+        "flash2": 100,
+        "decision": 700,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
+
+    def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        intervals = possible_durations(self.timing["delay"], dt)
+        kind, values = parse(self.timing["delay"])
+        if kind == "callable":
+            raise ValueError("the delay needs a known distribution, whose median divides short from long")
+        weighted = np.floor(values / dt + 1e-6) * dt if kind == "choice" else intervals
+        self.mid_point = float(np.median(weighted))
+        self._rule, self._left = 0, 0
+        self.conditions = {"rule": (0, 1), "stimulus": (0, 1), "interval": intervals}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(5,), dtype=np.float32, name={"fixation": 0, "rule": [1, 2], "stimulus": [3, 4]}
+        )
+        self.action_space = spaces.Discrete(5, name={"fixation": 0, "rule": [1, 2], "choice": [3, 4]})
+
+    def start_session(self) -> None:
+        """The first block has rule 1."""
+        self._rule, self._left = 0, 0
+
+    def _rules(self, trials: Trials) -> np.ndarray:
+        """The hidden rule of each trial, shape (n,)."""
+        hidden = np.zeros(trials.n, int)
+        for k in range(trials.n):
+            if self._left == 0:
+                self._rule, self._left = 1 - self._rule, int(trials.rng.integers(BLOCK[0], BLOCK[1] + 1))
+            hidden[k] = self._rule
+            self._left -= 1
+        return trials.given.get("rule", hidden)
+
+    def _new_trials(self, trials: Trials) -> None:
+        rule = trials.info["rule"] = self._rules(trials)
+        interval = trials.sample_time("delay")
+        interval = trials.info["interval"] = trials.given.get("interval", interval)
+        stimulus = trials.draw("stimulus")
+        undecided = trials.rng.uniform(-0.5, 0.5, trials.n)
+        long = trials.info["long_interval"] = interval > self.mid_point + undecided
+        pro = trials.info["pro_choice"] = long == rule
+        trials.info["rule_choice"] = np.zeros(trials.n, int)
+        trials.add_period(["fixation", "rule_target", "fixation2"])
+        trials.add_period("flash1", after="fixation2", min_steps=1)
+        trials.add_period("delay", interval, after="flash1")
+        trials.add_period("flash2", after="delay", min_steps=1)
+        trials.add_period("decision", after="flash2")
+        trials.add_ob(1, where="fixation")
+        trials.set_ob(0, "decision", where="fixation")
+        trials.add_ob(1, "rule_target", where="rule")
+        trials.add_ob(np.arange(2) == stimulus[:, None], ["flash1", "flash2"], where="stimulus")
+        trials.set_groundtruth(rule, "rule_target", where="rule")
+        trials.set_groundtruth(np.where(pro, stimulus, 1 - stimulus), "decision", where="choice")
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        reward, ended = 0.0, False
+        if self.in_period("rule_target"):
+            self.trial["rule_choice"] = int(action)
+        elif self.in_period("decision"):
+            if action != 0:
+                right = action == self.gt_now and self.trial["rule_choice"] == 1 + self.trial["rule"]
+                reward, ended = self.rewards["correct" if right else "fail"], True
+                self.performance = float(right)
+                self._note(rules.CORRECT if right else rules.ERROR)
+        elif action != 0:
+            reward, ended = self.rewards["abort"], self.abort
+            self._note(rules.ABORT)
+        return self.ob_now, reward, False, False, {"new_trial": ended}

@@ -1,0 +1,86 @@
+"""Discrimination of two intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.timing import possible_durations
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+ROUNDS = 1000  #: attempts to draw two different durations
+
+
+class IntervalDiscrimination(TrialEnv):
+    """Say which of two stimuli lasted longer.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Genovesio, Tsujimoto & Wise 2009, 10.1016/j.neuron.2009.06.018.
+    """
+
+    metadata = {
+        "paper_name": "Feature- and order-based timing representations in the frontal cortex",
+        "paper_link": "https://doi.org/10.1016/j.neuron.2009.06.018",
+        "tags": ["timing", "working memory", "delayed response", "two-alternative", "supervised"],
+        "description": "say which of two stimuli lasted longer",
+        "carries": False,
+        "differences": ["the two durations always differ, and both answers are equally frequent"],
+        "necessary": ("stim1", "stim2"),
+    }
+    default_timing = {
+        "fixation": 300,
+        "stim1": ("uniform", (300, 600)),
+        "delay1": ("uniform", (800, 1500)),
+        "stim2": ("uniform", (300, 600)),
+        "delay2": 500,
+        "decision": 300,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(self, dt: float = 80, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.conditions = {
+            "ground_truth": (1, 2),
+            "duration1": possible_durations(self.timing["stim1"], dt),
+            "duration2": possible_durations(self.timing["stim2"], dt),
+        }
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stim1": 1, "stim2": 2}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice1": 1, "choice2": 2})
+
+    def _durations(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+        """Two different durations; the longer one is first or second with equal probability, if not asked for."""
+        asked = [name for name in ("duration1", "duration2") if name in trials.given]
+        wanted = trials.draw("ground_truth") if not asked or "ground_truth" in trials.given else None
+        durations = [np.zeros(trials.n), np.zeros(trials.n)]
+        bad = np.ones(trials.n, bool)
+        for _ in range(ROUNDS):
+            for k, period in enumerate(("stim1", "stim2")):
+                drawn = trials.given.get(f"duration{k + 1}", trials.sample_time(period))
+                durations[k] = np.where(bad, drawn, durations[k])
+            longer = np.where(durations[0] > durations[1], 1, 2)
+            bad = (durations[0] == durations[1]) | (wanted is not None and longer != wanted)
+            if not bad.any():
+                trials.info.update(ground_truth=longer, duration1=durations[0], duration2=durations[1])
+                return durations[0], durations[1]
+        given = {name: trials.given[name][0] for name in self.conditions if name in trials.given}
+        raise ValueError(f"no two different durations of stim1 and stim2 were found for {given or self.timing}")
+
+    def _new_trials(self, trials: Trials) -> None:
+        first, second = self._durations(trials)
+        trials.add_period(list(self.default_timing), [None, first, None, second, None, None])
+        trials.add_ob(1, where="fixation")
+        trials.set_ob(0, "decision", where="fixation")
+        trials.add_ob(1, "stim1", where="stim1")
+        trials.add_ob(1, "stim2", where="stim2")
+        trials.set_groundtruth(trials.info["ground_truth"], "decision")

@@ -1,0 +1,72 @@
+"""Production of one of two cued intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.timing import pay_for_time
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+INTERVALS = np.array([800, 1500])  #: ms
+
+
+class MotorTiming(TrialEnv):
+    """Produce a short or a long interval, as cued; it counts from the onset of the set signal.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        prod_margin: Tolerance as a fraction of the interval.
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Wang, Narain, Hosseini & Jazayeri 2018, 10.1038/s41593-017-0028-6.
+    """
+
+    metadata = {
+        "paper_name": "Flexible timing by temporal scaling of cortical responses",
+        "paper_link": "https://doi.org/10.1038/s41593-017-0028-6",
+        "tags": ["timing", "go-no-go", "supervised"],
+        "description": "produce one of two cued intervals",
+        "carries": False,
+        "differences": [
+            "the set signal lasts at least one step",
+            "the interval counts from the onset of the set signal; the step nearest to it earns the whole reward",
+        ],
+        "necessary": ("cue",),
+    }
+    default_timing = {"fixation": 500, "cue": ("uniform", (1000, 3000)), "set": 50}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("production",))
+
+    def __init__(
+        self,
+        dt: float = 80,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        prod_margin: float = 0.2,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.prod_margin = prod_margin
+        self.conditions = {"production_ind": (0, 1)}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(4,), dtype=np.float32, name={"fixation": 0, "cue": [1, 2], "set": 3}
+        )
+        self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
+
+    def _new_trials(self, trials: Trials) -> None:
+        interval = trials.draw("production_ind")
+        production = trials.info["production"] = INTERVALS[interval]
+        trials.add_period(["fixation", "cue"])
+        trials.add_period("set", after="cue", min_steps=1)
+        trials.add_period("production", 2 * production, after="set")
+        trials.add_ob(1, ["fixation", "cue", "set"], where="fixation")
+        trials.add_ob(np.arange(2) == interval[:, None], ["cue", "set"], where="cue")
+        trials.add_ob(1, "set", where="set")
+        pay_for_time(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
+        trials.go, trials.go_period = trials.starts["set"], "set"

@@ -1,0 +1,125 @@
+"""Integration of evidence over two modalities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+COHERENCES = (5, 15, 50)
+MODALITIES = ("both", "conflict", "first", "second")
+
+
+class MultiSensoryIntegration(TrialEnv):
+    """Report the direction that two noisy modalities show together.
+
+    The coherences of the modalities add up to ``coh``; a part ``coh_prop`` of it is shown by the first. Conflict trials
+    have a part above 1 or below 0: the weaker modality points the opposite way, the sum still decides. In trials with
+    one modality the channels of the other are silent.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        dim_ring: Number of directions, equally spaced.
+        modalities: Kinds of trials, equally likely: ``"both"``, ``"conflict"``, ``"first"``, ``"second"``.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If ``modalities`` names anything else, or nothing.
+
+    Source: after Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
+    """
+
+    metadata = {
+        "paper_name": "A category-free neural population supports evolving demands during decision-making",
+        "paper_link": "https://doi.org/10.1038/nn.3865",
+        "tags": ["perceptual", "two-alternative", "supervised"],
+        "description": "report the direction that two noisy modalities show together",
+        "carries": False,
+        "differences": [
+            "trials with one modality and with modalities in conflict can be asked for",
+            "noise only on the stimulus channels",
+        ],
+        "necessary": (("stimulus_mod1", "stimulus_mod2"),),
+    }
+    default_timing = {"fixation": 300, "stimulus": 750, "decision": 100}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        sigma: float = 1.0,
+        dim_ring: int = 2,
+        modalities: Sequence[str] = ("both",),
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.modalities = (modalities,) if isinstance(modalities, str) else tuple(modalities)
+        if not self.modalities or not set(self.modalities) <= set(MODALITIES):
+            raise ValueError(f"modalities must be some of {', '.join(MODALITIES)}, got {modalities!r}")
+        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.conditions = {
+            "ground_truth": np.arange(dim_ring),
+            "coh": COHERENCES,
+            "coh_prop": ("uniform", (-0.5, 1.5)),
+            "modality": list(MODALITIES),
+        }
+        self.channels = [range(1, 1 + dim_ring), range(1 + dim_ring, 1 + 2 * dim_ring)]
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(1 + 2 * dim_ring,),
+            dtype=np.float32,
+            name={"fixation": 0, "stimulus_mod1": self.channels[0], "stimulus_mod2": self.channels[1]},
+        )
+        self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
+
+    def _parts(self, trials: Trials) -> np.ndarray:
+        """Part of the coherence that the first modality shows, and the kind of trial, each as asked for or drawn."""
+        modality, drawn = trials.draw("modality", list(self.modalities)), trials.rng.random(trials.n)
+        beyond = np.where(drawn < 0.5, -drawn, drawn + 0.5)  # -0.5 to 0, or 1 to 1.5
+        kinds = [modality == name for name in ("conflict", "first", "second")]
+        part = np.select(kinds, [beyond, 1.0, 0.0], default=drawn)
+        if "coh_prop" in trials.given:
+            part = np.asarray(trials.given["coh_prop"], dtype=float)
+            named = np.select([part == 1, part == 0, (part < 0) | (part > 1)], ["first", "second", "conflict"], "both")
+            if "modality" in trials.given and np.any(named != modality):
+                raise ValueError(f"coh_prop={part[0]} makes a trial of modality {named[0]!r}, not {modality[0]!r}")
+            trials.info["modality"] = named
+        trials.info["coh_prop"] = part
+        return part
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, coh, part = trials.draw("ground_truth"), trials.draw("coh"), self._parts(trials)
+        trials.info.update(coh_1=coh * part, coh_2=coh * (1 - part))
+        trials.add_period(["fixation", "stimulus", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
+        silent = [trials.info["modality"] == other for other in ("second", "first")]
+        for m, channels in enumerate(self.channels):
+            shown = ~silent[m]
+            stimulus = ring_stimulus(self.theta, self.theta[ground_truth], trials.info[f"coh_{m + 1}"])
+            trials.add_ob(shown[:, None] * stimulus, "stimulus", where=channels)
+            trials.add_randn(0, self.sigma * shown, "stimulus", where=channels)
+        trials.set_groundtruth(ground_truth, "decision", where="choice")
+
+    def ceiling(self) -> dict[str, Any] | None:
+        """Exact for two directions: the sum of all samples decides, with the noise of two modalities or of one."""
+        if len(self.theta) != 2:
+            return None
+        noise = [self.sigma * (1 if m in ("first", "second") else np.sqrt(2)) for m in self.modalities]
+        ceilings = [choice_ceiling(self, COHERENCES, each) for each in noise]
+        mean = {key: float(np.mean([c[key] for c in ceilings])) for key in ("performance", "reward", "error")}
+        return {**mean, "method": ceilings[0]["method"]}

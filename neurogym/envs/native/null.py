@@ -1,0 +1,38 @@
+"""A placeholder in which nothing happens."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class Null(TrialEnv):
+    """Do nothing: one action, an observation of zero, no reward. A trial lasts ten seconds.
+
+    Args:
+        dt: Time step (ms).
+    """
+
+    metadata = {
+        "paper_name": None,
+        "paper_link": None,
+        "tags": [],
+        "description": "do nothing",
+        "carries": False,
+        "differences": ["waiting is right, so performance is 1"],
+        "necessary": (),
+    }
+    rule = Rule(fixate=(), answer=None)
+
+    def __init__(self, dt: float = 100):
+        """See the class."""
+        super().__init__(dt=dt)
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"fixation": 0})
+        self.action_space = spaces.Discrete(1, name={"fixation": 0})
+
+    def _new_trials(self, trials: Trials) -> None:
+        trials.set_groundtruth(0)

@@ -1,0 +1,79 @@
+"""Perceptual decision-making with a response after a variable delay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import choice_ceiling, step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+
+class PerceptualDecisionMakingDelayResponse(TrialEnv):
+    """Decide which of two noisy stimuli is stronger and report it after a delay of unknown length.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        stim_scale: Factor on the coherences 0, 6.4, 12.8, 25.6 and 51.2 percent.
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7.
+    """
+
+    metadata = {
+        "paper_name": "Discrete attractor dynamics underlies persistent activity in the frontal cortex",
+        "paper_link": "https://doi.org/10.1038/s41586-019-0919-7",
+        "tags": ["perceptual", "delayed response", "two-alternative", "supervised"],
+        "description": "report which of two noisy stimuli was stronger after a delay of unknown length",
+        "carries": False,
+        "differences": [],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {
+        "fixation": 0,
+        "stimulus": 1150,
+        "delay": ("choice", (300, 500, 700, 900, 1200, 2000, 3200, 4000)),
+        "decision": 1500,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        stim_scale: float = 1.0,
+        sigma: float = 1.0,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.sigma = step_noise(sigma, dt)
+        self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2]) * stim_scale
+        self.conditions = {"ground_truth": (1, 2), "coh": self.cohs}
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stimulus": [1, 2]}
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
+        trials.info["sigma"] = np.full(trials.n, self.sigma)
+        signed = np.where(ground_truth == 1, coh, -coh)
+        trials.add_period(["fixation", "stimulus", "delay", "decision"])
+        trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
+        trials.add_ob(0.5 + np.column_stack([signed, -signed]) / 200, "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.set_groundtruth(ground_truth, "decision")
+
+    def ceiling(self) -> dict[str, Any]:
+        """Exact: the mean of the samples of the difference of the two channels decides."""
+        return choice_ceiling(self, self.cohs, self.sigma)

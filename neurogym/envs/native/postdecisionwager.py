@@ -1,0 +1,93 @@
+"""Post-decision wagering: a direction judgement with an occasional sure bet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+
+COHERENCES = (0, 3.2, 6.4, 12.8, 25.6, 51.2)
+
+
+class PostDecisionWager(TrialEnv):
+    """Report a noisy direction or, where a sure target is offered, take a smaller but certain reward.
+
+    The sure target appears during the delay in half of the trials and stays on.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``; ``sure`` is 0.7 times ``correct`` unless given.
+        timing: Replaces entries of ``default_timing`` (ms); ``pre_sure`` is the time from the start of the delay to
+            the sure target.
+        dim_ring: Number of directions, equally spaced.
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        abort: Whether breaking fixation ends the trial.
+
+    Source: Kiani & Shadlen 2009, 10.1126/science.1169405.
+    """
+
+    metadata = {
+        "paper_name": "Representation of confidence associated with a decision by neurons in the parietal cortex",
+        "paper_link": "https://doi.org/10.1126/science.1169405",
+        "tags": ["perceptual", "delayed response", "confidence", "two-alternative", "supervised"],
+        "description": "report a noisy direction or take a smaller sure reward when it is offered",
+        "carries": False,
+        "differences": [
+            "the answer is compared with the ground truth, so that following it is rewarded",
+            "noise only on the stimulus channels",
+            "a reward given for the sure bet is kept",
+        ],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {
+        "fixation": 100,
+        "stimulus": ("truncated_exponential", (180, 100, 900)),
+        "delay": ("truncated_exponential", (1350, 1200, 1800)),
+        "pre_sure": ("uniform", (500, 750)),
+        "decision": 100,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "sure": 0.7}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        dim_ring: int = 2,
+        sigma: float = 1.0,
+        abort: bool = False,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        if "sure" not in (rewards or {}):
+            self.rewards["sure"] = 0.7 * self.rewards["correct"]
+        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.conditions = {"wager": (False, True), "ground_truth": np.arange(dim_ring), "coh": COHERENCES}
+        names = {"fixation": 0, "stimulus": range(1, dim_ring + 1), "sure": dim_ring + 1}
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(dim_ring + 2,), dtype=np.float32, name=names)
+        self.action_space = spaces.Discrete(
+            dim_ring + 2, name={"fixation": 0, "choice": range(1, dim_ring + 1), "sure": dim_ring + 1}
+        )
+
+    def _new_trials(self, trials: Trials) -> None:
+        wager, ground_truth, coh = trials.draw("wager"), trials.draw("ground_truth"), trials.draw("coh")
+        trials.add_period("fixation")
+        trials.add_period("stimulus", after="fixation", min_steps=1)
+        trials.add_period(["delay", "decision"], after="stimulus")
+        delay = (trials.ends["delay"] - trials.starts["delay"]) * self.dt
+        trials.add_period("pre_sure", wager * np.minimum(trials.sample_time("pre_sure"), delay), after="stimulus")
+        trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
+        trials.add_ob(ring_stimulus(self.theta, self.theta[ground_truth], coh), "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.add_ob(wager, ["delay", "decision"], where="sure")
+        trials.set_ob(0, "pre_sure", where="sure")
+        trials.set_groundtruth(ground_truth, "decision", where="choice")
+        sure, fail = trials.reward("sure"), trials.reward("fail")
+        worth = np.clip((sure - fail) / (trials.reward("correct") - fail), 0, 1)
+        pay = np.where(wager, sure, trials.reward("abort"))
+        trials.pay("decision", len(self.theta) + 1, pay, np.where(wager, worth, 0.0))

@@ -1,0 +1,134 @@
+"""Probabilistic reasoning: adding up the evidence of shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import exact_ceiling
+from neurogym.rules import Rule
+from neurogym.trials import Trials
+from neurogym.utils.patterns import Patterns
+
+WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 stands for certainty
+
+
+def _periods(n_loc: int) -> dict[str, Any]:
+    shapes = {f"stimulus{i}": 500 for i in range(n_loc)}
+    return {"fixation": 500, **shapes, "delay": ("uniform", (450, 550)), "decision": 500}
+
+
+class ProbabilisticReasoning(TrialEnv):
+    """Add up the evidence of shapes that appear one after the other, and choose the target that it favours.
+
+    Each shape has a weight; their sum is the log odds (base 10) that target 2 is rewarded. Which target is rewarded is
+    drawn with these odds, so that even the best choice is sometimes wrong.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        shape_weight: Weight of each shape. Default: ten shapes from -10 to 10.
+        n_loc: Number of shapes shown in a trial, each at its own place.
+        abort: Whether breaking fixation ends the trial.
+
+    Raises:
+        ValueError: If there is no shape or no place.
+
+    Source: Yang & Shadlen 2007, 10.1038/nature05852.
+    """
+
+    metadata = {
+        "paper_name": "Probabilistic reasoning by neurons",
+        "paper_link": "https://doi.org/10.1038/nature05852",
+        "tags": ["perceptual", "two-alternative", "supervised"],
+        "description": "add up the evidence of shapes shown one after the other",
+        "carries": False,
+        "differences": ["a ground truth can be asked for: shapes are then drawn as they occur with it"],
+        "necessary": (),
+    }
+    default_timing = _periods(4)
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate="*", answer=("decision",))
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        shape_weight: Sequence[float] | None = None,
+        n_loc: int = 4,
+        abort: bool = False,
+    ):
+        """See the class."""
+        if n_loc != int(n_loc) or n_loc < 1:
+            raise ValueError(f"n_loc must be a whole number of at least 1, got {n_loc!r}")
+        self.n_loc = int(n_loc)
+        self.default_timing = _periods(self.n_loc)  # type: ignore[misc]
+        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.shape_weight = np.asarray(WEIGHTS if shape_weight is None else shape_weight, dtype=float)
+        if self.shape_weight.ndim != 1 or not len(self.shape_weight):
+            raise ValueError(f"shape_weight must list at least one weight, got {shape_weight!r}")
+        n_shapes = len(self.shape_weight)
+        self.conditions = {
+            "ground_truth": (0, 1),
+            "shapes": Patterns(range(n_shapes), self.n_loc),
+            "locs": Patterns(range(self.n_loc), self.n_loc, distinct=True),
+        }
+        self.locations = [range(1 + k * n_shapes, 1 + (k + 1) * n_shapes) for k in range(self.n_loc)]
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(1 + self.n_loc * n_shapes,),
+            dtype=np.float32,
+            name={"fixation": 0, **{f"loc{k}": channels for k, channels in enumerate(self.locations)}},
+        )
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+
+    def _shapes(self, trials: Trials) -> np.ndarray:
+        """Shapes in order of appearance, shape (n, n_loc), and the target that their log odds drew."""
+        rng, n = trials.rng, trials.n
+        shapes, target = np.zeros((n, self.n_loc), int), np.zeros(n, int)
+        left = np.arange(n)
+        while len(left):  # shapes given the target: drawn together, kept where the target is the one asked for
+            if "shapes" in trials.given:
+                shapes[left] = np.stack(list(trials.given["shapes"]))[left]
+            else:
+                shapes[left] = rng.integers(len(self.shape_weight), size=(len(left), self.n_loc))
+            odds = self.shape_weight[shapes[left]].sum(axis=1)
+            target[left] = rng.random(len(left)) < 1 / (1 + 10**-odds)
+            if "ground_truth" in trials.given:
+                asked = np.asarray(trials.given["ground_truth"])
+                target = asked if "shapes" in trials.given else target
+                left = left[target[left] != asked[left]]
+            else:
+                left = left[:0]
+        trials.info.update(ground_truth=target, shapes=shapes, log_odd=self.shape_weight[shapes].sum(axis=1))
+        return shapes
+
+    def _new_trials(self, trials: Trials) -> None:
+        shapes = self._shapes(trials)
+        locs = trials.rng.permuted(np.tile(np.arange(self.n_loc), (trials.n, 1)), axis=1)
+        if "locs" in trials.given:
+            locs = np.stack(list(trials.given["locs"]))
+        trials.info["locs"] = locs
+        steps = [f"stimulus{i}" for i in range(self.n_loc)]
+        trials.add_period(["fixation", *steps, "delay", "decision"])
+        trials.add_ob(1, where="fixation")
+        trials.set_ob(0, "decision", where="fixation")
+        n_shapes = len(self.shape_weight)
+        for i in range(self.n_loc):
+            channel = locs[:, i] * n_shapes + shapes[:, i]
+            one_hot = np.arange(self.n_loc * n_shapes) == channel[:, None]
+            trials.add_ob(one_hot, steps[i:], where=range(1, 1 + self.n_loc * n_shapes))
+        trials.set_groundtruth(trials.info["ground_truth"], "decision", where="choice")
+
+    def ceiling(self) -> dict[str, Any]:
+        """Exact: the mean probability of the more likely target over all sums of weights."""
+        odds = np.abs(reduce(np.add.outer, [self.shape_weight] * self.n_loc))
+        return exact_ceiling(self, float(np.mean(1 / (1 + 10**-odds))), "enumeration of the shapes")

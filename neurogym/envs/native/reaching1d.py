@@ -1,0 +1,150 @@
+"""Reaching to a target angle in steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import ring
+from neurogym.trials import Rows, Trials
+
+START = np.pi  #: angle at the start of a trial
+TURNS = (0, 1, -1)  #: direction of rotation of each action
+
+
+class Reaching1D(TrialEnv):
+    """Rotate towards a target angle and stay on it; the own angle is seen as well.
+
+    Each step of the reach pays the more, the closer the own angle is to the target. Performance compares this with
+    what the shortest way would have earned from the angle at which the reach began.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        dim_ring: Number of units that show the target, and of those that show the own angle.
+        speed: Speed of rotation (rad/s).
+
+    Raises:
+        ValueError: If ``speed`` is not positive.
+
+    Source: Georgopoulos, Schwartz & Kettner 1986, 10.1126/science.3749885.
+    """
+
+    metadata = {
+        "paper_name": "Neuronal population coding of movement direction",
+        "paper_link": "https://doi.org/10.1126/science.3749885",
+        "tags": ["motor", "steps action space", "supervised"],
+        "description": "rotate onto a target angle",
+        "carries": False,
+        "differences": [
+            "the ground truth is the direction of rotation, and the reward is paid for the angle that is shown",
+            "the speed is given per second, and the reach lasts long enough for every target",
+            "performance is relative to the shortest way",
+        ],
+        "necessary": ("target",),
+    }
+    default_timing = {"fixation": 500, "reach": 1500}
+    default_rewards = {"correct": 1.0, "fail": -0.1}
+    strength = 1.0  #: of the target on its channels
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        dim_ring: int = 16,
+        speed: float = np.pi,
+    ):
+        """See the class."""
+        super().__init__(dt=dt, rewards=rewards, timing=timing)
+        if not speed > 0:
+            raise ValueError(f"speed must be positive, got {speed!r}")
+        self.theta, self.speed = ring(dim_ring), speed
+        self._angle, self._possible = START, 1.0
+        self.conditions = {"ground_truth": ("uniform", (0.0, 2 * np.pi))}
+        names = self._channels(dim_ring)
+        self._own = slice(names["self"].start, names["self"].stop)
+        width = 1 + max(max(channels) for channels in names.values())
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(width,), dtype=np.float32, name=names)
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "left": 1, "right": 2})
+
+    @staticmethod
+    def _channels(n: int) -> dict[str, range]:
+        return {"target": range(n), "self": range(n, 2 * n)}
+
+    def _direction(self, to: Any) -> Any:
+        """The action that brings the own angle closest to the target, ``to`` away (rad, signed)."""
+        turn = self.speed * self.dt / 1000
+        return np.where(np.abs(to) <= turn / 2 + 1e-9, 0, np.where(to > 0, 1, 2))
+
+    def _shortest_way(self, away: Any, step: Any) -> Any:
+        """Signed distance to the target (rad) before each step, without detour."""
+        turn = self.speed * self.dt / 1000
+        whole = np.floor(np.abs(away) / turn + 0.5 - 1e-9)  # steps until turning on no longer helps
+        return np.sign(away) * (np.abs(away) - turn * np.minimum(step, whole))
+
+    def _paid(self, distance: Any) -> Any:
+        return np.maximum(self.rewards["correct"] - np.abs(distance), self.rewards["fail"])
+
+    def _new_trials(self, trials: Trials) -> None:
+        target = trials.draw("ground_truth")
+        away = _signed(target - START)
+        trials.add_period(["fixation", "reach"])
+        trials.go, trials.go_period = trials.starts["reach"], "reach"
+        trials.add_ob(self.strength * np.cos(self.theta - target[:, None]), "reach", where="target")
+
+        def to_go(rows: Rows) -> np.ndarray:
+            step = np.maximum(rows.step - trials.starts["reach"][rows.trial], 0)
+            return self._shortest_way(away[rows.trial], step)
+
+        # Until the agent acts, rows show the shortest way: with the ground truth they can be learned from.
+        planned = trials.fields["angle"] = target[trials.rows().trial] - to_go(trials.rows())
+        trials.add_ob(lambda rows: np.cos(self.theta - planned[rows.index, None]), where="self")
+        trials.set_groundtruth(lambda rows: self._direction(to_go(rows)), "reach")
+
+    # -- stepping -----------------------------------------------------------------------------------------------------
+
+    def _to_target(self) -> float:
+        """Signed distance from the own angle to the target (rad)."""
+        return _signed(self.trial["ground_truth"] - (self._angle if self.t_ind else START))
+
+    def oracle(self) -> int:
+        """Turn the shorter way until the target is reached."""
+        return int(self._direction(self._to_target())) if self.in_period("reach") else 0
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        info: dict[str, Any] = {"new_trial": False, "gt": self.oracle()}
+        reaching, first = self.in_period("reach"), self.start_ind["reach"]
+        if self.t_ind == 0:
+            self._angle = START
+        if self.t_ind == first:
+            way = self._shortest_way(self._to_target(), np.arange(1, self.end_ind["reach"] - first + 1))
+            self._possible = float(self._score(self._paid(way)).sum())
+        self._angle = (self._angle + TURNS[action] * self.speed * self.dt / 1000) % (2 * np.pi)
+        if not reaching:
+            return self.ob_now, 0.0, False, False, info
+        reward = float(self._paid(_signed(self.trial["ground_truth"] - self._angle)))
+        self.performance = min(1.0, self.performance + self._score(reward) / self._possible)
+        self._note(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        return self.ob_now, reward, False, False, info
+
+    def _score(self, paid: Any) -> Any:
+        """A reward on a scale from 0 (``fail``) to 1 (``correct``)."""
+        return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
+
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+        """Show the own angle as it is, in place of that on the shortest way."""
+        planned = self._block.fields["angle"][self._row]  # type: ignore[union-attr]
+        if not info["new_trial"] and planned != self._angle:
+            shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)
+            ob[self._own] += shift.astype(ob.dtype)
+        return ob, reward, terminated, truncated, info
+
+
+def _signed(angle: Any) -> Any:
+    """An angle between -pi and pi."""
+    return (angle + np.pi) % (2 * np.pi) - np.pi

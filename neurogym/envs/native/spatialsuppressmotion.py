@@ -1,0 +1,120 @@
+"""Spatial suppression of motion: choice probabilities over the time that a grating is seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv
+from neurogym.trials import Rows, Trials
+
+FRAME = 8.3  #: ms, at 120 Hz
+SIZES = 8
+ANGLES = np.array([-np.pi / 2, np.pi / 2, 0, np.pi])  #: preferred by left, right, up, down
+OPPOSITE = np.array([1, 0, 3, 2])
+DIAMETER = {0.05: 1, 0.99: 8}  #: by contrast
+#: Probability of the true (C) and of the opposite direction (A) at frames counted from 1, as people answered.
+KNOTS = np.array([1, 7, 8, 9, 10, 13, 15, 18, 21, 28, 36, 37, 38, 39])
+PEOPLE = {
+    0.99: (
+        (0.249, 0.249, 0.249, 0.249, 0.249, 0.27, 0.32, 0.4583, 0.65, 0.85, 0.99, 0.99, 0.99, 0.99),
+        (0.249, 0.249, 0.249, 0.29, 0.31, 0.40, 0.475, 0.4167, 0.3083, 0.075, 0.04, 0.04, 0.03, 0.03),
+    ),
+    0.05: (
+        (0.249, 0.249, 0.25, 0.26, 0.2583, 0.325, 0.45, 0.575, 0.875, 0.933, 0.99, 0.99, 0.99, 0.99),
+        (0.249, 0.249, 0.25, 0.26, 0.2583, 0.267, 0.1417, 0.1167, 0.058, 0.016, 0.003, 0.003, 0.003, 0.003),
+    ),
+}
+
+
+class SpatialSuppressMotion(TrialEnv):
+    """Give the probabilities with which people choose each of four motion directions, frame by frame.
+
+    Gratings of high contrast are large, those of low contrast small. People at first see large ones of high contrast
+    move the wrong way. A step pays by how much the probabilities overlap with those of people; performance is the mean
+    overlap.
+
+    Args:
+        dt: Time step (ms); 8.3 is one frame at 120 Hz.
+        timing: Replaces entries of ``default_timing`` (ms).
+        rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
+
+    Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
+    """
+
+    metadata = {
+        "paper_name": "Perceptual consequences of centre-surround antagonism in visual motion processing",
+        "paper_link": "https://doi.org/10.1038/nature01800",
+        "tags": ["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
+        "description": "give the choice probabilities of people for four motion directions",
+        "carries": False,
+        "differences": [
+            "each step is paid by the overlap with the probabilities of people, and performance is its mean",
+            "probabilities are never negative and add up to 1",
+            "every frame is stepped",
+        ],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {"stimulus": 300}
+    default_rewards = {"correct": 1.0, "fail": 0.0}
+
+    def __init__(self, dt: float = FRAME, timing: dict | None = None, rewards: dict | None = None):
+        """See the class."""
+        super().__init__(dt=dt, timing=timing, rewards=rewards)
+        self.conditions = {
+            "direction": (1, 2, 3, 4),
+            "contrast": tuple(DIAMETER),
+            "diameter": tuple(DIAMETER.values()),
+        }
+        self.observation_space = spaces.Box(
+            0.0, np.inf, shape=(4 * SIZES,), dtype=np.float32, name={"stimulus": range(4 * SIZES)}
+        )
+        self.action_space = spaces.Box(
+            0.0, 1.0, shape=(4,), dtype=np.float32, name={"left": 0, "right": 1, "up": 2, "down": 3}
+        )
+
+    def _contrast(self, trials: Trials) -> np.ndarray:
+        """Contrast of each trial; it goes with the diameter, either can be asked for."""
+        if "diameter" in trials.given and "contrast" not in trials.given:
+            trials.given["contrast"] = np.where(np.asarray(trials.given["diameter"]) == 1, *DIAMETER)
+        contrast = trials.draw("contrast")
+        diameter = trials.info["diameter"] = np.where(contrast > 0.5, DIAMETER[0.99], DIAMETER[0.05])
+        if np.any(trials.given.get("diameter", diameter) != diameter):
+            raise ValueError(f"diameter={trials.given['diameter'][0]} does not go with contrast={contrast[0]}")
+        return contrast
+
+    def _new_trials(self, trials: Trials) -> None:
+        direction, contrast = trials.draw("direction") - 1, self._contrast(trials)
+        trials.add_period("stimulus")
+        self._show(trials, direction, contrast)
+
+        def probabilities(rows: Rows) -> np.ndarray:
+            frame = rows.step * self.dt / FRAME + 1
+            high = contrast[rows.trial] > 0.5
+            true, away = (
+                np.where(high, np.interp(frame, KNOTS, PEOPLE[0.99][k]), np.interp(frame, KNOTS, PEOPLE[0.05][k]))
+                for k in (0, 1)
+            )
+            p = np.repeat(np.maximum((1 - true - away) / 2, 0)[:, None], 4, axis=1)
+            row, shown = np.arange(len(p)), direction[rows.trial]
+            p[row, shown], p[row, OPPOSITE[shown]] = true, away
+            return p / p.sum(axis=1, keepdims=True)
+
+        trials.set_groundtruth(probabilities)
+
+    def _show(self, trials: Trials, direction: np.ndarray, contrast: np.ndarray) -> None:
+        """Drive the channels that prefer the direction, as many sizes of them as the stimulus covers."""
+        drive = contrast[:, None] * (1 + np.cos(ANGLES - ANGLES[direction][:, None])) / 2
+        covered = np.arange(SIZES) < trials.info["diameter"][:, None]
+        stimulus = drive[:, :, None] * covered[:, None]
+        trials.add_ob(stimulus.reshape(trials.n, -1), "stimulus")
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        overlap = max(0.0, 1 - 0.5 * float(np.abs(np.asarray(action) - self.gt_now).sum()))
+        self.performance += (overlap - self.performance) / (self.t_ind + 1)
+        self._note(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        correct, fail = self.rewards["correct"], self.rewards["fail"]
+        reward = (fail + (correct - fail) * overlap) / len(self.gt)
+        return self.ob_now, reward, False, False, {"new_trial": False}

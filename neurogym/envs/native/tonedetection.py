@@ -1,0 +1,84 @@
+"""Detection of a tone in noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.envs.psychophysics import step_noise
+from neurogym.rules import Rule
+from neurogym.trials import Rows, Trials
+
+
+class ToneDetection(TrialEnv):
+    """Say whether a brief tone occurred in noise, and at which of several moments.
+
+    The answer is the action at the last step of the trial. The ground truth is "no tone" until the tone is over and its
+    position from then on.
+
+    Args:
+        dt: Time step (ms).
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+        timing: Replaces entries of ``default_timing`` (ms): ``stimulus`` is the length of the trial, ``toneTiming``
+            lists the onsets, ``toneDur`` is the duration of the tone (at least one step).
+        rewards: Replaces entries of ``default_rewards``: ``noresp`` is paid for missing a tone, ``fail`` for another
+            wrong answer.
+
+    Raises:
+        ValueError: If a tone does not end before the last step of the trial.
+
+    Source: Costalupes 1985, 10.1523/JNEUROSCI.05-12-03261.1985.
+    """
+
+    metadata = {
+        "paper_name": "Representation of tones in noise in the responses of auditory nerve fibers in cats",
+        "paper_link": "https://doi.org/10.1523/JNEUROSCI.05-12-03261.1985",
+        "tags": ["auditory", "perceptual", "supervised", "decision", "n-alternative"],
+        "description": "say whether and when a tone occurred in noise",
+        "carries": False,
+        "differences": [
+            "the last step of a trial is paid",
+            "the ground truth says nothing of the tone before it is over",
+            "a tone lasts at least one step, whatever the time step",
+        ],
+        "necessary": ("stimulus",),
+    }
+    default_timing = {"stimulus": 2000, "toneTiming": (500, 1000, 1500), "toneDur": 50}
+    default_rewards = {"correct": 1.0, "fail": 0.0, "noresp": -0.1}
+    rule = Rule(fixate=(), answer=("decision",), hold=None)
+
+    def __init__(self, dt: float = 50, sigma: float = 0.2, timing: dict | None = None, rewards: dict | None = None):
+        """See the class."""
+        super().__init__(dt=dt, timing=timing, rewards=rewards)
+        self.sigma = step_noise(sigma, dt)
+        onsets = np.atleast_1d(np.asarray(self.timing["toneTiming"], dtype=float))
+        self.onsets = np.floor(onsets / dt + 1e-6).astype(int)
+        self.tone = max(1, int(self.timing["toneDur"] / dt + 1e-6))
+        if self.onsets.min() < 0 or (self.onsets.max() + self.tone + 1) * dt > self.timing["stimulus"] + 1e-6:
+            raise ValueError(
+                f"tones at {onsets.tolist()} ms must be over one step before the end of the trial "
+                f"({self.timing['stimulus']} ms)"
+            )
+        places = np.arange(len(onsets) + 1)
+        self.conditions = {"condition": places, "ground_truth": places}
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"stimulus": 0})
+        self.action_space = spaces.Discrete(len(places), name={"no tone": 0, "choice": range(1, len(places))})
+
+    def _new_trials(self, trials: Trials) -> None:
+        where = trials.draw("ground_truth" if "ground_truth" in trials.given else "condition")
+        trials.info["condition"] = trials.info["ground_truth"] = where
+        trials.add_period("stimulus")
+        trials.add_period("decision", self.dt, after=(trials.length - 1) * self.dt)  # the last step of the stimulus
+        onset = np.append(0, self.onsets)[where]
+        offset = onset + self.tone
+
+        def sounds(rows: Rows) -> np.ndarray:  # there is no tone in condition 0
+            k = rows.trial
+            return (rows.step >= onset[k]) & (rows.step < offset[k]) & (where[k] > 0)
+
+        trials.add_ob(sounds, where="stimulus")
+        trials.add_randn(0, self.sigma, where="stimulus")
+        trials.set_groundtruth(lambda rows: where[rows.trial] * (rows.step >= offset[rows.trial]))
+        silent = where == 0
+        trials.pay("decision", 0, np.where(silent, trials.reward("correct"), trials.reward("noresp")), 1.0 * silent)
