@@ -92,10 +92,15 @@ class CVLearning(TrialEnv):
         self.th_stage, self.keep_days, self.trials_day, self.perf_len = th_stage, keep_days, trials_day, perf_len
         self.cohs = np.array(COHS) * stim_scale
         self.conditions = {"ground_truth": SIDES, "coh": self.cohs}
-        names = {"fixation": 0, "stimulus": range(1, 3)} | ({"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {})
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(n_ch + 1,), dtype=np.float32, name=names)
-        actions = {"fixation": 0, "choice": [1, 2]} | ({"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {})
-        self.action_space = spaces.Discrete(n_ch + 1, name=actions)
+        rest: dict[str, Any] = {"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {}
+        self.observation_space = spaces.Box(
+            -np.inf,
+            np.inf,
+            shape=(n_ch + 1,),
+            dtype=np.float32,
+            name={"fixation": 0, "stimulus": range(1, 3), **rest},
+        )
+        self.action_space = spaces.Discrete(n_ch + 1, name={"fixation": 0, "choice": [1, 2], **rest})
         self.start_session()
 
     # -- one trial ----------------------------------------------------------------------------------------------------
@@ -169,7 +174,9 @@ class CVLearning(TrialEnv):
         self._day: list[bool] = []
         self._delay_scale = self._delay_scale_at_dawn = 0.0
         self._trials_at_scale = 0
-        self._run, self._last_choice, self._answered = 0, 0, False
+        self._run: int = 0
+        self._last_choice: int = 0
+        self._answered = False
 
     @property
     def stage(self) -> int:

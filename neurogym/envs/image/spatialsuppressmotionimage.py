@@ -92,5 +92,5 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
             weights = np.stack([np.cos(phase), np.sin(phase)], axis=2).reshape(frames, 4)
             weights *= 0.5 * contrast[k] * self.envelope(frames)[:, None]
             frame = self.background + 0.5 + 127 * (weights.astype(np.float32) @ self._basis)
-            grey = frame.astype(np.uint8).reshape(frames, *self.observation_space.shape[:2], 1)
+            grey = frame.astype(np.uint8).reshape(frames, *self.size[::-1], 1)
             trials.ob[trials.offset[k] : trials.offset[k] + frames] = grey

@@ -93,7 +93,7 @@ class VisualSearch(ImageTask):
         self.action_space = spaces.Box(-1.0, 1.0, shape=(2,), dtype=np.float32, name={"x": 0, "y": 1})
 
     def _new_trials(self, trials: Trials) -> None:
-        target, angle = np.stack(trials.draw("ground_truth")), trials.draw("angle")
+        target, angle = np.stack(list(trials.draw("ground_truth"))), trials.draw("angle")
         items = len(self.centers)
         angles, colors = self._items(angle, items, trials.rng)
         centers = np.empty((trials.n, items, 2))
@@ -123,7 +123,7 @@ class VisualSearch(ImageTask):
 
     def _draw(self, trials: Trials, k: int, period: str, centers: Any, angles: np.ndarray, colors: np.ndarray) -> None:
         """Draw lines at ``centers`` into all frames of a period of trial ``k``."""
-        image = np.full(self.observation_space.shape, self.background, float)
+        image = np.full((*self.size[::-1], 3), float(self.background))
         for center, angle, color in zip(centers, angles, colors, strict=False):
             self.line(image, center, angle, self.length, color, self.line_width)
         first = trials.offset[k]
