@@ -210,9 +210,11 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     found = config.model_dump()
     found["dt"] = facts.dt
     found["task_args"] = {**_plain_defaults(task), **config.task_args}
-    found["timing"] = {**_written(getattr(inner, "timing", {}) or {}), **config.timing}
+    takes = keyword_parameters(task.entry)
+    if takes is None or "timing" in takes:
+        found["timing"] = {**_written(getattr(inner, "timing", {}) or {}), **config.timing}
     rewards = getattr(inner, "rewards", {})
-    if isinstance(rewards, Mapping):
+    if isinstance(rewards, Mapping) and (takes is None or "rewards" in takes):
         numbers = {name: value for name, value in rewards.items() if isinstance(value, int | float)}
         found["rewards"] = {**numbers, **config.rewards}
     found["wrappers"] = [

@@ -101,6 +101,7 @@ class RunConfig(TaskSettings):
     timesteps: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
     device: str = "auto"
+    init_from: str | None = Field(None, min_length=1, description="run whose weights to begin with")
     reset_state: ResetState = "auto"
     hyperparameters: dict[str, Any] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())

@@ -16,6 +16,8 @@ def settings(
     task_arg: Iterable[str] | None = None,
     network_arg: Iterable[str] | None = None,
     set_: Iterable[str] | None = None,
+    loss_weight: Iterable[str] | None = None,
+    task_weight: Iterable[str] | None = None,
     eval_every: int | None = None,
     eval_trials: int | None = None,
     **plain: Any,
@@ -29,6 +31,8 @@ def settings(
         task_arg: ``name=value`` each.
         network_arg: ``name=value`` each.
         set_: ``hyperparameter=value`` each.
+        loss_weight: ``period=weight`` each; a hyperparameter of supervised learning.
+        task_weight: ``task=weight`` each; likewise.
         eval_every: steps between evaluations.
         eval_trials: trials of each.
         **plain: keys of the configuration that are flags of the same name.
@@ -50,6 +54,10 @@ def settings(
         entries = _table(flag, given, parse)
         if entries:
             found[section] = entries
+    for name, flag, given in (("loss_weight", "--loss-weight", loss_weight), ("task_weight", "--task-weight", task_weight)):
+        entries = _table(flag, given, parse_scalar)
+        if entries:
+            found.setdefault("hyperparameters", {})[name] = entries
     evaluation = {key: value for key, value in (("every", eval_every), ("trials", eval_trials)) if value is not None}
     if evaluation:
         found["evaluation"] = evaluation

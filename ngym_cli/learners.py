@@ -11,9 +11,8 @@ from ngym_cli.config import RunConfig, streams
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.values import match_type
 
-#: Defaults of a run, whatever the algorithm.
+#: Default of a run, whatever the algorithm.
 UNITS = 64
-TIMESTEPS = 400_000
 
 #: Arguments of a learner's class that the configuration says elsewhere, or that cannot be written down.
 NOT_HYPERPARAMETERS = {
@@ -79,7 +78,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
             "network_args": _laid_over(options, config.network_args, f"argument of network {network.name}"),
             "units": config.units or UNITS,
             "n_envs": config.n_envs or algorithm.n_envs,
-            "timesteps": config.timesteps or TIMESTEPS,
+            "timesteps": config.timesteps or algorithm.timesteps,
             "hyperparameters": _laid_over(
                 hyperparameters(algorithm), config.hyperparameters, f"hyperparameter of {config.alg}"
             ),

@@ -17,8 +17,9 @@ from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError, one_line
 
-#: What is trained for in a smoke test.
-SMOKE = {"n_envs": 8, "timesteps": 512, "evaluation": {"every": 0, "trials": 16}}
+#: What a smoke test trains with; the hyperparameters where the algorithm has them.
+SMOKE = {"n_envs": 4, "timesteps": 256, "evaluation": {"every": 0, "trials": 4}}
+SMOKE_HYPERPARAMETERS = {"n_steps": 32, "n_epochs": 1, "batch_size": 256, "learning_starts": 64}
 INTERRUPTED = 130
 
 #: What Gymnasium's checker says of every task: ``seed`` is kept for NeuroGym's users, and wrappers are meant.
@@ -83,6 +84,7 @@ def use_one_thread() -> None:
 
 def smoke(flags: Mapping[str, Any], file: Path | None, json: bool) -> int:
     """Build, check and briefly train one task or all; print a row for each and return the exit code."""
+    from ngym_cli.learners import find_algorithm
     from ngym_cli.tasks import find_task
 
     base = configuration.merge(configuration.read_toml(file) if file else {}, flags)
@@ -90,10 +92,15 @@ def smoke(flags: Mapping[str, Any], file: Path | None, json: bool) -> int:
     if task != "all":
         find_task(task)
     use_one_thread()
+    defaults = find_algorithm(base.get("alg", configuration.RunConfig().alg)).defaults
+    small = {
+        **SMOKE,
+        "hyperparameters": {key: SMOKE_HYPERPARAMETERS[key] for key in SMOKE_HYPERPARAMETERS if key in defaults},
+    }
     rows = []
     out = terminal.console()
     for id_ in _all_tasks() if task == "all" else [task]:
-        row = _smoke_one(configuration.from_dict(configuration.merge(SMOKE, {**base, "task": id_})))
+        row = _smoke_one(configuration.from_dict(configuration.merge(small, {**base, "task": id_})))
         rows.append(row)
         if not json:
             numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"

@@ -99,6 +99,11 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     return rows
 
 
+def label(value: Any) -> str:
+    """Return the value of a condition as text."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
 def interval(performance: np.ndarray) -> tuple[float, float]:
     """Return the 95 % Wilson interval of a mean performance (fractional scores count as such)."""
     from neurogym.analysis.results import wilson
@@ -118,5 +123,5 @@ def scalars(table: Mapping[str, np.ndarray], conditions: Sequence[str]) -> dict[
     for choice, share in choice_probabilities(table).items():
         found[f"choice/{choice}"] = share
     for row in by_condition(table, conditions) if len(table["trial"]) else []:
-        found[f"performance_by_{row['condition']}/{row['value']:g}"] = row["performance"]
+        found[f"performance_by_{row['condition']}/{label(row['value'])}"] = row["performance"]
     return {tag: value for tag, value in found.items() if np.isfinite(value)}

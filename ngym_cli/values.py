@@ -150,6 +150,8 @@ def written_duration(value: Any) -> Any | None:
     if kind == "constant":
         return number_from(numbers)
     values = [numbers] if kind == "until" else numbers
+    if not isinstance(value[0], str):
+        return [number_from(item) for item in values]
     return ":".join([kind, *(str(number_from(item)) for item in values)])
 
 

@@ -141,7 +141,7 @@ def conditions(
         low, high = np.array([row["performance_ci"] for row in rows]).T
         spread = np.clip([value - low, high - value], 0, None)
         axis.errorbar(range(len(rows)), value, spread, fmt="o", color=COLOURS[0], markersize=4)
-        axis.set_xticks(range(len(rows)), [f"{row['value']:g}\nn = {row['trials']:,}" for row in rows])
+        axis.set_xticks(range(len(rows)), [f"{summary.label(row['value'])}\nn = {row['trials']:,}" for row in rows])
         axis.set(xlabel=STRENGTHS.get(name, name), ylim=(-0.03, 1.05), title=f"performance by {name}, 95 % interval")
         reference_lines(axis, chance, ceiling)
     axes[0][0].set_ylabel("performance")
