@@ -64,6 +64,8 @@ class CVLearning(TrialEnv):
     default_timing = {"fixation": 200, "stimulus": 1150, "delay": ("uniform", (1000, 3000)), "decision": 1500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0}
     adaptive = True
+    _run: int  #: how often the last choice was made in a row
+    _last_choice: int
 
     def __init__(
         self,
@@ -174,8 +176,7 @@ class CVLearning(TrialEnv):
         self._day: list[bool] = []
         self._delay_scale = self._delay_scale_at_dawn = 0.0
         self._trials_at_scale = 0
-        self._run: int = 0
-        self._last_choice: int = 0
+        self._run = self._last_choice = 0
         self._answered = False
 
     @property
