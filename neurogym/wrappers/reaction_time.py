@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 
@@ -29,31 +31,36 @@ class ReactionTime(TrialWrapper):
         "paper_name": "Response of neurons in the lateral intraparietal area during a combined visual discrimination "
         "reaction time task",
         "paper_link": "https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
-        "order": "inside pass_reward",
+        "order": "any; only one on a task",
     }
+    decides = ("the decision period",)
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):
         """See the class."""
+        timing = getattr(env.unwrapped, "timing", {})
+        if timing and not {"stimulus", "decision"} <= set(timing):
+            raise self._unfit(env.unwrapped)
         super().__init__(env)
         self.urgency, self.end_on_stimulus = urgency, end_on_stimulus
-        missing = [name for name in ("stimulus", "decision") if self.task.timing and name not in self.task.timing]
-        if missing:
-            raise AttributeError(
-                f"ReactionTime needs periods called stimulus and decision; {type(self.task).__name__} has "
-                f"{', '.join(self.task.timing)}"
-            )
+
+    def _unfit(self, task: Any) -> AttributeError:
+        return AttributeError(
+            f"{type(self).__name__} needs periods called stimulus and decision and a ground truth; "
+            f"{type(task).__name__} has {', '.join(task.timing) or 'none'}"
+        )
+
+    def opening(self, trials: Trials) -> Any:
+        """Steps after stimulus onset from which answers count."""
+        return 1
 
     def revise(self, trials: Trials) -> None:
-        """Open the decision one step after stimulus onset."""
+        """Open the decision while the stimulus is on."""
         if "stimulus" not in trials.starts or "decision" not in trials.starts or not trials.has_gt:
-            raise AttributeError(
-                f"ReactionTime needs periods called stimulus and decision and a ground truth; "
-                f"{type(self.task).__name__} lacks one of them"
-            )
+            raise self._unfit(self.task)
         onset, decision = trials.starts["stimulus"], trials.starts["decision"]
         answer = trials.gt[np.minimum(trials.offset + decision, trials.offset + trials.length - 1)].copy()
         end = trials.ends["stimulus"] if self.end_on_stimulus else trials.length
-        trials.move_period("decision", np.minimum(onset + 1, end), end)
+        trials.move_period("decision", np.minimum(onset + self.opening(trials), end), end)
         trials.set_groundtruth(answer, "decision")
         trials.length = np.minimum(trials.length, end)
         trials.bonus = trials.bonus + self.urgency

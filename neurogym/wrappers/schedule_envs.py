@@ -331,9 +331,7 @@ def _name(env: gym.Env) -> str:
 
 def _distinct(names: list[str]) -> list[str]:
     """The names, numbered where one occurs more than once."""
-    return [
-        name if names.count(name) == 1 else f"{name}#{names[:i].count(name) + 1}" for i, name in enumerate(names)
-    ]
+    return [name if names.count(name) == 1 else f"{name}#{names[:i].count(name) + 1}" for i, name in enumerate(names)]
 
 
 def _carries(env: gym.Env) -> bool:

@@ -1,0 +1,71 @@
+"""Trials in which the right answer is not rewarded."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+
+
+class CatchTrials(TrialWrapper):
+    """Give the right answer another reward in randomly chosen trials; the ground truth stays.
+
+    The trial's record says whether it is one, as ``catch_trials_catch``.
+
+    Args:
+        env: A task with a declared response rule.
+        catch_prob: Probability that a trial is a catch trial.
+        stim_th: Only trials whose coherence is at or below this percentile of the task's coherences; None: all.
+        start: Trials of a session before the first catch trial.
+        alt_rew: Reward of the right answer in a catch trial.
+
+    Raises:
+        ValueError: If an argument is out of range, the task has no coherences, or it programs its own rewards.
+    """
+
+    metadata = {
+        "description": "does not reward the right answer in randomly chosen trials",
+        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
+        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
+        "order": "any",
+    }
+
+    def __init__(
+        self,
+        env: gym.Env,
+        catch_prob: float = 0.1,
+        stim_th: float | None = None,
+        start: int = 0,
+        alt_rew: float = 0,
+    ):
+        """See the class."""
+        task = env.unwrapped
+        if not 0 <= catch_prob <= 1 or not (stim_th is None or 0 <= stim_th <= 100):
+            raise ValueError(
+                f"catch_prob is a probability and stim_th a percentile, got {catch_prob!r} and {stim_th!r}"
+            )
+        if not getattr(task, "declared", False) or "correct" not in task.rewards:  # type: ignore[attr-defined]
+            raise ValueError(f"CatchTrials needs a task with a declared rule and a reward 'correct', not {task}")
+        cohs = getattr(task, "cohs", None)
+        if stim_th is not None and cohs is None:
+            raise ValueError(f"stim_th needs a task with coherences, {task} has none")
+        super().__init__(env)
+        self.catch_prob, self.stim_th, self.start, self.alt_rew = catch_prob, stim_th, start, alt_rew
+        self._highest = np.inf if stim_th is None else float(np.percentile(cohs, stim_th))  # type: ignore[arg-type]
+        self._made = 0
+
+    def start_session(self) -> None:
+        """Count trials from 0."""
+        self._made = 0
+
+    def revise(self, trials: Trials) -> None:
+        """Choose the catch trials and change what they pay."""
+        catch = trials.rng.random(trials.n) < self.catch_prob
+        catch &= self._made + np.arange(trials.n) >= self.start
+        if self.stim_th is not None:
+            catch &= trials.info["coh"] <= self._highest + 1e-9
+        self._made += trials.n
+        trials.rewards["correct"] = np.where(catch, self.alt_rew, trials.reward("correct"))
+        trials.info["catch_trials_catch"] = catch

@@ -1,0 +1,283 @@
+"""Two tasks at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym import rules, spaces
+from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.vector import layers
+
+TYPES = ("main", "distractor", "both")
+
+
+class Combine(TrialEnv):
+    """Do a main task and a distractor task in the same trial.
+
+    Every trial has one of three types: main task only, distractor only, both. The observation is that of the main
+    task followed by that of the distractor, zeros while a task is not running; the distractor starts after ``delay``.
+    A trial ends when all its tasks have ended, and is correct if all were. Its record has the type as
+    ``combine_type``, the distractor's conditions under ``distractor_<name>``, and the performance in each task as
+    ``main_performance`` and ``distractor_performance``. Wrappers that act on the trials of one task go inside.
+
+    Args:
+        env: The main task, wrapped or not.
+        distractor: The other task, wrapped or not, or its id.
+        delay: Start of the distractor (ms).
+        dt: Accepted for old scripts; must be the tasks' time step.
+        mix: Probability of main only, distractor only, both.
+        share_action_space: Whether one action goes to both tasks (their actions must be equally many); otherwise an
+            action is a pair, counted in lexicographic order.
+        defaults: Reward that each task pays for doing nothing; with shared actions the distractor's reward and ground
+            truth count where the main task's reward is its default and the distractor's is not.
+        trial_cue: Whether a first channel shows the trial's type (0, 1, 2).
+        task2: Another name for ``distractor``.
+
+    Raises:
+        TypeError: If one of the tasks is not trial-based.
+        ValueError: If actions, time steps or probabilities do not fit, or a wrapper is inside that must be outside.
+    """
+
+    metadata = {
+        "description": "runs a second task inside the trials of the first: two tasks at once",
+        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
+        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
+        "order": "replaces tasks; pass_reward, pass_action and noise go outside",
+    }
+
+    def __init__(
+        self,
+        env: gym.Env,
+        distractor: gym.Env | str | None = None,
+        delay: float = 800,
+        dt: float | None = None,
+        mix: Sequence[float] = (0.3, 0.3, 0.4),
+        share_action_space: bool = True,
+        defaults: Sequence[float] = (0, 0),
+        trial_cue: bool = False,
+        task2: gym.Env | str | None = None,
+    ):
+        """See the class."""
+        second = distractor if distractor is not None else task2
+        if second is None:
+            raise ValueError("Combine needs a second task: distractor=..., an environment or an id")
+        if isinstance(second, str):
+            from neurogym.envs.registration import make
+
+            second = make(second, dt=env.unwrapped.dt)  # type: ignore[attr-defined]
+        self.envs = [env, second]
+        _check(self.envs, dt, mix, share_action_space)
+        self.tasks: list[TrialEnv] = [one.unwrapped for one in self.envs]  # type: ignore[misc]
+        super().__init__(dt=self.tasks[0].dt)
+        self.delay, self.mix, self.defaults = delay, np.asarray(mix, dtype=float), tuple(defaults)
+        self.share_action_space, self.trial_cue = share_action_space, trial_cue
+        self._start = max(0, int(np.ceil(delay / self.dt - 1e-6)))
+        self._sizes = [int(one.action_space.n) for one in self.envs]  # type: ignore[attr-defined]
+        self._widths = [one.observation_space.shape[0] for one in self.envs]  # type: ignore[index]
+        self._columns = np.cumsum([int(trial_cue), *self._widths])
+        self.observation_space = self._space()
+        own_actions = spaces.names_of(env.action_space)
+        self.action_space = (
+            spaces.Discrete(self._sizes[0], name=own_actions or None)
+            if share_action_space
+            else spaces.Discrete(self._sizes[0] * self._sizes[1])
+        )
+        main, other = self.tasks
+        self.timing = {**{f"distractor_{name}": spec for name, spec in other.timing.items()}, **main.timing}
+        self.rewards = {**other.rewards, **main.rewards}
+        self.conditions = {"combine_type": list(range(3)), **main.conditions}
+        self.conditions |= {f"distractor_{name}": values for name, values in other.conditions.items()}
+        carries = any(task.metadata.get("carries", False) for task in self.tasks)
+        self.metadata = {**type(self).metadata, "carries": carries}
+        self._running = [False, False]
+        self._scores = [0.0, 0.0]
+
+    def _space(self) -> spaces.Box:
+        boxes = [one.observation_space for one in self.envs]
+        names: dict[str, Any] = {"trial_type": 0} if self.trial_cue else {}
+        for prefix, box, shift in zip(("", "distractor_"), boxes, self._columns, strict=False):
+            for label, index in spaces.names_of(box).items():
+                moved = (np.asarray(index) + shift).tolist()
+                names[prefix + label] = moved
+        cue = np.array([2.0], np.float32)
+        high = np.concatenate([cue[: self.trial_cue], *(np.maximum(box.high, 0) for box in boxes)])  # type: ignore[attr-defined]
+        low = np.concatenate([cue[: self.trial_cue] * 0, *(np.minimum(box.low, 0) for box in boxes)])  # type: ignore[attr-defined]
+        return spaces.Box(low, high, name=names, dtype=np.float32)
+
+    @property
+    def _many(self) -> bool:
+        return False
+
+    @property
+    def choices(self) -> Any:
+        """Wrappers that draw the ground truth belong on one of the tasks.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError("Combine has two tasks: put the wrapper on one of them, inside Combine")
+
+    def start_session(self) -> None:
+        """Begin a session in both tasks, each with its own stream."""
+        for env in self.envs:
+            env.reset(seed=int(self.np_random.integers(2**31)))
+
+    # -- trials -------------------------------------------------------------------------------------------------------
+
+    def _new_trial(self, **kwargs: Any) -> dict[str, Any]:
+        kind = kwargs.pop("combine_type", None)
+        kind = int(self.np_random.choice(3, p=self.mix)) if kind is None else int(kind)
+        asked: list[dict[str, Any]] = [{}, {}]
+        for name, value in kwargs.items():
+            prefixed = name.startswith("distractor_")
+            asked[prefixed][name.removeprefix("distractor_")] = value
+        self._running = [kind != 1, kind != 0]
+        self._scores = [0.0, 0.0]
+        record: dict[str, Any] = {"combine_type": kind, "task_type": TYPES[kind]}
+        for j, (env, prefix) in enumerate(zip(self.envs, ("", "distractor_"), strict=True)):
+            trial = env.new_trial(**asked[j])  # type: ignore[attr-defined]
+            if not self._running[j]:
+                trial = {k: float("nan") if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()}
+            record |= {prefix + name: value for name, value in trial.items()}
+        record |= {"main_performance": float("nan"), "distractor_performance": float("nan")}
+        self._lay_out(kind)
+        return record
+
+    def _lay_out(self, kind: int) -> None:
+        """Periods, observations and ground truth of both tasks, the distractor's later."""
+        main, other = self.tasks
+        for task, prefix, shift, runs in zip(
+            (main, other), ("", "distractor_"), (0, self._start), self._running, strict=True
+        ):
+            for name, start in task.start_ind.items():
+                begin = (start + shift) * runs
+                self._building.add_period(  # type: ignore[union-attr]
+                    prefix + name, (task.end_ind[name] - start) * self.dt * runs, after=begin * self.dt
+                )
+            length = (task._end - task._first + shift) * runs
+            self._building.length = np.maximum(self._building.length, length)  # type: ignore[union-attr]
+        if self.trial_cue:
+            self.ob[:, 0] = kind
+        truth = []
+        for j, shift in enumerate((0, self._start)):
+            rows = self._inner_rows(j)
+            if self._running[j]:
+                self.ob[shift : shift + len(rows), self._columns[j] : self._columns[j + 1]] = self.tasks[j]._ob[rows]
+            truth.append(np.zeros(len(self.gt), np.int64))
+            if self._running[j] and self.tasks[j]._gt is not None:
+                truth[j][shift : shift + len(rows)] = self.tasks[j]._gt[rows]
+        self.gt[...] = self._joint(truth[0], truth[1])
+
+    def _inner_rows(self, j: int) -> np.ndarray:
+        return np.arange(self.tasks[j]._first, self.tasks[j]._end)
+
+    def _joint(self, main: Any, other: Any) -> Any:
+        """The right action, given those of the two tasks."""
+        if self.share_action_space:
+            return np.where(main != 0, main, other)
+        return main * self._sizes[1] + other
+
+    # -- stepping -----------------------------------------------------------------------------------------------------
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if not 0 <= action < self.action_space.n:  # type: ignore[attr-defined]
+            raise ValueError(f"action {action!r} is not in {self.action_space}")
+        parts = (action, action) if self.share_action_space else divmod(int(action), self._sizes[1])
+        rewards, infos, truths = list(self.defaults), [{}, {}], [0, 0]
+        step = self._row - self._first
+        for j, shift in enumerate((0, self._start)):
+            if self._running[j] and step >= shift:
+                rewards[j], truths[j], infos[j] = self._advance(j, parts[j], step - shift)
+        info: dict[str, Any] = {"task_type": self.trial["task_type"], "env_info": infos[0], "distractor_info": infos[1]}
+        if self.share_action_space:
+            use_other = rewards[0] == self.defaults[0] and rewards[1] != self.defaults[1]
+            reward, info["gt"] = (rewards[1], truths[1]) if use_other else (rewards[0], truths[0])
+            if not use_other and truths[0] == 0:
+                info["gt"] = truths[1]
+        else:
+            reward, info["gt"] = sum(rewards), self._joint(*truths)
+        info["new_trial"] = not any(self._running)
+        if info["new_trial"] or self._row + 1 >= self._end:
+            self._score()
+        return self.ob_now, float(reward), False, False, info
+
+    def _advance(self, j: int, action: Any, step: int) -> tuple[float, Any, dict[str, Any]]:
+        """One step of a task: its reward, ground truth and info."""
+        task = self.tasks[j]
+        row = task._row = task._first + step
+        task.performance, task._event = self._scores[j], rules.NONE
+        truth = task._gt[row] if task._gt is not None else 0
+        _, reward, _, _, info = task._step(action)
+        block = task._block
+        if not task.declared:
+            reward += float(np.broadcast_to(block.bonus, (block.n,))[task._at])  # type: ignore[union-attr]
+        ended = bool(info["new_trial"]) or row + 1 >= task._end
+        if ended and not info["new_trial"]:
+            reward += task.r_tmax
+        self._scores[j] = task.performance
+        if task._event == rules.ABORT:
+            self._note(rules.ABORT)
+        if ended:
+            self._stop(j)
+        return float(reward), truth, {**info, "reward": float(reward), "gt": truth, "new_trial": ended}
+
+    def _stop(self, j: int) -> None:
+        """A task that has ended shows nothing more and asks for nothing more."""
+        self._running[j] = False
+        later = slice(self._row + 1, self._end)
+        self._ob[later, self._columns[j] : self._columns[j + 1]] = 0
+        other, shift = 1 - j, (self._start, 0)[j]
+        remaining = np.zeros(self._end - self._row - 1, np.int64)
+        task = self.tasks[other]
+        if self._running[other] and task._gt is not None:
+            rows = task._first + np.arange(self._row + 1, self._end) - self._first - shift
+            inside = (rows >= task._first) & (rows < task._end)
+            remaining[inside] = task._gt[rows[inside]]
+        pair = (remaining, remaining * 0) if other == 0 else (remaining * 0, remaining)
+        if self._gt is not None:
+            self._gt[later] = self._joint(*pair)
+
+    def _score(self) -> None:
+        """Performance of the whole trial, and in each task."""
+        kind = self.trial["combine_type"]
+        taken = [score for score, runs in zip(self._scores, (kind != 1, kind != 0), strict=True) if runs]
+        self.performance = float(min(taken))
+        for name, score, runs in zip(("main", "distractor"), self._scores, (kind != 1, kind != 0), strict=True):
+            if runs:
+                self.trial[f"{name}_performance"] = float(score)
+        if self._event != rules.ABORT or self.performance >= 0.5:
+            self._event = rules.CORRECT if self.performance >= 0.5 else rules.ERROR
+
+    def __str__(self) -> str:
+        """The two tasks."""
+        return f"<{type(self).__name__} of {self.envs[0]} and {self.envs[1]}>"
+
+
+def _check(envs: list[gym.Env], dt: float | None, mix: Sequence[float], share: bool) -> None:
+    for env in envs:
+        if not isinstance(env.unwrapped, TrialEnv):
+            raise TypeError(f"Combine needs trial-based tasks, not {env.unwrapped}")
+        if not isinstance(env.action_space, gym.spaces.Discrete) or len(env.observation_space.shape) != 1:  # type: ignore[arg-type]
+            raise ValueError(f"Combine needs discrete actions and one-dimensional observations, which {env} has not")
+        for layer in layers(env):
+            overrides = isinstance(layer, TrialWrapper) and any(
+                getattr(type(layer), name) is not getattr(TrialWrapper, name) for name in ("observe", "step")
+            )
+            if overrides:
+                name = type(layer).__name__
+                raise ValueError(f"{name} must be outside Combine: combine the tasks first, then put {name} on")
+    main, other = envs
+    if other.unwrapped.dt != main.unwrapped.dt or (dt is not None and dt != main.unwrapped.dt):  # type: ignore[attr-defined]
+        raise ValueError("Combine needs tasks with the same dt")
+    sizes = [int(env.action_space.n) for env in envs]  # type: ignore[attr-defined]
+    if share and sizes[0] != sizes[1]:
+        raise ValueError(
+            f"tasks that share actions need equally many, {main} has {sizes[0]} and {other} {sizes[1]}; "
+            "share_action_space=False makes an action a pair"
+        )
+    if len(mix) != 3 or min(mix) < 0 or abs(sum(mix) - 1) > 1e-8:
+        raise ValueError(f"mix must be three probabilities (main only, distractor only, both), got {mix!r}")

@@ -1,0 +1,76 @@
+"""Watch the agent's performance and tell wrappers inside when it is good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+
+
+class ComputeMeanPerf(TrialWrapper):
+    """Keep the mean performance of the last trials and pass on flags that say whether it exceeds thresholds.
+
+    The trial's record has the mean before it as ``compute_mean_perf_mean`` (0 until the window is full).
+
+    Args:
+        env: The task, with the wrappers that look at the flags (``PerfPhases``) inside.
+        perf_th: Thresholds.
+        perf_w: Trials in the window.
+        key: Name of the flag of each threshold.
+        cond_on_coh: Whether only trials of coherence 0 count.
+
+    Raises:
+        ValueError: If there is not one flag per threshold or the window is empty.
+    """
+
+    metadata = {
+        "description": "tells the wrappers inside whether mean performance exceeds thresholds",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "outside perf_phases",
+    }
+    adaptive = True
+    decides = ("the performance flags",)
+
+    def __init__(
+        self,
+        env: gym.Env,
+        perf_th: Sequence[float] | float = (0.7,),
+        perf_w: int = 100,
+        key: Sequence[str] | str = ("above_perf_th",),
+        cond_on_coh: bool = False,
+    ):
+        """See the class."""
+        self.perf_th = [float(th) for th in np.atleast_1d(perf_th)]
+        self.key = [key] if isinstance(key, str) else list(key)
+        if len(self.key) != len(self.perf_th) or perf_w < 1:
+            raise ValueError(f"expected one key per threshold and perf_w >= 1, got {key!r}, {perf_th!r}, {perf_w!r}")
+        super().__init__(env)
+        self.perf_w, self.cond_on_coh = perf_w, cond_on_coh
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Forget the agent's performance."""
+        self._window: list[float] = []
+        self._counted = 0
+        self.mean_perf = 0.0
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Count the trial that just ended and set the flags."""
+        last = self.task.last
+        if last is not None and self.task.num_finished > self._counted:
+            self._counted = self.task.num_finished
+            if not self.cond_on_coh or last["trial"].get("coh") == 0:
+                self._window = [*self._window, float(last["performance"])][-self.perf_w :]
+            self.mean_perf = float(np.mean(self._window)) if len(self._window) == self.perf_w else 0.0
+        flags = {key: np.full(n, self.mean_perf > th) for key, th in zip(self.key, self.perf_th, strict=True)}
+        wanted = {name for wrapper in self.task._wrappers for name in wrapper.accepts}
+        return {**given, **{key: flag for key, flag in flags.items() if key in wanted}}
+
+    def revise(self, trials: Trials) -> None:
+        """Record the mean."""
+        trials.info["compute_mean_perf_mean"] = np.full(trials.n, self.mean_perf)

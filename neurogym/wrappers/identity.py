@@ -1,0 +1,38 @@
+"""A wrapper that changes nothing."""
+
+from __future__ import annotations
+
+import logging
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+
+logger = logging.getLogger(__name__)
+
+
+class Identity(TrialWrapper):
+    """Change nothing; a debug message says when trials are made. For trying out stacks.
+
+    Args:
+        env: The task, wrapped or not.
+        id_: Name in the messages.
+    """
+
+    metadata = {
+        "description": "changes nothing; for trying out stacks",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "any",
+    }
+
+    def __init__(self, env: gym.Env, id_: str = "0"):
+        """See the class."""
+        super().__init__(env)
+        self.id_ = id_
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Pass on what is given."""
+        logger.debug("identity %s: %d trials, conditions %s", self.id_, n, sorted(given))
+        return given

@@ -1,0 +1,89 @@
+"""Show the agent what its choices have been followed by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.spaces import append_channels, names_of
+from neurogym.wrappers.pass_reward import appended
+
+
+class LearnTransMatrix(TrialWrapper):
+    """Append, for the agent's last choice, how often each choice has followed it: a transition matrix learned online.
+
+    At the end of a trial the entry of the last and the present choice moves towards 1 by ``lr``, then every entry by
+    ``decay``, and rows are normalised. Channels ``transition``; uniform before the first choice.
+
+    Args:
+        env: A task with discrete actions; its observation must be a one-dimensional Box.
+        lr: Learning rate.
+        decay: Rate at which all transitions become equal again.
+
+    Raises:
+        ValueError: If the actions are not discrete or a rate is not between 0 and 1.
+    """
+
+    metadata = {
+        "description": "appends a row of the transition matrix of the agent's own choices",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "any",
+    }
+    carries = True
+
+    def __init__(self, env: gym.Env, lr: float = 0.1, decay: float = 0.01):
+        """See the class."""
+        self._actions = choice_actions(env, "LearnTransMatrix")
+        if not (0 <= lr <= 1 and 0 <= decay <= 1):
+            raise ValueError(f"lr and decay must lie between 0 and 1, got {lr!r} and {decay!r}")
+        space = append_channels(env.observation_space, "transition", len(self._actions), 0, 1)  # type: ignore[arg-type]
+        super().__init__(env)
+        self.observation_space, self.lr, self.decay = space, lr, decay
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Forget what was learned."""
+        n = len(self._actions)
+        self.matrix = np.full((n, n), 1 / n)
+        self.prev: int | None = None
+
+    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+        """The observation with the row appended."""
+        return appended(ob, self._row())
+
+    def _row(self) -> np.ndarray:
+        n = len(self._actions)
+        return np.full(n, 1 / n) if self.prev is None else self.matrix[self.prev]
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Act; the end of a trial with a choice is learned from."""
+        ob, reward, terminated, truncated, info = self.env.step(action)
+        if info["new_trial"] and action in self._actions:
+            choice = self._actions.index(action)
+            if self.prev is not None:
+                self.matrix[self.prev, choice] += self.lr * (1 - self.matrix[self.prev, choice])
+                self.matrix += self.decay * (1 - self.matrix)
+                self.matrix /= self.matrix.sum(axis=1, keepdims=True)
+            self.prev = choice
+        return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
+
+
+def choice_actions(env: gym.Env, wrapper: str) -> list[int]:
+    """The actions that are choices: those named so, else all but the first.
+
+    Raises:
+        ValueError: If the actions are not discrete or there is no such action.
+    """
+    space = env.action_space
+    if not isinstance(space, gym.spaces.Discrete):
+        raise ValueError(f"{wrapper} needs discrete actions, not {space}")
+    named = names_of(space).get("choice")
+    actions = list(range(1, int(space.n))) if named is None else [int(a) for a in np.atleast_1d(named)]
+    if not actions:
+        raise ValueError(f"{wrapper} needs a task with choices, {env} has one action")
+    return actions

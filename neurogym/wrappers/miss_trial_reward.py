@@ -1,0 +1,35 @@
+"""Another reward for trials that time out."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+
+
+class MissTrialReward(TrialWrapper):
+    """Add to the reward of the last step of a trial that runs out although an answer was needed.
+
+    Args:
+        env: The task, wrapped or not.
+        r_miss: What is added.
+    """
+
+    metadata = {
+        "description": "adds to the reward of trials that run out without an answer",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "any",
+    }
+
+    def __init__(self, env: gym.Env, r_miss: float = 0.0):
+        """See the class."""
+        super().__init__(env)
+        self.r_miss = r_miss
+        if not self.task.declared:
+            self.task.r_tmax += r_miss
+
+    def revise(self, trials: Trials) -> None:
+        """Change the reward of a miss."""
+        trials.rewards["miss"] = trials.reward("miss") + self.r_miss

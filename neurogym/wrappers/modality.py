@@ -1,0 +1,51 @@
+"""Show the stimulus in one of several modalities."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialWrapper
+
+
+class Modality(TrialWrapper):
+    """Widen the observation to several rings of stimulus channels and show the stimulus on one of them.
+
+    Args:
+        env: A task whose observation has channels ``stimulus``, the last ones.
+        modality: Ring that shows the stimulus, from 0.
+        n_modality: Number of rings.
+
+    Raises:
+        KeyError: If the task has no channels called ``stimulus``.
+        ValueError: If there is no such ring or trials exist already.
+    """
+
+    metadata = {
+        "description": "shows the stimulus in one of several modalities (groups of channels)",
+        "paper_name": "Task representations in neural networks trained to perform many cognitive tasks",
+        "paper_link": "https://doi.org/10.1038/s41593-018-0310-2",
+        "order": "innermost",
+    }
+    inside_of = ("TrialWrapper",)
+
+    def __init__(self, env: gym.Env, modality: int = 0, n_modality: int = 1):
+        """See the class."""
+        if not 0 <= modality < n_modality:
+            raise ValueError(f"modality must lie between 0 and {n_modality - 1}, got {modality!r}")
+        space = env.observation_space
+        names = spaces.names_of(space)
+        if "stimulus" not in names:
+            raise KeyError(f"Modality needs observation channels called stimulus, {env} has {', '.join(names)}")
+        columns = np.atleast_1d(names["stimulus"])
+        super().__init__(env)
+        self.modality, self.n_modality = modality, n_modality
+        extra = (n_modality - 1) * len(columns)
+        names["stimulus"] = (columns + modality * len(columns)).tolist()
+        self.task.observation_space = spaces.Box(
+            np.concatenate([space.low, np.repeat(space.low[columns[-1]], extra)]),  # type: ignore[attr-defined]
+            np.concatenate([space.high, np.repeat(space.high[columns[-1]], extra)]),  # type: ignore[attr-defined]
+            name=names,
+            dtype=space.dtype.type,  # type: ignore[union-attr]
+        )

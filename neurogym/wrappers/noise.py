@@ -1,0 +1,103 @@
+"""Noise on what the agent sees."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+
+
+class Noise(TrialWrapper):
+    """Add independent Gaussian noise to every channel at every step.
+
+    With ``perf_th`` the level adapts: it starts at 0, grows by ``step_noise`` after a trial if the mean performance of
+    the last ``w`` trials exceeds the threshold, and shrinks if it is below. The level is in ``info["std_noise"]`` at
+    the end of each trial, beside the mean, ``info["perf_mean"]``.
+
+    Args:
+        env: The task, wrapped or not; its observation must be floating-point.
+        std_noise: Standard deviation per step (with ``perf_th``: not used).
+        perf_th: Performance that the noise is to bring about; None: the level is fixed.
+        w: Trials in the window.
+        step_noise: Change of the level after a trial.
+
+    Attributes:
+        std_noise: The present level.
+
+    Raises:
+        TypeError: If the observation is not a Box of floating-point numbers.
+        ValueError: If an argument is out of range.
+    """
+
+    metadata = {
+        "description": "adds Gaussian noise to the observation; the level can follow performance",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "outside pass_reward and pass_action it also perturbs their channels",
+    }
+
+    def __init__(
+        self,
+        env: gym.Env,
+        std_noise: float = 0.1,
+        perf_th: float | None = None,
+        w: int = 200,
+        step_noise: float = 0.0001,
+    ):
+        """See the class."""
+        space = env.observation_space
+        if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
+            raise TypeError(f"{type(self).__name__} needs an observation of floating-point numbers, not {space}")
+        if std_noise < 0 or step_noise < 0 or w < 1 or not (perf_th is None or 0 <= perf_th <= 1):
+            raise ValueError(
+                f"expected std_noise >= 0, step_noise >= 0, w >= 1 and perf_th between 0 and 1, got "
+                f"{std_noise!r}, {step_noise!r}, {w!r} and {perf_th!r}"
+            )
+        super().__init__(env)
+        self.perf_th, self.w, self.step_noise = perf_th, w, step_noise
+        self.std_noise = float(std_noise) if perf_th is None else 0.0
+        self._performances: list[float] = []
+        self._noise = f"noise{len(self.task._wrappers)}"
+
+    @property
+    def batched(self) -> bool:
+        """Whether the noise does not depend on the agent, so that it works on a batch."""
+        return self.perf_th is None
+
+    def start_session(self) -> None:
+        """Forget the agent's performance."""
+        if self.perf_th is not None:
+            self.std_noise, self._performances = 0.0, []
+
+    def revise(self, trials: Trials) -> None:
+        """Draw the noise of all rows at once, in units of the level."""
+        shape = (trials.total, *self.observation_space.shape)  # type: ignore[misc]
+        trials.fields[self._noise] = trials.rng.standard_normal(shape, dtype=np.float32)
+
+    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+        """The observation with noise."""
+        return (ob + self.std_noise * field(self._noise)).astype(ob.dtype)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Act; the end of a trial may change the level."""
+        ob, reward, terminated, truncated, info = self.env.step(action)
+        if self.perf_th is not None and info["new_trial"]:
+            self._adapt(info)
+        return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
+
+    def _adapt(self, info: dict[str, Any]) -> None:
+        window = deque(self._performances, maxlen=self.w + 1)
+        window.append(float(info["performance"]))
+        mean = float(np.mean(list(window)[-self.w :]))
+        if mean > self.perf_th and len(window) > self.w:  # type: ignore[operator]
+            self.std_noise += self.step_noise
+        elif mean < self.perf_th:  # type: ignore[operator]
+            self.std_noise = max(0.0, self.std_noise - self.step_noise)
+        self._performances = list(window)
+        info["perf_mean"], info["std_noise"] = mean, self.std_noise

@@ -1,0 +1,82 @@
+"""Let an ideal integrator do the task and the agent follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym import spaces
+from neurogym.core import TrialWrapper
+from neurogym.wrappers.dynamic_noise import stimulus_columns
+from neurogym.wrappers.learn_trans_matrix import choice_actions
+
+
+class PerfectIntegrator(TrialWrapper):
+    """An integrator of the stimulus answers in place of the agent, which is paid for predicting a correct integrator.
+
+    The agent sees only the integrator's last choice (one-hot, channels ``choice``) and its own last reward. When a
+    trial ends it earns the reward of a correct answer if the integrator was right and the agent's action was the same.
+
+    Args:
+        env: A task with periods ``stimulus`` and ``decision`` and one stimulus channel per choice.
+
+    Raises:
+        ValueError: If the task has no such channels or other actions.
+    """
+
+    metadata = {
+        "description": "an ideal integrator does the task; the agent sees its choices and predicts them",
+        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
+        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
+        "order": "inside pass_reward, pass_action and noise",
+    }
+    carries = True
+    inside_of = ("PassReward", "PassAction", "Noise", "PassGT", "LearnTransMatrix", "DynamicNoise", "BiasCorrection")
+
+    def __init__(self, env: gym.Env):
+        """See the class."""
+        self._actions = choice_actions(env, "PerfectIntegrator")
+        self._columns = stimulus_columns(env.unwrapped, "PerfectIntegrator")
+        if len(self._columns) != len(self._actions):
+            raise ValueError(
+                f"PerfectIntegrator needs one stimulus channel per choice; {env.unwrapped} has {len(self._columns)} "
+                f"channels and {len(self._actions)} choices"
+            )
+        if "decision" not in getattr(env.unwrapped, "timing", {}):
+            raise ValueError(f"PerfectIntegrator needs a period called decision; {env.unwrapped} has none")
+        super().__init__(env)
+        n = len(self._actions)
+        self.observation_space = spaces.Box(
+            -np.inf, np.inf, shape=(n + 1,), dtype=np.float32, name={"choice": list(range(n)), "reward": n}
+        )
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Forget the evidence and the last choice."""
+        self._evidence = np.zeros(len(self._actions))
+        self._shown = np.zeros(len(self._actions), np.float32)
+
+    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+        """The integrator's last choice and the last reward."""
+        return np.append(self._shown, np.float32(reward)).astype(np.float32)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """The integrator takes the step; the agent's action is compared with its choice."""
+        task = self.task
+        self._evidence += task.ob[task.t_ind][self._columns]
+        best = self._actions[int(np.argmax(self._evidence))]
+        answer = best if task.in_period("decision") else 0
+        _, reward, terminated, truncated, info = self.env.step(answer)
+        paid = 0.0
+        if info["new_trial"]:
+            followed = info["outcome"] == "correct" and int(action) == best
+            paid = float(task.rewards.get("correct", 1.0)) if followed else float(task.rewards.get("fail", 0.0))
+            self._shown = np.eye(len(self._actions), dtype=np.float32)[self._actions.index(best)]
+            self._evidence = np.zeros(len(self._actions))
+            info["integrator_choice"], info["choice"] = best, action
+            info["performance"], info["trial_reward"] = float(followed), paid
+            info["outcome"] = "correct" if followed else "error"
+        return self.observe(None, action, paid, task.field), paid, terminated, truncated, info

@@ -1,0 +1,134 @@
+"""What wrappers share that train in phases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.trials import Trials
+from neurogym.utils import ngym_random
+
+
+class Phased(TrialWrapper):
+    """Go through phases; a phase ends when the mean performance of the last trials reaches a threshold.
+
+    Args:
+        env: A task with a declared rule, discrete actions, ground truth and a period called ``decision``.
+        last_ph: Index of the last phase.
+        init_ph: First phase.
+        max_num_reps: How often the same choice may be made in a row in phases that reward every choice.
+        th: Performance at which a phase ends.
+        perf_w: Trials in the window, which is emptied when a phase ends.
+
+    Attributes:
+        curr_ph: Phase of the trials being made.
+
+    Raises:
+        ValueError: If the task does not fit or an argument is out of range.
+    """
+
+    adaptive = True
+    carries = True
+    decides = ("the training phase", "period_fixation")
+
+    def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
+        """See the class."""
+        name, task = type(self).__name__, env.unwrapped
+        fits = isinstance(task, TrialEnv) and task.declared and "decision" in task.timing
+        if not fits:
+            raise ValueError(f"{name} needs a task with a declared rule and a period called decision, not {task}")
+        if not 0 <= init_ph <= last_ph:
+            raise ValueError(f"init_ph must lie between 0 and {last_ph}, got {init_ph!r}")
+        if max_num_reps < 1 or perf_w < 1:
+            raise ValueError(f"max_num_reps and perf_w must be at least 1, got {max_num_reps!r} and {perf_w!r}")
+        super().__init__(env)
+        self.last_ph, self.init_ph, self.max_num_reps, self.th, self.perf_w = last_ph, init_ph, max_num_reps, th, perf_w
+        self._sigma = getattr(self.task, "sigma", None)
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Begin with the first phase."""
+        self.curr_ph, self._window, self._counted = self.init_ph, [], 0
+        self._choice, self._reps = -1, 0
+        self._first: bool | None = None  # whether the first answer of the trial was right
+
+    @property
+    def _hold(self) -> int | None:
+        return self.task.rule.hold  # type: ignore[union-attr]
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Act; the first answer of a trial is remembered."""
+        task = self.task
+        answered = self._first is None and task.in_period("decision") and action != self._hold
+        if answered:
+            self._first = bool(action == task.gt_now)
+        first = self._first
+        ob, reward, terminated, truncated, info = super().step(action)
+        if info["new_trial"]:
+            if info["trial"].get(self._column) == 1 and first is not None:
+                info["performance"] = float(first)
+                info["outcome"] = "correct" if first else "error"
+            self._first = None
+        return ob, reward, terminated, truncated, info
+
+    @property
+    def _column(self) -> str:
+        """Name of the phase in the trial's record."""
+        return f"{type(self).__name__.lower()}_phase"
+
+    def _count(self) -> None:
+        """Take account of the trial that just ended."""
+        last = self.task.last
+        if last is None or self.task.num_finished == self._counted:
+            return
+        self._counted = self.task.num_finished
+        performance = float(last["performance"])
+        if last["trial"].get(self._column) == 1 and self._first is not None:
+            performance = float(self._first)
+        self._window = [*self._window, performance][-self.perf_w :]
+        if last["outcome"] in ("correct", "error") and last["choice"] != self._hold:
+            choice = int(last["choice"])
+            self._choice, self._reps = choice, self._reps + 1 if choice == self._choice else 1
+        full = len(self._window) == self.perf_w
+        if full and np.mean(self._window) >= self.th and self.curr_ph < self.last_ph:
+            self.curr_ph, self._window = self.curr_ph + 1, []
+
+    def _silence(self, quiet: bool) -> None:
+        """Switch the task's noise off or on."""
+        if self._sigma is not None:
+            self.task.sigma = 0.0 if quiet else self._sigma  # type: ignore[attr-defined]
+
+    # -- what a phase does to the trials ------------------------------------------------------------------------------
+
+    def _answers(self, trials: Trials) -> np.ndarray:
+        moves = [a for a in range(int(self.action_space.n)) if a != self._hold]  # type: ignore[attr-defined]
+        return np.array(moves)
+
+    def reward_any(self, trials: Trials) -> None:
+        """Every answer is right, but for one given too often in a row."""
+        for action in self._answers(trials):
+            worn = action == self._choice and self._reps >= self.max_num_reps
+            event = "fail" if worn else "correct"
+            trials.pay("decision", int(action), trials.reward(event), float(not worn))
+
+    def forgive(self, trials: Trials) -> None:
+        """Wrong answers cost nothing and do not end the trial."""
+        right = trials.gt[trials.rows("decision").index[:1]]
+        wrong = [int(action) for action in self._answers(trials) if action not in right]
+        trials.pay("decision", wrong, 0.0, 0.0, ends=False)
+
+    def spare(self, trials: Trials) -> None:
+        """No negative rewards."""
+        trials.rewards = {event: np.maximum(amount, 0) for event, amount in trials.rewards.items()}
+
+    def record(self, trials: Trials) -> None:
+        """Record the phase."""
+        trials.info[self._column] = np.full(trials.n, self.curr_ph)
+
+
+def mean_duration(spec: Any) -> float:
+    """Mean of a duration's distribution (ms); callables are sampled."""
+    return float(ngym_random.sample(spec, np.random.default_rng(0), 4096).mean())

@@ -1,0 +1,116 @@
+"""What wrappers share that decide which trials come: choices, drawing from them, and blocks of trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+
+def choices_of(env: gym.Env, wrapper: str) -> np.ndarray:
+    """Values that the ground truth of a task can take, shape (choices,).
+
+    Raises:
+        AttributeError: If the task has no finite set of them.
+    """
+    try:
+        return np.asarray(env.unwrapped.choices)  # type: ignore[attr-defined]
+    except AttributeError as error:
+        raise AttributeError(f"{wrapper} needs a task with choices (a finite ground truth): {error}") from None
+
+
+def probability_rows(values: Any, n: int) -> np.ndarray:
+    """Probabilities with one row per trial, however they were passed on; shape (n, ...)."""
+    return np.stack([np.asarray(value, dtype=float) for value in values]) if n else np.zeros((0, 0))
+
+
+def check_probabilities(p: np.ndarray, choices: int, name: str) -> None:
+    """Refuse rows that are no distributions over the choices.
+
+    Raises:
+        ValueError: If the width is wrong, an entry is negative, or a row does not sum to 1.
+    """
+    if p.shape[-1] != choices:
+        raise ValueError(f"{name} needs {choices} entries in each row, one per choice; got {p.shape[-1]}")
+    if np.any(p < 0) or np.any(np.abs(p.sum(axis=-1) - 1) > 1e-10):
+        raise ValueError(f"each row of {name} must be non-negative and sum to 1, got {p.tolist()}")
+
+
+def draw(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:
+    """One index per row, with the probabilities of that row; shape (n,)."""
+    edges = np.cumsum(p, axis=1)
+    return np.minimum((rng.random((len(p), 1)) * edges[:, -1:] >= edges).sum(axis=1), p.shape[1] - 1)
+
+
+def restrict(p: np.ndarray, choices: np.ndarray, active: Any) -> np.ndarray:
+    """Rows with the choices that are not ``active`` taken out; shape as ``p``.
+
+    Args:
+        p: Shape (n, choices).
+        choices: Values of the ground truth.
+        active: For each row the values in play.
+    """
+    kept = p * np.stack([np.isin(choices, np.asarray(some)) for some in active])
+    empty = kept.sum(axis=1) == 0
+    kept[empty] = np.stack([np.isin(choices, np.asarray(some)) for some in active])[empty]
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
+def another(rng: np.random.Generator, present: int, n: int) -> int:
+    """A random block that is not the present one, if there is another."""
+    if n == 1:
+        return 0
+    other = int(rng.integers(n - 1))
+    return other + (other >= present)
+
+
+class BlockClock:
+    """Says at which trials a new block begins.
+
+    Args:
+        duration: Trials in a block; or, between 0 and 1, the probability at each trial that a new block begins; or
+            ``(low, high)``, a number of trials drawn uniformly, ends included.
+        name: Name of the argument, for messages.
+
+    Raises:
+        TypeError: If the duration is none of these.
+        ValueError: If it is out of range.
+    """
+
+    def __init__(self, duration: Any, name: str = "block_dur"):
+        """See the class."""
+        self.p, self.low, self.high = 0.0, 1, 1
+        if isinstance(duration, bool) or not isinstance(duration, (int, np.integer, float, tuple)):
+            raise TypeError(f"{name} must be an int, a float or a tuple of two ints, not {duration!r}")
+        if isinstance(duration, tuple):
+            if any(isinstance(end, bool) or not isinstance(end, (int, np.integer)) for end in duration):
+                raise TypeError(f"{name} takes two whole numbers of trials, got {duration!r}")
+            if len(duration) != 2 or not 1 <= duration[0] <= duration[1]:
+                raise ValueError(f"{name} takes (low, high) with 1 <= low <= high, got {duration!r}")
+            self.low, self.high = int(duration[0]), int(duration[1])
+        elif isinstance(duration, float):
+            if not 0 < duration < 1:
+                raise ValueError(f"{name} as a probability must lie between 0 and 1, got {duration!r}")
+            self.p = duration
+        elif duration < 1:
+            raise ValueError(f"{name} must be at least 1 trial, got {duration!r}")
+        else:
+            self.low = self.high = int(duration)
+        self.left = 0
+
+    def start(self, rng: np.random.Generator) -> None:
+        """Begin the first block."""
+        self.left = int(rng.integers(self.low, self.high + 1))
+
+    def changes(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Whether a new block begins at each of the next ``n`` trials, shape (n,)."""
+        if self.p:
+            return rng.random(n) < self.p
+        begins = np.zeros(n, bool)
+        at = self.left
+        while at < n:
+            begins[at] = True
+            at += int(rng.integers(self.low, self.high + 1))
+        self.left = at - n
+        return begins

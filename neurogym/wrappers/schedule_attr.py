@@ -1,0 +1,81 @@
+"""Conditions that follow a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.trials import Trials
+from neurogym.utils.scheduler import BaseSchedule
+
+
+class ScheduleAttr(TrialWrapper):
+    """Give each trial the conditions that a schedule names.
+
+    The index is in the trial's record as ``schedule_attr_block``.
+
+    Args:
+        env: The task, or wrappers inside that accept the conditions
+            (``ScheduleAttr(RandomGroundTruth(task), schedule, [{"p": (0.8, 0.2)}, {"p": (0.2, 0.8)}])``).
+        schedule: Gives the index of the entry of ``attr_list`` for each trial.
+        attr_list: For each index the conditions, name to value.
+
+    Raises:
+        ValueError: If the schedule has another number of conditions than ``attr_list`` or neither the task nor a
+            wrapper inside takes one of them.
+    """
+
+    metadata = {
+        "description": "gives each trial the conditions that a schedule names",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "outside the wrapper whose arguments it schedules",
+    }
+    carries = True
+
+    def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, Any]]):
+        """See the class."""
+        if getattr(schedule, "n", len(attr_list)) != len(attr_list):
+            raise ValueError(f"the schedule has {schedule.n} conditions but attr_list has {len(attr_list)} entries")
+        self.schedule, self.attr_list = schedule, [dict(attr) for attr in attr_list]
+        names = list(dict.fromkeys(name for attr in self.attr_list for name in attr))
+        if isinstance(env.unwrapped, TrialEnv):
+            _check_taken(env.unwrapped, names)
+            self.decides = tuple(name for name in names if name in env.unwrapped.conditions)  # type: ignore[misc]
+        self.adaptive = any(set(attr) != set(names) for attr in self.attr_list)  # type: ignore[misc]  # one by one
+        super().__init__(env)
+
+    def start_session(self) -> None:
+        """Set the schedule back, with a stream drawn from the task's."""
+        self.schedule.reset()
+        self.schedule.seed(int(self.task.np_random.integers(2**31)))
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Look up the conditions of each trial."""
+        self._drawn = index = np.array([self.schedule() for _ in range(n)])
+        scheduled = {}
+        for name in self.attr_list[index[0]]:
+            column = np.empty(n, dtype=object)
+            for k, i in enumerate(index):
+                column[k] = self.attr_list[i][name]
+            plain = all(np.isscalar(value) for value in column)
+            scheduled[name] = np.array(column.tolist()) if plain else column
+        return {**given, **scheduled}
+
+    def revise(self, trials: Trials) -> None:
+        """Record the index."""
+        trials.info["schedule_attr_block"] = self._drawn
+
+
+def _check_taken(task: TrialEnv, names: Sequence[str]) -> None:
+    accepted = {name for wrapper in task._wrappers for name in wrapper.accepts}
+    for name in names:
+        if task._many and name not in task.conditions and name not in accepted:
+            raise ValueError(
+                f"ScheduleAttr must be outside the wrapper that takes {name!r} (as RandomGroundTruth takes 'p'); "
+                f"{type(task).__name__} itself takes {', '.join(task.conditions) or 'no conditions'}"
+            )

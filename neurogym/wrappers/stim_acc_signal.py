@@ -1,0 +1,42 @@
+"""Show accumulated evidence in place of momentary evidence."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+
+
+class StimAccSignal(TrialWrapper):
+    """Replace the task's observation by its running sum within the trial.
+
+    Args:
+        env: The task, wrapped or not; its observation must be floating-point. Channels that wrappers append are shown
+            as they are.
+
+    Raises:
+        TypeError: If the observation is not floating-point.
+    """
+
+    metadata = {
+        "description": "shows the running sum of the task's observation within the trial",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "any; outside noise it does not sum the noise",
+    }
+
+    def __init__(self, env: gym.Env):
+        """See the class."""
+        space = env.unwrapped.observation_space
+        if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
+            raise TypeError(f"StimAccSignal needs an observation of floating-point numbers, not {space}")
+        super().__init__(env)
+
+    def revise(self, trials: Trials) -> None:
+        """Sum the rows of each trial."""
+        total = np.cumsum(trials.ob, axis=0, dtype=np.float64)
+        before = np.concatenate([np.zeros_like(total[:1]), total])[trials.offset]
+        rows = trials.rows()
+        trials.ob[rows.index] = total[rows.index] - before[rows.trial]

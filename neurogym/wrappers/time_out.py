@@ -1,0 +1,53 @@
+"""A longer wait after an error."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+
+
+class TimeOut(TrialWrapper):
+    """Give the trial after one that was not correct another fixation period.
+
+    The trial's record says so, as ``time_out_on``.
+
+    Args:
+        env: A task with a period called ``fixation``.
+        time_out: Its duration after an error (ms).
+
+    Raises:
+        ValueError: If the duration is negative or the task has no fixation period.
+    """
+
+    metadata = {
+        "description": "makes the fixation period longer after an error",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "any",
+    }
+    carries = True
+    adaptive = True
+    decides = ("period_fixation",)
+
+    def __init__(self, env: gym.Env, time_out: float = 0):
+        """See the class."""
+        timing = getattr(env.unwrapped, "timing", {})
+        if time_out < 0:
+            raise ValueError(f"time_out must not be negative, got {time_out!r} ms")
+        if timing and "fixation" not in timing:
+            raise ValueError(f"TimeOut needs a period called fixation; {env.unwrapped} has {', '.join(timing)}")
+        super().__init__(env)
+        self.time_out = time_out
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Ask for another fixation period after an error."""
+        last = self.task.last
+        self._on = last is not None and last["performance"] < 1
+        return {**given, "period_fixation": np.full(n, float(self.time_out))} if self._on else given
+
+    def revise(self, trials: Trials) -> None:
+        """Record whether the fixation period was changed."""
+        trials.info["time_out_on"] = np.full(trials.n, self._on)

@@ -1,0 +1,287 @@
+"""Ground truth that depends on the ground truth of the trial before."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+from neurogym.wrappers import transitions
+from neurogym.wrappers.sampling import BlockClock, choices_of, probability_rows, restrict
+
+ERROR_RULES = ("reset",)
+
+
+class TrialHistory(TrialWrapper):
+    """Draw the ground truth from a Markov chain whose transition matrix changes from block to block.
+
+    The trial's record has the index of its block as ``trial_history_block`` (a label for random contexts) and the
+    matrix as ``probs``. The history is that of the right choices, not of the agent's.
+
+    Args:
+        env: A task with choices.
+        probs: Probability of the preferred transition, or one transition matrix (choices, choices), or one per block
+            (blocks, choices, choices); row: last ground truth, column: next.
+        block_dur: Trials in a block, ``(low, high)``, or a probability; see :class:`SideBias`. None: one endless block.
+        num_blocks: With a number as ``probs``: 1 repeating, 2 ascending and repeating, 3 also descending.
+        blk_ch_prob: Probability that a block ends at a trial, in place of ``block_dur``.
+        rand_blcks: With a number as ``probs``: every block has a random context.
+        balanced_probs: Whether a random context prefers each choice equally often.
+        contexts: Names of contexts in place of ``num_blocks``: ``repeating``, ``alternating``, ``ascending``,
+            ``descending``.
+        after_error: What follows a trial that was not correct: None: nothing special; ``"reset"``: block and last
+            choice are drawn again; or ``probs`` that hold after errors.
+
+    Attributes:
+        curr_block: Block of the current trial.
+
+    Raises:
+        AttributeError: If the task has no choices.
+        ValueError: If a matrix or duration is malformed or a context unknown.
+    """
+
+    metadata = {
+        "description": "draws the ground truth from a Markov chain, in blocks of repeating, alternating, ... contexts",
+        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
+        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
+        "order": "inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
+    }
+    carries = True
+    accepts = ("probs", "sel_chs")
+    decides = ("ground_truth",)
+    generation = 0
+    _key = "trial_history"
+
+    def __init__(
+        self,
+        env: gym.Env,
+        probs: Any = 0.8,
+        block_dur: Any = 200,
+        num_blocks: int = 2,
+        blk_ch_prob: float | None = None,
+        rand_blcks: bool = False,
+        balanced_probs: bool = True,
+        contexts: Sequence[str] | str | None = None,
+        after_error: Any = None,
+    ):
+        """See the class."""
+        self.choices = choices_of(env, type(self).__name__)
+        self.n_ch = len(self.choices)
+        if not 1 <= num_blocks <= 3:
+            raise ValueError(f"num_blocks must be 1, 2 or 3, got {num_blocks!r}; name others with contexts")
+        named = [("repeating",), ("ascending", "repeating"), ("ascending", "repeating", "descending")][num_blocks - 1]
+        if contexts is not None:
+            named = (contexts,) if isinstance(contexts, str) else tuple(contexts)
+        self.probs, self.rand_blcks, self.balanced_probs = probs, rand_blcks, balanced_probs
+        if rand_blcks and np.ndim(probs) != 0:
+            raise ValueError("rand_blcks needs one number as probs, the probability of the preferred transition")
+        self.tr_mats = transitions.matrices(probs, self.n_ch, named)
+        self.after_error = after_error
+        self._error_mats = None
+        if isinstance(after_error, str) and after_error not in ERROR_RULES:
+            raise ValueError(f"after_error must be 'reset', None or transition probabilities, got {after_error!r}")
+        if after_error is not None and not isinstance(after_error, str):
+            self._error_mats = transitions.matrices(after_error, self.n_ch, named)
+        self.adaptive = after_error is not None  # type: ignore[misc]
+        duration = block_dur if blk_ch_prob is None else blk_ch_prob
+        self._clock = None if duration is None else BlockClock(duration)
+        self._active: Any = None
+        super().__init__(env)
+        self.start_session()
+
+    @property
+    def curr_block(self) -> Any:
+        """Block of the current trial."""
+        return self.task.trial.get(f"{self._key}_block", self._block)
+
+    def start_session(self) -> None:
+        """Begin a block, and a history, at random."""
+        rng = self.task.np_random
+        self._active = None
+        self.prev = int(rng.integers(self.n_ch))
+        if self._clock is not None:
+            self._clock.start(rng)
+        self._first_block()
+
+    # -- blocks -------------------------------------------------------------------------------------------------------
+
+    def _first_block(self) -> None:
+        self._block: Any = int(self.task.np_random.integers(len(self.tr_mats)))
+        self._matrix = self.tr_mats[self._block]
+        if self.rand_blcks:
+            self._next_block()
+
+    def _next_block(self) -> None:
+        """Set ``_block`` and ``_matrix`` to those of the next block: the following one, or a random context."""
+        if self.rand_blcks:
+            targets = transitions.random_targets(self.task.np_random, self.n_ch, self.balanced_probs)
+            self._block, self._matrix = transitions.label(targets), transitions.preferring(targets, float(self.probs))
+        else:
+            self._block = (self._block + 1) % len(self.tr_mats)
+            self._matrix = self.tr_mats[self._block]
+
+    def _after_error(self) -> np.ndarray | None:
+        """The matrix that holds if the last trial was an error; a reset happens here."""
+        last = self.task.last
+        if self.after_error is None or last is None or last["outcome"] == "correct":
+            return None
+        if self.after_error == "reset":
+            self._first_block()
+            self.prev = int(self.task.np_random.integers(self.n_ch))
+            return None
+        assert self._error_mats is not None
+        return self._error_mats[min(self._block, len(self._error_mats) - 1)]
+
+    # -- hooks --------------------------------------------------------------------------------------------------------
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Draw blocks and ground truth."""
+        rng = self.task.np_random
+        rest = {name: value for name, value in given.items() if name != "probs"}
+        asked = probability_rows(given["probs"], n) if "probs" in given else None
+        begins = np.zeros(n, bool) if self._clock is None else self._clock.changes(n, rng)
+        error, chance = self._after_error(), rng.random(n)
+        index, generations = np.empty(n, np.int64), np.empty(n, np.int64)
+        blocks, used = np.empty(n, dtype=object), np.empty((n, self.n_ch, self.n_ch))
+        edges: list[list[float]] = []  # of the present matrix
+        for k in range(n):
+            if begins[k]:
+                self._next_block()
+            if begins[k] or not edges or asked is not None or "sel_chs" in given:
+                matrix = asked[k] if asked is not None else self._matrix if error is None else error
+                if "sel_chs" in given:
+                    matrix = self._among(given["sel_chs"][k], matrix)
+                edges = np.cumsum(matrix, axis=1).tolist()
+            row = edges[self.prev]
+            index[k] = self.prev = bisect_right(row, chance[k] * row[-1])
+            blocks[k], used[k], generations[k] = self._block, matrix, self.generation
+        self._drawn = blocks if isinstance(self._block, str) else blocks.astype(np.int64), used, generations
+        return {**rest, "ground_truth": self.choices[index]}
+
+    def _among(self, active: Any, matrix: np.ndarray) -> np.ndarray:
+        """The matrix among the choices in play; when these change, block and last choice are drawn again."""
+        active = tuple(np.asarray(active).tolist())
+        if self._active is not None and active != self._active:
+            self._first_block()
+            in_play = np.flatnonzero(np.isin(self.choices, active))
+            self.prev = int(self.task.np_random.choice(in_play))
+            matrix = self._matrix
+        self._active = active
+        return restrict(matrix, self.choices, [active] * self.n_ch)
+
+    def revise(self, trials: Trials) -> None:
+        """Record block and matrix; the history goes on from the trials as they were made."""
+        trials.info[f"{self._key}_block"], trials.info["probs"], _ = self._drawn
+        if "ground_truth" in trials.info:
+            found = np.flatnonzero(self.choices == trials.info["ground_truth"][-1])
+            self.prev = int(found[0]) if len(found) else self.prev
+
+
+class TrialHistoryV2(TrialHistory):
+    """Draw the ground truth from a Markov chain with one transition matrix, without blocks.
+
+    Blocks come from a ``ScheduleAttr`` outside that schedules ``probs``.
+
+    Args:
+        env: A task with choices.
+        probs: Transition matrix (choices, choices); row: last ground truth, column: next. Default uniform.
+
+    Raises:
+        AttributeError: If the task has no choices.
+        ValueError: If the matrix has another shape or a row is no distribution.
+    """
+
+    metadata = {
+        **TrialHistory.metadata,
+        "description": "draws the ground truth from a Markov chain with one transition matrix",
+    }
+    _key = "trial_history_v2"
+
+    def __init__(self, env: gym.Env, probs: Any = None):
+        """See the class."""
+        n = len(choices_of(env, "TrialHistoryV2"))
+        matrix = np.full((n, n), 1 / n) if probs is None else np.asarray(probs, dtype=float)
+        if matrix.shape != (n, n):
+            raise ValueError(f"probs must be a matrix ({n}, {n}), one row and column per choice; got {matrix.shape}")
+        super().__init__(env, matrix, block_dur=None)
+
+
+class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
+    """Trial history in two contexts: ``TrialHistory`` under the arguments it had for N alternatives.
+
+    Args:
+        env: A task with choices.
+        n_ch: Number of choices in use; the first ``n_ch``.
+        tr_prob: Probability of the preferred transition.
+        block_dur: Trials in a block.
+        blk_ch_prob: Probability that a block ends at a trial, in place of ``block_dur``.
+        trans: ``"CW"``: ascending and descending; ``"RepAlt"``: ascending and repeating.
+
+    Raises:
+        ValueError: If ``trans`` is neither or the task has fewer choices.
+    """
+
+    metadata = {**TrialHistory.metadata, "description": "draws the ground truth in clockwise and other contexts"}
+    _key = "trial_history_nalt"
+
+    def __init__(
+        self,
+        env: gym.Env,
+        n_ch: int | None = None,
+        tr_prob: float = 0.8,
+        block_dur: Any = 200,
+        blk_ch_prob: float | None = None,
+        trans: str = "CW",
+    ):
+        """See the class."""
+        contexts = {"CW": ("ascending", "descending"), "RepAlt": ("ascending", "repeating")}
+        if trans not in contexts:
+            raise ValueError(f"trans must be 'CW' or 'RepAlt', got {trans!r}")
+        total = len(choices_of(env, "TrialHistory_NAlt"))
+        n = total if n_ch is None else n_ch
+        if not 2 <= n <= total:
+            raise ValueError(f"n_ch must lie between 2 and the task's {total} choices, got {n_ch!r}")
+        inner = transitions.matrices(tr_prob, n, contexts[trans])
+        full = np.zeros((len(inner), total, total))
+        full[:, :n, :n], full[:, n:, :n] = inner, 1 / n
+        super().__init__(env, full, block_dur, blk_ch_prob=blk_ch_prob)
+
+
+class TrHReset(TrialHistory):
+    """Trial history in a repeating and an alternating block that an error resets; see ``after_error="reset"``.
+
+    Args:
+        env: A task with choices.
+        rep_prob: Probability of a repetition in each block.
+        block_dur: Trials in a block.
+    """
+
+    metadata = {**TrialHistory.metadata, "description": "trial history in blocks that an error resets"}
+    _key = "trhreset"
+
+    def __init__(self, env: gym.Env, rep_prob: Sequence[float] = (0.2, 0.8), block_dur: Any = 200):
+        """See the class."""
+        n = len(choices_of(env, "TrHReset"))
+        blocks = np.stack([transitions.context("repeating", n, float(p)) for p in rep_prob])
+        super().__init__(env, blocks, block_dur, after_error="reset")
+
+
+class Persistence(TrialHistory):
+    """The last ground truth is right again with one probability; ``TrialHistory`` in one repeating block.
+
+    Args:
+        env: A task with choices.
+        probs: Probability of a repetition; the other choices share the rest.
+    """
+
+    metadata = {**TrialHistory.metadata, "description": "repeats the last ground truth with a given probability"}
+    _key = "persistence"
+
+    def __init__(self, env: gym.Env, probs: float = 0.8):
+        """See the class."""
+        super().__init__(env, float(probs), block_dur=None, num_blocks=1)

@@ -1,0 +1,59 @@
+"""Pulses that mark periods, as an experiment's hardware would send them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+from neurogym.utils.names import unknown
+
+
+class TTLPulse(TrialWrapper):
+    """Report in ``info["signal_0"]``, ``info["signal_1"]``, ... whether the step taken lies in certain periods.
+
+    Args:
+        env: A task with periods.
+        periods: One list of periods per signal; a name in place of a list stands for itself.
+
+    Raises:
+        ValueError: If the task has no such period.
+    """
+
+    metadata = {
+        "description": "reports whether the present step lies in given periods (info only)",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "any",
+    }
+
+    def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):
+        """See the class."""
+        named = [[one] if isinstance(one, str) else list(one) for one in periods]
+        timing = getattr(env.unwrapped, "timing", {})
+        for period in [name for one in named for name in one]:
+            if timing and period not in timing:
+                raise ValueError(unknown("period", period, timing))
+        super().__init__(env)
+        self.periods = named
+        self._signals = f"signals{len(self.task._wrappers)}"
+
+    def revise(self, trials: Trials) -> None:
+        """Mark the rows of each signal."""
+        marks = np.zeros((trials.total, len(self.periods)), np.int8)
+        for i, names in enumerate(self.periods):
+            for name in names:
+                if name in trials.starts:
+                    marks[trials.rows(name).index, i] = 1
+        trials.fields[self._signals] = marks
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Act; the signals belong to the row acted on."""
+        marks = self.task.field(self._signals)
+        ob, reward, terminated, truncated, info = super().step(action)
+        info.update({f"signal_{i}": int(mark) for i, mark in enumerate(marks)})
+        return ob, reward, terminated, truncated, info

@@ -1,0 +1,101 @@
+"""Stimulus-response mappings and stimulus sets that change."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+from neurogym.wrappers.transitions import label
+
+
+class VariableMapping(TrialWrapper):
+    """Change which response goes with which stimulus, and in a new session the stimuli themselves.
+
+    A mapping lasts at least ``min_mapp_dur`` trials and then ends with probability ``mapp_ch_prob`` at each trial; a
+    session likewise. The trial's record has the mapping as ``variable_mapping_map`` (responses in the order of the
+    stimuli, counted from 1), and the number of the session as ``variable_mapping_session``.
+
+    Args:
+        env: A conditional visuomotor task (``NAltConditionalVisuomotor-v0``).
+        mapp_ch_prob: Probability that a mapping ends.
+        min_mapp_dur: Fewest trials of a mapping.
+        sess_end_prob: Probability that a session ends.
+        min_sess_dur: Fewest trials of a session.
+
+    Raises:
+        ValueError: If the task has no stimuli and mapping, or an argument is out of range.
+    """
+
+    metadata = {
+        "description": "changes which response goes with which stimulus, and sometimes the stimuli",
+        "paper_name": "Neural activity in the primate prefrontal cortex during associative learning",
+        "paper_link": "https://doi.org/10.1016/S0896-6273(00)80658-3",
+        "order": "any",
+    }
+    carries = True
+    decides = ("mapping",)
+
+    def __init__(
+        self,
+        env: gym.Env,
+        mapp_ch_prob: float = 0.003,
+        min_mapp_dur: int = 30,
+        sess_end_prob: float = 0.0025,
+        min_sess_dur: int = 120,
+    ):
+        """See the class."""
+        task = env.unwrapped
+        if "mapping" not in getattr(task, "conditions", {}) or not hasattr(task, "patterns"):
+            raise ValueError(f"VariableMapping needs a task with stimuli and a mapping, not {task}")
+        if not (0 < mapp_ch_prob <= 1 and 0 < sess_end_prob <= 1 and min_mapp_dur >= 1 and min_sess_dur >= 1):
+            raise ValueError("expected probabilities in (0, 1] and durations of at least 1 trial")
+        super().__init__(env)
+        self.mapp_ch_prob, self.min_mapp_dur = mapp_ch_prob, min_mapp_dur
+        self.sess_end_prob, self.min_sess_dur = sess_end_prob, min_sess_dur
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Begin with the task's own stimuli and a new mapping."""
+        self.session = 0
+        self._patterns = np.array(self.task.patterns)  # type: ignore[attr-defined]
+        self._new_mapping()
+        self._session_age = 0
+
+    def _new_mapping(self) -> None:
+        self._mapping = tuple((self.task.np_random.permutation(len(self._patterns)) + 1).tolist())
+        self._age = 0
+
+    def _new_session(self) -> None:
+        """Other stimuli: different patterns of ones and zeros."""
+        rng, shape = self.task.np_random, self._patterns.shape
+        drawn: dict[tuple[int, ...], None] = {}
+        while len(drawn) < shape[0]:
+            drawn[tuple(rng.integers(2, size=shape[1]).tolist())] = None
+        self._patterns, self._session_age, self.session = np.array(list(drawn)), 0, self.session + 1
+        self._new_mapping()
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Give each trial its mapping."""
+        ends = self.task.np_random.random((n, 2)) < (self.sess_end_prob, self.mapp_ch_prob)
+        mapping, self._shown = np.empty(n, dtype=object), np.empty((n, *self._patterns.shape))
+        self._sessions = np.empty(n, np.int64)
+        for k in range(n):
+            if self._session_age >= self.min_sess_dur and ends[k, 0]:
+                self._new_session()
+            elif self._age >= self.min_mapp_dur and ends[k, 1]:
+                self._new_mapping()
+            self._age, self._session_age = self._age + 1, self._session_age + 1
+            mapping[k], self._shown[k], self._sessions[k] = self._mapping, self._patterns, self.session
+        return {**given, "mapping": mapping}
+
+    def revise(self, trials: Trials) -> None:
+        """Show the session's stimuli in place of the task's own, and record mapping and session."""
+        stims, coh = trials.info["stims"], trials.info["coh"][:, None] / 100
+        own = np.asarray(self.task.patterns)[stims]  # type: ignore[attr-defined]
+        shown = self._shown[np.arange(trials.n), stims]
+        trials.add_ob((shown - own) * coh, "stimulus", where="stimulus")
+        labels = [label(np.asarray(mapping) - 1) for mapping in trials.given["mapping"]]
+        trials.info["variable_mapping_map"] = np.array(labels, dtype=object)
+        trials.info["variable_mapping_session"] = self._sessions

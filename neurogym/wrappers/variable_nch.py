@@ -1,0 +1,114 @@
+"""Blocks in which only some of the choices are in play."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialWrapper
+from neurogym.trials import Trials
+from neurogym.wrappers.sampling import BlockClock, choices_of, draw, restrict
+
+
+class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
+    """Draw in each block how many choices, and which, are in play.
+
+    The trial's record has their number as ``variable_nch_n`` and the choices, counted from 1 and joined by dashes, as
+    ``variable_nch_choices``. Wrappers inside that decide the ground truth keep to them; without one it is drawn
+    uniformly among them.
+
+    Args:
+        env: A task with choices.
+        block_nch: Trials in a block, ``(low, high)``, or a probability; see :class:`SideBias`.
+        blocks_probs: Weights of 2, 3, ... choices. Default (or all zero): equal.
+        sorted_ch: Whether the first choices are in play, or a random subset.
+        prob_12: Probability that a block uses exactly choices 1 and 2 (other blocks then have at least 3).
+
+    Raises:
+        AttributeError: If the task has no choices.
+        ValueError: If there are fewer than two, a weight is negative or their number is wrong.
+    """
+
+    metadata = {
+        "description": "draws in each block which of the choices are in play",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "outside the wrapper that decides the ground truth, inside perf_phases",
+    }
+    carries = True
+    accepts = ("phase",)
+    decides = ("sel_chs",)
+    inside_of = ("PerfPhases",)
+
+    def __init__(
+        self,
+        env: gym.Env,
+        block_nch: int = 100,
+        blocks_probs: Sequence[float] | None = None,
+        sorted_ch: bool = True,
+        prob_12: float | None = None,
+    ):
+        """See the class."""
+        self.choices = choices_of(env, "Variable_nch")
+        self.max_nch = len(self.choices)
+        if self.max_nch < 2:
+            raise ValueError(f"Variable_nch needs at least two choices, {env.unwrapped} has {self.max_nch}")
+        self.weights = np.ones(self.max_nch - 1) if blocks_probs is None else np.asarray(blocks_probs, dtype=float)
+        if self.weights.shape != (self.max_nch - 1,) or np.any(self.weights < 0):
+            raise ValueError(f"blocks_probs needs {self.max_nch - 1} weights of 0 or more, got {blocks_probs!r}")
+        if prob_12 is not None and not 0 <= prob_12 <= 1:
+            raise ValueError(f"prob_12 must be a probability, got {prob_12!r}")
+        self.sorted_ch, self.prob_12 = sorted_ch, prob_12
+        self._clock = BlockClock(block_nch, "block_nch")
+        super().__init__(env)
+        self._decided = any("ground_truth" in wrapper.decides for wrapper in self.task._wrappers)
+        if not self._decided:
+            self.decides = ("sel_chs", "ground_truth")  # type: ignore[misc]
+        self._told = "sel_chs" in self.task.conditions or self._decided
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Begin a block."""
+        self._clock.start(self.task.np_random)
+        self._phase = self.max_nch
+        self._active: tuple[int, ...] = ()
+
+    def _draw_active(self) -> tuple[int, ...]:
+        """Indices of the choices of a new block."""
+        rng = self.task.np_random
+        most = int(np.clip(self._phase, 2, self.max_nch))
+        if self.prob_12 is not None and (most == 2 or rng.random() < self.prob_12):
+            return (0, 1)
+        weights = self.weights[: most - 1].copy()
+        if self.prob_12 is not None:
+            weights[0] = 0
+        if not weights.any():
+            weights[1 if self.prob_12 is not None else 0 :] = 1
+        n = 2 + int(rng.choice(len(weights), p=weights / weights.sum()))
+        return tuple(range(n)) if self.sorted_ch else tuple(np.sort(rng.permutation(self.max_nch)[:n]).tolist())
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Draw the choices in play."""
+        rest = {name: value for name, value in given.items() if name != "phase"}
+        self._phase = int(given["phase"][0]) if "phase" in given else self.max_nch
+        begins, rng = self._clock.changes(n, self.task.np_random), self.task.np_random
+        active, self._drawn = np.empty(n, dtype=object), np.empty(n, dtype=object)
+        for k in range(n):
+            if begins[k] or not self._active:
+                self._active = self._draw_active()
+            active[k] = tuple(self.choices[list(self._active)].tolist())
+            self._drawn[k] = self._active
+        if self._told:
+            rest["sel_chs"] = active
+        if not self._decided:
+            p = restrict(np.full((n, self.max_nch), 1 / self.max_nch), self.choices, active)
+            rest["ground_truth"] = self.choices[draw(rng, p)]
+        return rest
+
+    def revise(self, trials: Trials) -> None:
+        """Record the choices in play."""
+        trials.info["variable_nch_n"] = np.array([len(active) for active in self._drawn])
+        joined = ["-".join(str(i + 1) for i in active) for active in self._drawn]
+        trials.info["variable_nch_choices"] = np.array(joined, dtype=object)
