@@ -11,6 +11,7 @@ import numpy as np
 
 from ngym_cli import config as configuration
 from ngym_cli.building import facts_of, find_wrapper, make_env, wrapper_names
+from ngym_cli.catalog import metadata_of
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.terminal import cell, console
@@ -44,7 +45,7 @@ def describe(name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | 
 def describe_wrapper(name: str) -> dict[str, Any]:
     """Return all that is known of a wrapper."""
     cls = find_wrapper(name)
-    meta = getattr(cls, "metadata", {}) or {}
+    meta = metadata_of(cls)
     return {
         "id": name,
         "kind": "wrapper",

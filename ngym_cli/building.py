@@ -127,11 +127,14 @@ def inspect(config: RunConfig) -> Facts:
     Raises:
         UserError: if it cannot be built or fails while it is stepped.
     """
-    task = find_task(config.task)
+    return _tried(find_task(config.task), config)[1]
+
+
+def _tried(task: Task, config: RunConfig) -> tuple[gym.Env, Facts]:
     env = make_env(task, config)
     with user_errors(f"task {config.task}", task.own):
         rt_from = _try_out(env)
-    return facts_of(env, task, rt_from)
+    return env, facts_of(env, task, rt_from)
 
 
 def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
@@ -193,20 +196,19 @@ def _try_out(env: gym.Env) -> str:
 
 
 def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
-    """Spell out every default of a configuration.
+    """Spell out every default of task and wrappers; ``ngym_cli.learners.complete`` does the same for the agent.
+
+    No torch is imported.
 
     Returns:
-        The complete configuration and what is known of the task.
+        The configuration and what is known of the task.
 
     Raises:
         UserError: on anything in it that does not exist or does not fit together.
     """
-    from ngym_cli.learners import complete
-
-    find_task(config.task)
-    facts = inspect(config)
     task = find_task(config.task)
-    inner: Any = make_env(task, config).unwrapped
+    env, facts = _tried(task, config)
+    inner: Any = env.unwrapped
     found = config.model_dump()
     found["dt"] = facts.dt
     found["task_args"] = {**_plain_defaults(task), **config.task_args}
@@ -222,7 +224,7 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     ]
     if config.reset_state == "auto":
         found["reset_state"] = "never" if facts.carries else "trial"
-    return complete(RunConfig.model_validate(found), facts), facts
+    return RunConfig.model_validate(found), facts
 
 
 def _plain_defaults(task: Task) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def wrappers() -> list[Row]:
     rows = []
     for name in package.all_wrappers():
         cls = package.wrapper_class(name)
-        meta = getattr(cls, "metadata", {}) or {}
+        meta = metadata_of(cls)
         rows.append(
             {
                 "id": package.key_of(name),
@@ -95,6 +95,12 @@ def wrappers() -> list[Row]:
             }
         )
     return sorted(rows, key=lambda row: row["id"])
+
+
+def metadata_of(cls: type) -> dict[str, Any]:
+    """Return what a wrapper says about itself; nothing where it inherits Gymnasium's property."""
+    found = getattr(cls, "metadata", None)
+    return dict(found) if isinstance(found, dict) else {}
 
 
 def algorithms() -> list[Row]:

@@ -1,7 +1,7 @@
 """The one typed model of a run: command-line flags, a TOML file and defaults all end here.
 
-A configuration is complete when every default is spelled out in it; ``ngym_cli.building.resolve`` does that once the
-task and the algorithm are known, and the result is what a run folder keeps as ``config.toml``.
+A configuration is complete when every default is spelled out in it; ``ngym_cli.building.resolve`` does that for the
+task and ``ngym_cli.learners.complete`` for the agent, and the result is what a run folder keeps as ``config.toml``.
 """
 
 from __future__ import annotations

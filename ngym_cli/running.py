@@ -39,17 +39,21 @@ def run(flags: Mapping[str, Any], file: Path | None, root: Path, name: str | Non
     """
     config = configuration.load(file, flags)
     err = Console(stderr=True, highlight=False)
-    _announce(config, err)
-    use_one_thread()
     from ngym_cli.progress import LiveDisplay, Silent
     from ngym_cli.training import train
+
+    def announce(resolved: RunConfig) -> None:
+        stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
+        network = f" ({resolved.network})" if resolved.network else ""
+        err.print(f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}", soft_wrap=True)
+        use_one_thread()
 
     def display(resolved: RunConfig, facts: Any, path: Path) -> Any:
         err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
         ceiling = (facts.ceiling or {}).get("performance")
         return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.chance, ceiling)
 
-    outcome = train(config, root, name, overwrite, display)
+    outcome = train(config, root, name, overwrite, announce, display)
     if json:
         terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
     else:
@@ -57,21 +61,6 @@ def run(flags: Mapping[str, Any], file: Path | None, root: Path, name: str | Non
         path = outcome.run.path
         terminal.console().print(f"\n{outcome.status}: {path}\nnext: ngym plot {path}", soft_wrap=True)
     return INTERRUPTED if outcome.status == "interrupted" else 0
-
-
-def _announce(config: RunConfig, err: Console) -> None:
-    """Check the names that need no torch and say what is about to be trained."""
-    from ngym_cli.building import find_wrapper
-    from ngym_cli.learners import find_algorithm, find_network
-    from ngym_cli.tasks import find_task
-
-    algorithm = find_algorithm(config.alg)
-    network = find_network(config.network or algorithm.networks[0])
-    find_task(config.task)
-    for entry in config.wrappers:
-        find_wrapper(entry.name)
-    stack = "".join(f" + {entry.name}" for entry in config.wrappers)
-    err.print(f"training {config.alg} ({network.name}) on {config.task}{stack}, seed {config.seed}", soft_wrap=True)
 
 
 def use_one_thread() -> None:

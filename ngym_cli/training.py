@@ -17,7 +17,7 @@ from ngym_cli.board import Board
 from ngym_cli.building import Facts, build_venv, resolve
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.errors import UserError, one_line
-from ngym_cli.learners import build_model
+from ngym_cli.learners import build_model, complete, find_algorithm
 from ngym_cli.progress import Display, Silent
 from ngym_cli.recording import Table, TrialRecorder, concatenate
 
@@ -177,6 +177,7 @@ def train(
     root: Path = runs.ROOT,
     name: str | None = None,
     overwrite: bool = False,
+    announce: Callable[[RunConfig], None] = lambda _: None,
     make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Silent(),
 ) -> Outcome:
     """Train an agent and leave a run folder behind.
@@ -188,19 +189,24 @@ def train(
         root: folder below which the run's own is made.
         name: its name; default from the time and the seed.
         overwrite: replace a run of that name.
+        announce: told the configuration once the task is known to work, before torch is imported.
         make_display: returns what shows the progress.
 
     Raises:
         UserError: if the configuration does not work, the folder cannot be made, or the user's task fails.
     """
     config, facts = resolve(config)
+    find_algorithm(config.alg)
+    announce(config)
+    config = complete(config, facts)
     venv = build_venv(config, int(config.n_envs or 1))
     model = build_model(config, venv)
+    begun = models.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
     venv.seed(streams(config.seed)["environments"])
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
     run = runs.create(path, overwrite)
     runs.write_text(run.path / runs.CONFIG, config.to_toml())
-    run.update(**provenance.opening(config, facts))
+    run.update(**provenance.opening(config, facts), **({"init_from": begun} if begun else {}))
     session = Session(
         run,
         config,
