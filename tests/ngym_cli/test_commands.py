@@ -1,0 +1,129 @@
+"""Every command does what it says: exit code 0, an output for people, and JSON of the documented shape."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+TINY = ("--n-envs", "8", "--timesteps", "4096", "--set", "n_steps=64", "--eval-every", "2048", "--eval-trials", "64")
+LISTINGS = ("tasks", "wrappers", "algs", "networks", "tags")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--version"], "ngym 0"),
+        (["--help"], "recurrent_ppo"),
+        ([], "Usage: ngym"),
+        (["run", "--help"], "--wrappers"),
+        (["list", "tasks"], "PerceptualDecisionMaking-v0"),
+        (["list", "tasks", "--tag", "timing"], "ReadySetGo-v0"),
+        (["list", "tasks", "motion", "noisy"], "PerceptualDecisionMaking-v0"),
+        (["list", "wrappers"], "pass_reward"),
+        (["list", "algs"], "recurrent_ppo"),
+        (["list", "networks"], "lstm"),
+        (["list", "tags"], "working memory"),
+        (["list", "runs"], "0 runs"),
+        (["info", "RDM-v0"], "ceiling          0.8957"),
+        (["info", "RDM-v0", "--dt", "20", "--timing", "delay=uniform:200:600"], "uniform between 200 and 600"),
+        (["info", "GoNogo-v0", "--wrappers", "pass_reward"], "reward"),
+        (["info", "ReachingDelayResponse-v0"], "ground truth"),
+        (["info", "reaction_time"], "urgency"),
+    ],
+)
+def test_command_prints_for_people(ngym, arguments, expected):
+    result = ngym(*arguments)
+    assert result.code == 0, result.err
+    assert expected in result.out
+
+
+@pytest.mark.parametrize("what", LISTINGS)
+def test_listings_are_arrays_of_objects_with_an_id(ngym, what):
+    rows = json.loads(ngym("list", what, "--json").out)
+    assert rows
+    assert all(isinstance(row["id"], str) and row["id"] for row in rows)
+    assert len({row["id"] for row in rows}) == len(rows)
+
+
+def test_info_as_json_describes_the_task_and_one_trial(ngym):
+    found = json.loads(ngym("info", "RDM-v0", "--json").out)
+    assert found["id"] == "PerceptualDecisionMaking-v0"
+    assert "RDM-v0" in found["aliases"]
+    assert found["ceiling"]["performance"] == pytest.approx(0.8957, abs=1e-4)
+    assert {period["id"] for period in found["periods"]} == {"fixation", "stimulus", "delay", "decision"}
+    trial = found["trial"]
+    steps = len(trial["actions"])
+    assert steps == len(trial["observations"]) == len(trial["ground_truth"]) == len(trial["rewards"]) == 22
+    assert trial["actions"][-1] == trial["ground_truth"][-1] != 0
+    assert trial["rewards"][-1] == 1.0
+
+
+def test_info_draws_the_trial_into_a_file(ngym, tmp_path):
+    assert ngym("info", "RDM-v0", "--figure", tmp_path / "trial.png").code == 0
+    assert (tmp_path / "trial.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_ceilings_are_listed(ngym):
+    rows = json.loads(ngym("list", "tasks", "dots", "motion", "noisy", "--ceilings", "--json").out)
+    rows += json.loads(ngym("list", "tasks", "PerceptualDecisionMaking-v0", "--ceilings", "--json").out)
+    found = {row["id"]: row["ceiling"] for row in rows}
+    assert set(found["PerceptualDecisionMaking-v0"]) == {"performance", "reward", "error", "method"}
+
+
+def test_run_eval_plot_and_repeat(ngym):
+    run = ngym("run", "--task", "RDM-v0", "--wrappers", "pass_reward,pass_action", "--name", "first", "--json", *TINY)
+    assert run.code == 0, run.err
+    found = json.loads(run.out)
+    folder = "runs/RDM-v0/recurrent_ppo/first"
+    assert found["id"] == folder
+    assert found["status"] == "finished"
+
+    found = json.loads(ngym("eval", "latest", "--trials", "50", "--json").out)
+    keys = ("performance", "performance_ci", "chance", "ceiling", "trials", "reward_per_trial", "conditions")
+    assert all(key in found for key in keys)
+    assert found["trials"] == 50
+    assert "95 % interval" in ngym("eval", folder, "--stochastic").out
+
+    drawn = {row["id"]: row for row in json.loads(ngym("plot", "latest", "--json").out)}
+    assert drawn["learning"]["path"].endswith("figures/learning.png")
+    assert drawn["chronometric"]["reason"]
+
+    listed = json.loads(ngym("list", "runs", "--json").out)
+    assert [row["id"] for row in listed] == [folder]
+    assert listed[0]["status"] == "finished"
+
+    again = ngym("run", "--config", f"{folder}/config.toml", "--name", "second", "--json")
+    assert json.loads(again.out)["performance"] == json.loads(run.out)["performance"]
+
+
+@pytest.mark.parametrize("file_format", ["png", "svg", "pdf"])
+def test_figures_in_every_format(ngym, run_folder, tmp_path, file_format):
+    result = ngym("plot", run_folder, "learning", "examples", "--format", file_format, "--out", tmp_path)
+    assert result.code == 0, result.err
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[file_format]
+    assert (tmp_path / f"learning.{file_format}").read_bytes().startswith(start)
+    assert (tmp_path / f"examples.{file_format}").stat().st_size > 5_000
+
+
+def test_own_task_from_a_file(ngym, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import neurogym as ngym\nclass Mine(ngym.envs.registration.task_class('GoNogo-v0')):\n    pass\n"
+    )
+    result = ngym("run", "--task", "mine.py:Mine", "--name", "a", "--json", *TINY)
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["id"] == "runs/mine.Mine/recurrent_ppo/a"
+    assert ngym("eval", "a", "--trials", "20").code == 0
+
+
+def test_smoke_checks_and_trains_and_leaves_nothing(ngym, tmp_path):
+    rows = json.loads(ngym("run", "--smoke", "--task", "GoNogo-v0", "--json").out)
+    assert [(row["id"], row["status"]) for row in rows] == [("GoNogo-v0", "ok")]
+    assert rows[0]["steps"] >= 256
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_folder_that_was_moved_still_evaluates(ngym, run_folder, tmp_path):
+    moved = shutil.copytree(run_folder, tmp_path / "elsewhere")
+    assert ngym("eval", moved, "--trials", "20").code == 0
