@@ -266,7 +266,7 @@ class TrialEnv(BaseEnv):
             plan = wrapper.plan(n, plan)
         if self._many:
             for name, value in given.items():
-                for one in np.unique(np.atleast_1d(value)) if np.ndim(value) == 1 and n > 1 else [value]:
+                for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
                     self._check_conditions({name: one})
         asked = {name: _per_trial(value, n) for name, value in given.items()}
         if self._many:
@@ -811,10 +811,15 @@ def no_action(space: gym.Space) -> Any:
     return 0 if isinstance(space, gym.spaces.Discrete) else np.zeros(space.shape, space.dtype)  # type: ignore[arg-type]
 
 
+def _varies(value: Any, n: int) -> bool:
+    """Whether a condition is given as an array with one entry per trial, rather than one value for all."""
+    return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
+
+
 def _per_trial(value: Any, n: int) -> np.ndarray:
     """A condition as an array whose first axis is the trial."""
-    if n > 1 and np.ndim(value) >= 1 and len(value) == n:
-        return np.asarray(value)
+    if _varies(value, n):
+        return value
     if np.ndim(value) == 0 and not isinstance(value, (dict, set)):
         return np.full(n, value) if not isinstance(value, str) else np.array([value] * n)
     array = np.empty(n, dtype=object)
