@@ -140,8 +140,8 @@ class Trials:
             duration: ms, a number or shape (n,), floored to whole steps; None draws from ``timing``. For a list of
                 names a list of these.
             before: Name of the period at whose start this one ends.
-            after: Name of the period at whose end this one starts, or a time in ms (a number or shape (n,)). Default: the
-                trial's start.
+            after: Name of the period at whose end this one starts, or a time in ms, a number or shape (n,).
+                Default: the trial's start.
             last_period: Accepted for old scripts; has no effect.
             min_steps: Fewest steps the period may have (for events shorter than the time step).
 

@@ -22,12 +22,13 @@ class Detection(TrialEnv):
         rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        delay: Time from the onset of the stimulus period to the bump (ms). Default: drawn in each trial.
+        delay: Time from the onset of the stimulus period to the bump (ms), or less if the period is too short for it.
+            Default: drawn in each trial.
         stim_dur: Duration of the bump (ms), at least one step.
         abort: Whether breaking fixation ends the trial.
 
     Raises:
-        ValueError: If the bump does not fit into the shortest stimulus period.
+        ValueError: If the bump does not fit into any stimulus period.
     """
 
     metadata = {
@@ -61,11 +62,11 @@ class Detection(TrialEnv):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.sigma, self.delay = step_noise(sigma, dt), delay
         self.bump = max(1, int(stim_dur / dt + 1e-6))
-        shortest = minmax(self.timing["stimulus"])[0]
-        if (delay or 0) < 0 or stim_dur <= 0 or (delay or 0) + max(stim_dur, dt) > shortest:
+        longest = minmax(self.timing["stimulus"])[1]
+        if stim_dur <= 0 or (delay is not None and not 0 <= delay <= longest - max(stim_dur, dt)):
             raise ValueError(
-                f"a bump of stim_dur={stim_dur:g} ms after delay={delay or 0:g} ms does not fit into the shortest "
-                f"stimulus period ({shortest:g} ms)"
+                f"a bump of stim_dur={stim_dur!r} ms at delay={delay!r} ms never fits into a stimulus period of "
+                f"at most {longest:g} ms"
             )
         self.conditions = {"ground_truth": (0, 1)}
         self.observation_space = spaces.Box(
@@ -75,13 +76,14 @@ class Detection(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         present = trials.draw("ground_truth") == 1
-        trials.add_period(["fixation", "stimulus"])
+        trials.add_period("fixation")
+        trials.add_period("stimulus", after="fixation", min_steps=self.bump)
         begin, end = trials.starts["stimulus"], trials.ends["stimulus"]
         if self.delay is None:  # after a bump of one step at least one more step is left to respond in
             latest = end - begin - self.bump - (self.bump == 1)
             onset = begin + trials.rng.integers(0, np.maximum(latest, 0) + 1)
         else:
-            onset = begin + trials.steps(self.delay)
+            onset = np.minimum(begin + trials.steps(self.delay), end - self.bump)
         trials.info["delay"] = np.where(present, (onset - begin) * float(self.dt), np.nan)
         onset = np.where(present, onset, end)
         trials.add_ob(1, "fixation", where="fixation")

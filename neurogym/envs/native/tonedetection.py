@@ -9,6 +9,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import step_noise
 from neurogym.rules import Rule
 from neurogym.trials import Rows, Trials
+from neurogym.utils.ngym_random import minmax
 
 
 class ToneDetection(TrialEnv):
@@ -55,10 +56,10 @@ class ToneDetection(TrialEnv):
         onsets = np.atleast_1d(np.asarray(self.timing["toneTiming"], dtype=float))
         self.onsets = np.floor(onsets / dt + 1e-6).astype(int)
         self.tone = max(1, int(self.timing["toneDur"] / dt + 1e-6))
-        if self.onsets.min() < 0 or (self.onsets.max() + self.tone + 1) * dt > self.timing["stimulus"] + 1e-6:
+        shortest = minmax(self.timing["stimulus"])[0]
+        if self.onsets.min() < 0 or (self.onsets.max() + self.tone + 1) * dt > shortest + 1e-6:
             raise ValueError(
-                f"tones at {onsets.tolist()} ms must be over one step before the end of the trial "
-                f"({self.timing['stimulus']} ms)"
+                f"tones at {onsets.tolist()} ms must be over one step before the end of the trial ({shortest:g} ms)"
             )
         places = np.arange(len(onsets) + 1)
         self.conditions = {"condition": places, "ground_truth": places}

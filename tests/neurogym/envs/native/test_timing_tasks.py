@@ -1,0 +1,120 @@
+"""Tasks of measured and produced intervals."""
+
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym.envs.timing import possible_durations
+
+
+def test_possible_durations_are_whole_steps():
+    np.testing.assert_allclose(possible_durations(("uniform", (300, 600)), 80), [240, 320, 400, 480, 560])
+    np.testing.assert_allclose(possible_durations((530, 610, 690), 100), [500, 600])
+    np.testing.assert_allclose(possible_durations(83, 20), [80])
+    assert possible_durations(("truncated_exponential", (100, 50)), 10) == ("uniform", (50.0, np.inf))
+
+
+def test_the_longer_stimulus_is_first_or_second_equally_often(made):
+    env, trials = made("IntervalDiscrimination-v0", n=4000)
+    first, second = trials.info["duration1"], trials.info["duration2"]
+    assert not np.any(first == second)
+    np.testing.assert_array_equal(trials.info["ground_truth"], np.where(first > second, 1, 2))
+    assert np.mean(trials.info["ground_truth"] == 1) == pytest.approx(0.5, abs=0.03)
+    assert set(first) <= set(env.conditions["duration1"])
+    shown = np.zeros((trials.n, 2))
+    np.add.at(shown, trials.rows().trial, trials.ob[:, 1:])
+    np.testing.assert_allclose(shown * env.dt, np.column_stack([first, second]))
+
+
+def test_durations_can_be_asked_for(made):
+    env, _ = made("IntervalDiscrimination-v0")
+    trial = env.new_trial(duration1=560, duration2=240)
+    assert (trial["duration1"], trial["duration2"], trial["ground_truth"]) == (560, 240, 1)
+    assert env.new_trial(duration2=560)["ground_truth"] == 2
+    with pytest.raises(ValueError, match="different durations"):
+        env.new_trial(duration1=240, ground_truth=1)
+    with pytest.raises(ValueError, match="different durations"):
+        made("IntervalDiscrimination-v0", timing={"stim1": 400, "stim2": 400})
+
+
+@pytest.mark.parametrize("dt", [10, 80, 100])
+def test_motor_timing_shows_the_set_signal_and_pays_the_nearest_step(made, play, dt):
+    env, trials = made("MotorTiming-v0", dt=dt)
+    signal = np.zeros(trials.n)
+    np.add.at(signal, trials.rows().trial, trials.ob[:, 3])
+    assert np.all(signal == max(1, 50 // dt))
+    for report in play(env, trials=20):
+        assert report["trial_reward"] == 1
+        assert abs(report["rt"] - report["trial"]["production"]) <= dt / 2
+
+
+def test_reward_of_a_produced_interval_falls_with_its_error(made, play):
+    env, _ = made("MotorTiming-v0", dt=10)
+    for late, reward in ((0, 1.0), (60, (1 - 60 / 185) ** 1.5), (180, 0.1), (190, 0.0), (-60, (1 - 60 / 185) ** 1.5)):
+        go = lambda env, late=late: int(env.t - env.start_t["set"] == 800 + late)  # noqa: E731
+        report = play(env, go, trials=1, production_ind=0)[0]
+        assert report["trial_reward"] == pytest.approx(reward)
+        assert report["performance"] == (reward > 0)
+        assert report["rt"] == 800 + late
+
+
+@pytest.mark.parametrize("dt", [20, 80])
+def test_flashes_and_response_are_equally_spaced(made, play, dt):
+    env, trials = made("OneTwoThreeGo-v0", dt=dt)
+    interval = trials.info["interval"] / dt
+    onsets = [trials.starts[name] for name in ("s1", "s2", "s3")]
+    np.testing.assert_array_equal(onsets[1] - onsets[0], interval)
+    np.testing.assert_array_equal(onsets[2] - onsets[1], interval)
+    rows = trials.rows()
+    right = trials.gt == 1
+    np.testing.assert_array_equal(rows.trial[right], np.arange(trials.n))
+    np.testing.assert_array_equal(rows.step[right] - onsets[2], interval)
+    for report in play(env, trials=10):
+        assert (report["trial_reward"], report["rt"]) == (1, report["trial"]["interval"])
+
+
+def test_an_asked_interval_is_laid_out(made):
+    env, _ = made("OneTwoThreeGo-v0", dt=20)
+    env.new_trial(interval=1000)
+    assert env.start_t["s2"] - env.start_t["s1"] == 1000
+    with pytest.raises(ValueError, match="not longer than flash"):
+        made("OneTwoThreeGo-v0", timing={"interval1": 80})
+
+
+def test_hierarchical_reasoning_judges_the_interval_that_is_shown(made):
+    env, trials = made("HierarchicalReasoning-v0", dt=10, n=3000)
+    assert env.mid_point == 850
+    interval = (trials.starts["flash2"] - trials.ends["flash1"]) * 10
+    np.testing.assert_array_equal(interval, trials.info["interval"])
+    clear = interval != 850
+    np.testing.assert_array_equal((interval > 850)[clear], trials.info["long_interval"][clear])
+    assert trials.info["long_interval"].mean() == pytest.approx(0.5, abs=0.03)
+    side = trials.gt[trials.offset + trials.starts["decision"]] - 3
+    towards = trials.info["long_interval"] == (trials.info["rule"] == 1)
+    np.testing.assert_array_equal(side == trials.info["stimulus"], towards)
+
+
+def test_rules_come_in_blocks_that_go_on_across_blocks_of_trials():
+    env = ngym.make("HierarchicalReasoning-v0").unwrapped
+    env.reset(seed=0)
+    rule = np.concatenate([env.make_trials(33).info["rule"] for _ in range(40)])
+    starts = np.flatnonzero(np.diff(rule)) + 1
+    lengths = np.diff(np.concatenate([[0], starts]))
+    assert rule[0] == 1 and lengths.min() == 10 and lengths.max() == 20
+
+
+def test_a_trial_is_correct_only_with_the_right_rule(made, play):
+    env, _ = made("HierarchicalReasoning-v0")
+
+    def wrong_rule(env):
+        return 3 - env.gt_now if env.in_period("rule_target") else env.gt_now
+
+    reports = play(env, wrong_rule, trials=10)
+    assert {(r["performance"], r["trial_reward"], r["outcome"]) for r in reports} == {(0, 0, "error")}
+    assert all(r["trial"]["rule_choice"] == 2 - r["trial"]["rule"] for r in reports)
+
+    def late(env):  # only the last step of the rule period counts
+        last = env.t_ind == env.end_ind["rule_target"] - 1
+        return wrong_rule(env) if env.in_period("rule_target") and not last else env.gt_now
+
+    assert {report["performance"] for report in play(env, late, trials=10)} == {1}
