@@ -1,4 +1,4 @@
-"""Random dots as a bare batch of NumPy arrays: the environment of the hand-written loop that the learner is held against.
+"""Random dots as a bare batch of NumPy arrays: the environment of the hand-written loop.
 
 The task is PerceptualDecisionMaking with the wrappers pass_reward and pass_action, with nothing else in the way: no
 trial table, no options. What is measured is then the learner.

@@ -21,7 +21,7 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     shared = policy.lstm_critic is None
     plain = ContribRecurrentPPO(
         "CnnLstmPolicy" if policy.features_extractor_kwargs else "MlpLstmPolicy",
-        model.get_env(),
+        model.env,  # type: ignore[arg-type]
         n_steps=model.n_steps,
         batch_size=model.batch_size,
         gamma=model.gamma,

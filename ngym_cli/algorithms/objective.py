@@ -36,6 +36,7 @@ class Objective(torch.autograd.Function):
         ent_coef: float,
         vf_coef: float,
     ) -> tuple[Tensor, Tensor]:
+        """See the class."""
         log_ratio = log_probs - old
         ratio = log_ratio.exp()
         inside = ratio.clamp(1 - clip, 1 + clip)
@@ -57,6 +58,7 @@ class Objective(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """The clipped objective has a slope where its unclipped term is the smaller."""
         gain, weight, weighted_error = ctx.saved_tensors
         ent_coef, vf_coef = ctx.coefficients
         d_entropy = weight * (-ent_coef * grad) if ctx.needs_input_grad[1] else None

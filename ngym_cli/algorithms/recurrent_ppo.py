@@ -42,9 +42,20 @@ class RecurrentPPO(ContribRecurrentPPO):
             minibatch; segments are never split, so it is met on average.
     """
 
+    policy: RecurrentPolicy
+    rollout_buffer: Rollout  # type: ignore[assignment]
+    observation_space: Any
+    action_space: Any
+    clip_range: Any
+    clip_range_vf: Any
+    _last_obs: Any
+    _last_episode_starts: Any
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
-    def __init__(self, policy: str | type[RecurrentPolicy], env: Any, *, bptt: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, policy: str | type[RecurrentPolicy], env: Any, *, bptt: int | None = None, **kwargs: Any
+    ) -> None:
+        """See the class."""
         if bptt is not None and bptt < 1:
             raise ValueError(f"bptt must be at least 1 step, got {bptt}")
         self.bptt = bptt
@@ -54,9 +65,9 @@ class RecurrentPPO(ContribRecurrentPPO):
         self._setup_lr_schedule()
         self.set_random_seed(self.seed)
         self.rng = np.random.default_rng(self.seed)
-        self.policy = self.policy_class(
-            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
-        ).to(self.device)
+        build: Any = self.policy_class
+        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
+        self.policy.to(self.device)
         discrete = isinstance(self.action_space, spaces.Discrete)
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
         logits = (int(self.action_space.n),) if discrete else self.action_space.shape
@@ -65,7 +76,7 @@ class RecurrentPPO(ContribRecurrentPPO):
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
 
-    def collect_rollouts(
+    def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
         """Fill the rollout; False if the callback stopped the run."""

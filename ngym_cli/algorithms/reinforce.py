@@ -27,9 +27,10 @@ class Reinforce(RecurrentPPO):
     """
 
     def __init__(self, policy: str | type[RecurrentPolicy], env: Any, n_steps: int = 128, **kwargs: Any) -> None:
+        """See the class."""
         super().__init__(policy, env, n_steps=n_steps, batch_size=None, n_epochs=1, gae_lambda=1.0, **kwargs)
 
-    def collect_rollouts(
+    def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
         """Fill the rollout and mark the steps whose trial ended in it."""

@@ -21,9 +21,11 @@ class Segments:
     length: np.ndarray
 
     def __len__(self) -> int:
+        """Number of segments."""
         return len(self.env)
 
     def __getitem__(self, index: np.ndarray | slice) -> Segments:
+        """Some of the segments."""
         return Segments(self.env[index], self.begin[index], self.length[index])
 
 

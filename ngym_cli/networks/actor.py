@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ class Actor:
     """
 
     def __init__(self, policy: RecurrentPolicy) -> None:
+        """See the class."""
         self.policy = policy
         self.discrete = isinstance(policy.action_space, spaces.Discrete)
         self.steppers = [network.stepper() for network in policy.networks]
@@ -35,17 +36,19 @@ class Actor:
         self._vf = [*_layers(policy.mlp_extractor.value_net), *_layers(policy.value_net)]
         self._both = None
         if len(self.steppers) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product
-            self._both = [(*(np.concatenate(pair, axis=-1) for pair in zip(self._pi[0][:2], self._vf[0][:2])), "")]
+            (pi_weight, pi_bias, _), (vf_weight, vf_bias, _) = self._pi[0], self._vf[0]
+            self._both = [(np.hstack([pi_weight, vf_weight]), np.hstack([pi_bias, vf_bias]), "")]
         space = policy.observation_space
         self._flat = isinstance(space, spaces.Box) and not is_image_space(space)
-        self.log_std = None if self.discrete else to_numpy(policy.log_std)
+        self.log_std = np.zeros(0) if self.discrete else to_numpy(policy.log_std)
 
     def features(self, obs: np.ndarray) -> np.ndarray:
         """What the recurrent network sees: flattened observations, or the output of the front end for images."""
         if self._flat:
             return obs.reshape(len(obs), -1)
         with torch.no_grad():
-            return self.policy.extract_features(self.policy.obs_to_tensor(obs)[0]).cpu().numpy()
+            features: Any = self.policy.extract_features(self.policy.obs_to_tensor(obs)[0])
+            return features.cpu().numpy()
 
     def step(
         self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: list[np.ndarray | None]

@@ -136,9 +136,11 @@ class FusedInput:
     """Buffers for the rows `[x, h, 1]` of each layer, filled in place."""
 
     def __init__(self) -> None:
+        """See the class."""
         self._rows: dict[int, np.ndarray] = {}
 
     def __call__(self, layer: int, x: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """The rows of a layer, valid until its next call."""
         n, features = x.shape
         rows = self._rows.get(layer)
         if rows is None or len(rows) != n:

@@ -13,6 +13,7 @@ class Categorical(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """See the class."""
         by_action = logits.flatten(0, -2).t().contiguous()  # sums over few actions are slow along the last axis
         chosen = actions.reshape(1, -1).long()
         by_action -= by_action.amax(0)
@@ -27,6 +28,7 @@ class Categorical(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_log_prob: Tensor, d_entropy: Tensor | None) -> tuple[Tensor, None]:
+        """With p the probabilities: d log p(a) = 1(a) - p, d H = -p (log p + H)."""
         probs, log_probs, entropy, chosen = ctx.saved_tensors
         d_log_prob = d_log_prob.reshape(1, -1)
         slope = -d_log_prob

@@ -40,6 +40,7 @@ class EIRNN(LeakyNetwork):
         density: float = 1.0,
         mask: Sequence[Sequence[float]] | None = None,
     ) -> None:
+        """See the class."""
         self.n_inhibitory = round(inhibitory * hidden_size)
         if not 0 < self.n_inhibitory < hidden_size:
             raise ValueError(f"inhibitory={inhibitory} of {hidden_size} units leaves one population empty")
@@ -54,6 +55,7 @@ class EIRNN(LeakyNetwork):
         self._balance()
 
     def recurrent_weight(self, layer: int) -> Tensor:
+        """The signed matrix (to, from) of a layer."""
         signed = getattr(self, f"mask_l{layer}") * self.sign
         return getattr(self, f"weight_hh_l{layer}").abs() * signed
 

@@ -12,13 +12,15 @@ from torch import Tensor, nn
 from ngym_cli.networks.base import RecurrentNetwork, State, Stepper, to_numpy
 
 
-class GRU(RecurrentNetwork, nn.GRU):
+class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
     """The parameters of `torch.nn.GRU`, run by a time loop over the hidden state with its gradient written out."""
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1) -> None:
+        """See the class."""
         nn.GRU.__init__(self, input_size, hidden_size, num_layers)
 
     def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.sequence`."""
         last = []
         for layer in range(self.num_layers):
             w_ih, w_hh = getattr(self, f"weight_ih_l{layer}"), getattr(self, f"weight_hh_l{layer}")
@@ -28,6 +30,7 @@ class GRU(RecurrentNetwork, nn.GRU):
         return seq, (torch.stack(last),)
 
     def stepper(self) -> Stepper:
+        """See `RecurrentNetwork.stepper`."""
         return _GRUStepper(self)
 
 

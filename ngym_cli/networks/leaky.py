@@ -21,7 +21,7 @@ from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper,
 ACTIVATIONS = ("tanh", "relu")
 
 
-class LeakyNetwork(RecurrentNetwork, nn.RNN):
+class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
     """Rate units with one gain function and one leak.
 
     Args:
@@ -36,6 +36,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int, activation: str, alpha: float, noise: float = 0.0
     ) -> None:
+        """See the class."""
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, not {activation!r}")
         if noise < 0:
@@ -54,6 +55,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):
         return getattr(self, f"weight_hh_l{layer}")
 
     def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.sequence`."""
         last = []
         for layer in range(self.num_layers):
             bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
@@ -66,6 +68,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):
         return seq, (torch.stack(last),)
 
     def stepper(self) -> Stepper:
+        """See `RecurrentNetwork.stepper`."""
         return _LeakyStepper(self)
 
 
@@ -141,9 +144,11 @@ class RNN(LeakyNetwork):
     """Plain recurrent network; the recurrent weights start orthogonal (tanh) or as the identity (relu)."""
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, activation: str = "tanh") -> None:
+        """See the class."""
         super().__init__(input_size, hidden_size, num_layers, activation, alpha=1.0)
 
     def reset_parameters(self) -> None:
+        """Draw the initial weights."""
         super().reset_parameters()
         for layer in range(self.num_layers):
             weight = getattr(self, f"weight_hh_l{layer}")
@@ -173,9 +178,11 @@ class CTRNN(LeakyNetwork):
         dt: float = 100.0,
         noise: float = 0.0,
     ) -> None:
+        """See the class."""
         super().__init__(input_size, hidden_size, num_layers, activation, leak(dt, tau), noise)
 
     def reset_parameters(self) -> None:
+        """Draw the initial weights."""
         super().reset_parameters()
         for layer in range(self.num_layers):
             nn.init.orthogonal_(getattr(self, f"weight_hh_l{layer}"))

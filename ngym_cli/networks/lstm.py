@@ -10,18 +10,22 @@ from torch import Tensor, nn
 from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights
 
 
-class LSTM(RecurrentNetwork, nn.LSTM):
+class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
     """`torch.nn.LSTM` behind the common interface; its state is `(h, c)`."""
 
     n_states = 2
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1) -> None:
+        """See the class."""
         nn.LSTM.__init__(self, input_size, hidden_size, num_layers)
 
     def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
-        return nn.LSTM.forward(self, seq, tuple(part.contiguous() for part in state))
+        """See `RecurrentNetwork.sequence`."""
+        h, c = (part.contiguous() for part in state)
+        return nn.LSTM.forward(self, seq, (h, c))
 
     def stepper(self) -> Stepper:
+        """See `RecurrentNetwork.stepper`."""
         return _LSTMStepper(self)
 
 

@@ -54,6 +54,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         cnn_features: int = 128,
         **kwargs: Any,
     ) -> None:
+        """See the class."""
         if is_image_space(observation_space):
             kwargs.setdefault("features_extractor_class", NatureCNN)
             kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
@@ -78,13 +79,15 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             self.lstm_critic = build(self.features_dim, units, layers, **options)
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
-        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
-        self.rng = np.random.default_rng(torch.randint(2**31, (1,)).item())
+        optimizer: Any = self.optimizer_class
+        self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+        self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
 
     @property
     def networks(self) -> list[RecurrentNetwork]:
         """The actor's network, then the critic's if it is separate."""
-        return [self.lstm_actor] if self.lstm_critic is None else [self.lstm_actor, self.lstm_critic]
+        networks: list[Any] = [self.lstm_actor, self.lstm_critic]
+        return [network for network in networks if network is not None]
 
     def evaluate_sequence(
         self, obs: Tensor, actions: Tensor, state: tuple[Tensor, ...], noise: list[Tensor | None] | None = None
@@ -98,17 +101,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             noise: recurrent noise of each network.
         """
         n_time, n_seq = obs.shape[:2]
-        features = self.extract_features(obs.flatten(0, 1)).reshape(n_time, n_seq, -1)
+        flat: Any = self.extract_features(obs.flatten(0, 1))
+        features = flat.reshape(n_time, n_seq, -1)
         activity, at = [], 0
         for network, draws in zip(self.networks, noise or [None] * len(self.networks), strict=True):
             activity.append(network.sequence(features, state[at : at + network.n_states], draws)[0])
             at += network.n_states
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
-            both = linear(
-                activity[0],
-                torch.cat([self.action_net.weight, self.value_net.weight]),
-                torch.cat([self.action_net.bias, self.value_net.bias]),
-            )
+            heads: list[Any] = [self.action_net, self.value_net]
+            weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
+            both = linear(activity[0], weight, bias)
             logits, values = both[..., :-1], both[..., -1]
         else:
             values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
@@ -166,19 +168,20 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def predict(
         self,
-        observation: np.ndarray,
+        observation: Any,
         state: ArrayState | None = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
     ) -> tuple[np.ndarray, ArrayState]:
         """As in Stable-Baselines3: actions (clipped to the action space) and the next state."""
         self.set_training_mode(False)
+        tensor: Any
         tensor, batched = self.obs_to_tensor(observation)
         obs = tensor.cpu().numpy()
         state = self.initial_state(len(obs)) if state is None else state
         starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
         actions, _, _, state, _, _ = self.act(obs, state, starts, deterministic)
-        actions = actions.reshape(-1, *self.action_space.shape)
+        actions = actions.reshape(len(obs), *(self.action_space.shape or ()))
         if isinstance(self.action_space, spaces.Box):
             actions = np.clip(actions, self.action_space.low, self.action_space.high)
         return (actions if batched else actions[0]), state

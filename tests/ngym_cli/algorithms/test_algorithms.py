@@ -11,7 +11,7 @@ VECTOR = spaces.Box(-1, 1, (3,), np.float32)
 BOX = spaces.Box(-1, 1, (2,), np.float32)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", [name for name, spec in ALGORITHMS.items() if not spec.needs_truth])
 def test_every_algorithm_runs_on_what_it_says_it_takes(recall, name):
     spec = ALGORITHMS[name]
     for kind in spec.actions:

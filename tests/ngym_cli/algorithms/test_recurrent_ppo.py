@@ -70,7 +70,9 @@ def test_gradients_equal_a_step_by_step_reference(recall, box, shared):
                 delattr(cell, name)
                 setattr(cell, name, getattr(net, f"{name}_l0"))
             cells.append(cell)
-        states = [tuple(torch.from_numpy(part[0, 0]) for part in rollout.states[i : i + 2]) for i in (0, 2)[: len(cells)]]
+        states = [
+            tuple(torch.from_numpy(part[0, 0]) for part in rollout.states[i : i + 2]) for i in (0, 2)[: len(cells)]
+        ]
         log_probs, entropies, values = [], [], []
         for t in range(24):
             keep = torch.from_numpy(~rollout.starts[t]).float()[:, None]
@@ -256,9 +258,7 @@ def test_works_as_a_stable_baselines_model(recall, tmp_path):
     model.save(tmp_path / "model.zip")
     again = RecurrentPPO.load(tmp_path / "model.zip", env=recall(), device="cpu")
     obs = np.ones((4, 3), np.float32)
-    np.testing.assert_array_equal(
-        model.predict(obs, deterministic=True)[0], again.predict(obs, deterministic=True)[0]
-    )
+    np.testing.assert_array_equal(model.predict(obs, deterministic=True)[0], again.predict(obs, deterministic=True)[0])
     again.learn(200)
 
 
