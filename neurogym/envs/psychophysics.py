@@ -60,7 +60,9 @@ def exact_ceiling(env: TrialEnv, performance: float, method: str) -> dict[str, A
     return {"performance": performance, "reward": reward, "error": 0.0, "method": f"exact: {method}"}
 
 
-def choice_ceiling(env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: float, period: str = "stimulus") -> dict[str, Any]:
+def choice_ceiling(
+    env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: float, period: str = "stimulus"
+) -> dict[str, Any]:
     """Ideal performance of a two-direction task with independent noise in each sample.
 
     The difference of the two channels has mean coh/100 and s.d. sqrt(2)*sigma per sample; the mean of n samples is a

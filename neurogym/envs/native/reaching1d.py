@@ -128,7 +128,10 @@ class Reaching1D(TrialEnv):
         if not reaching:
             return self.ob_now, 0.0, False, False, info
         reward = float(self._paid(_signed(self.trial["ground_truth"] - self._angle)))
-        self.performance = min(1.0, self.performance + self._score(reward) / self._possible)
+        if self._possible > 0:
+            self.performance = min(1.0, self.performance + self._score(reward) / self._possible)
+        else:  # too far to earn anything on any way
+            self.performance = 1.0
         self._note(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
         return self.ob_now, reward, False, False, info
 

@@ -103,3 +103,8 @@ def test_overlap_with_people_is_paid(made, play):
     assert all(report["trial_reward"] == pytest.approx(report["performance"]) for report in uniform)
     nothing = play(env, lambda env: np.zeros(4, np.float32), trials=1)[0]
     assert nothing["performance"] == pytest.approx(0.5)
+
+
+def test_the_shortest_way_scores_one_even_if_the_target_is_out_of_reach(made, play):
+    env, _ = made("Reaching1D-v0", speed=0.5, timing={"reach": 500})
+    assert all(report["performance"] == pytest.approx(1) for report in play(env, trials=30))
