@@ -143,12 +143,15 @@ def _column(values: Any, kind: Any, n: int) -> np.ndarray:
 
 def _nullable(values: Sequence[Any]) -> np.ndarray:
     """Return values with gaps as floats where they are numbers (gaps: nan), else as objects (gaps: None)."""
-    numbers = all(item is None or np.ndim(item) == 0 and isinstance(item, int | float | np.number) for item in values)
-    if numbers and any(item is not None for item in values):
+    if any(item is not None for item in values) and all(item is None or _is_number(item) for item in values):
         return np.array([np.nan if item is None else item for item in values], float)
     column = np.empty(len(values), object)
     column[:] = values
     return column
+
+
+def _is_number(item: Any) -> bool:
+    return np.ndim(item) == 0 and isinstance(item, int | float | np.number)
 
 
 def concatenate(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:
@@ -174,9 +177,12 @@ def to_arrow(table: Mapping[str, np.ndarray]) -> pa.Table:
     """Return a trial table as an Arrow table; vectors become lists, None and gaps in ``prev_*`` null."""
     import pyarrow as pa
 
-    columns = {}
+    columns: dict[str, Any] = {}
     for name, values in table.items():
-        if values.ndim > 1:
+        repeated = columns.get(name.removeprefix("prev_"))
+        if repeated is not None and values.dtype == object and all(item is None for item in values):
+            columns[name] = pa.nulls(len(values), repeated.type)
+        elif values.ndim > 1:
             columns[name] = pa.array([np.asarray(row).tolist() for row in values])
         elif values.dtype == object:
             items = [item.tolist() if isinstance(item, np.ndarray | np.generic) else item for item in values]

@@ -34,7 +34,14 @@ def loaded(*arguments: str, **environment: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["run", "--help"], ["list", "tasks"], ["list", "algs"], ["info", "RDM-v0", "--json"], ["list", "runs"]],
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["list", "tasks"],
+        ["list", "algs"],
+        ["info", "RDM-v0", "--json"],
+        ["list", "runs"],
+    ],
     ids=" ".join,
 )
 def test_no_heavy_imports(arguments):
