@@ -90,28 +90,25 @@ class LiveDisplay:
         elif time.monotonic() - self._last_line >= SECONDS_PER_LINE:
             self._last_line = time.monotonic()
             left = (self._last_line - self._began) * (self.total / max(step, 1) - 1)
-            parts = [f"{label} {value}" for label, value in self._numbers(numbers)]
-            self.console.print(
-                f"{step:,} of {self.total:,} steps, {left:.0f} s left: {', '.join(parts)}", soft_wrap=True
-            )
+            parts = ", ".join(self._numbers(numbers))
+            self.console.print(f"{step:,} of {self.total:,} steps, {left:.0f} s left: {parts}", soft_wrap=True)
 
     def _picture(self, numbers: Mapping[str, Any]) -> Table:
+        first, *rest = self._numbers(numbers)
         grid = Table.grid(expand=True)
-        grid.add_row(self._bar)
-        line = "   ".join(f"[dim]{label}[/dim] {value}" for label, value in self._numbers(numbers))
-        grid.add_row(line)
+        for row in (self._bar, first, "   ".join(rest)):
+            grid.add_row(row)
         return grid
 
-    def _numbers(self, numbers: Mapping[str, Any]) -> list[tuple[str, str]]:
-        beside = [
-            f"{name} {value:.3f}" for name, value in (("chance", self.chance), ("ceiling", self.ceiling)) if value
-        ]
-        performance = f"{numbers['performance']:.3f}" + (f" ({', '.join(beside)})" if beside else "")
+    def _numbers(self, numbers: Mapping[str, Any]) -> list[str]:
+        known = (("chance", self.chance), ("ceiling", self.ceiling))
+        beside = ", ".join(f"{name} {value:.3f}" for name, value in known if value is not None)
+        performance = f"performance {numbers['performance']:.3f} over the last {numbers['trials']:,} trials"
         return [
-            (f"performance over the last {numbers['trials']:,} trials", performance),
-            ("reward per trial", f"{numbers['reward_per_trial']:.3f}"),
-            ("aborts", f"{numbers['abort_rate']:.1%}"),
-            ("steps per second", f"{numbers['steps_per_second']:,.0f}"),
+            performance + (f" ({beside})" if beside else ""),
+            f"reward per trial {numbers['reward_per_trial']:.3f}",
+            f"aborts {numbers['abort_rate']:.1%}",
+            f"{numbers['steps_per_second']:,.0f} steps per second",
         ]
 
     def say(self, text: str) -> None:
