@@ -6,7 +6,6 @@ task and ``ngym_cli.learners.complete`` for the agent, and the result is what a 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -14,6 +13,7 @@ from typing import Any, Literal, get_args
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
 
+from ngym_cli import guard
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.values import parse_duration, parse_wrappers
 
@@ -64,6 +64,13 @@ class EvaluationConfig(Section):
     deterministic: bool = Field(default=True, description="take the most probable action instead of drawing one")
 
 
+class CheckpointConfig(Section):
+    """From what a run can be resumed."""
+
+    every: int = Field(default=100_000, ge=0, description="steps between checkpoints; 0: only when interrupted")
+    keep: int = Field(default=2, ge=1, description="how many of the last are kept, beside the best")
+
+
 class TaskSettings(Section):
     """What may be said about a task; a stage of a curriculum can say it anew."""
 
@@ -105,6 +112,7 @@ class RunConfig(TaskSettings):
     reset_state: ResetState = "auto"
     hyperparameters: dict[str, Any] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
+    checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
 
     @field_validator("network_args", "hyperparameters", mode="after")
     @classmethod
@@ -178,12 +186,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         UserError: if it is missing, unreadable or not TOML.
     """
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        return guard.parse_toml(guard.read_text(path), path)
     except FileNotFoundError:
         raise UserError(f"no such configuration file: {path}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,10 @@ def settings(
         entries = _table(flag, given, parse)
         if entries:
             found[section] = entries
-    for name, flag, given in (("loss_weight", "--loss-weight", loss_weight), ("task_weight", "--task-weight", task_weight)):
+    for name, flag, given in (
+        ("loss_weight", "--loss-weight", loss_weight),
+        ("task_weight", "--task-weight", task_weight),
+    ):
         entries = _table(flag, given, parse_scalar)
         if entries:
             found.setdefault("hyperparameters", {})[name] = entries

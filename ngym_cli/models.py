@@ -118,6 +118,37 @@ def fill(policy: Any, tensors: dict[str, Any], path: Path) -> None:
     policy.load_state_dict(tensors)
 
 
+def begin_with(model: Any, config: RunConfig, run: runs.Run) -> dict[str, Any]:
+    """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
+
+    Heads that the run's learner does not have (a critic of its own) stay as they are.
+
+    Args:
+        model: a Stable-Baselines3 algorithm.
+        config: its complete configuration.
+        run: a run whatever its algorithm, with the same network.
+
+    Returns:
+        What the manifest says of it: the run and the tensors that it lacks.
+
+    Raises:
+        UserError: if the networks differ, or the weights are missing, damaged or not finite.
+    """
+    folder = run.path / runs.MODEL
+    description = runs.read_json(folder / DESCRIPTION)
+    for name in ("network", "units"):
+        here = getattr(config, name)
+        if description.get(name) != here:
+            raise UserError(f"{run.path} has {name} {description.get(name)}, not {here}: its weights do not fit")
+    found, mine = read_weights(folder / WEIGHTS), model.policy.state_dict()
+    fill(model.policy, {name: found.get(name, value) for name, value in mine.items()}, folder / WEIGHTS)
+    return {
+        "run": str(run.path),
+        "steps": description.get("steps"),
+        "fresh": [name for name in mine if name not in found],
+    }
+
+
 def load_policy(run: runs.Run, config: RunConfig) -> tuple[Any, int]:
     """Return the trained policy of a run and the steps that it was trained for.
 

@@ -1,34 +1,25 @@
-"""The run loop: what happens to a run folder while a learner learns, whatever the learner."""
+"""Training a run from its configuration to its last evaluation, and continuing one that was interrupted."""
 
 from __future__ import annotations
 
-import signal
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ngym_cli import evaluation, models, provenance, runs, summary
+from ngym_cli import checkpoints, evaluation, locks, models, provenance, runs
 from ngym_cli.board import Board
-from ngym_cli.building import Facts, build_venv, resolve
+from ngym_cli.building import Facts, build_venv, inspect, resolve
 from ngym_cli.config import RunConfig, streams
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.learners import build_model, complete, find_algorithm
 from ngym_cli.progress import Display, Silent
-from ngym_cli.recording import Table, TrialRecorder, concatenate
+from ngym_cli.recording import TrialRecorder
+from ngym_cli.session import Numbers, Session, Stop, stopping
 
-#: Trials over which the live display averages.
-WINDOW = 1_000
-#: Fewest steps between two points of a TensorBoard curve.
-STEPS_PER_POINT = 2_048
-#: Seconds between two updates of the manifest while a run goes on.
-SECONDS_PER_UPDATE = 5.0
-
-Numbers = dict[str, Any]
+MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
+Announce = Callable[[RunConfig], None]
 
 
 @dataclass
@@ -46,139 +37,13 @@ class Outcome:
     summary: Numbers
 
 
-@dataclass
-class Session:
-    """A run while it goes on: trials, curves, evaluations and the manifest. A learner reports to it and obeys ``stop``.
-
-    A learner calls ``on_step`` after every step of the batch, ``on_rollout`` when it has gathered what it learns from,
-    and ``on_update`` when it has learned.
-
-    Attributes:
-        run: the folder.
-        config: complete configuration.
-        facts: what is known of the task.
-        recorder: of the trials.
-        board: TensorBoard.
-        display: what the user sees.
-        policy: gives the present policy, for evaluations.
-        stop: why the learner should stop, or None.
-    """
-
-    run: runs.Run
-    config: RunConfig
-    facts: Facts
-    recorder: TrialRecorder
-    board: Board
-    display: Display
-    policy: Callable[[], Any]
-    stop: str | None = None
-    step: int = 0
-    _recent: Table = field(default_factory=dict)
-    began: float = field(default_factory=time.monotonic)
-    _point: tuple[int, float] = field(default_factory=lambda: (0, time.monotonic()))
-    _updated: float = field(default_factory=time.monotonic)
-    _evaluated: int = 0
-
-    def on_step(self, finished: Mapping[str, np.ndarray] | None, step: int) -> bool:
-        """Take the trials that ended in a step; return whether to go on.
-
-        Args:
-            finished: equally long arrays, or None.
-            step: steps taken so far, over all environments.
-        """
-        self.step = step
-        if finished is not None:
-            self.recorder.add(finished, step)
-        return self.stop is None
-
-    def on_rollout(self) -> None:
-        """Add one point to the curves, from the trials since the last point."""
-        if self.step - self._point[0] < STEPS_PER_POINT:
-            return
-        table = self.recorder.collect()
-        if not len(table["trial"]):
-            return
-        now = time.monotonic()
-        speed = (self.step - self._point[0]) / max(now - self._point[1], 1e-9)
-        self._point = self.step, now
-        names = summary.condition_names(self.facts.conditions, table)
-        self.board.scalars({**summary.scalars(table, names), "time/steps_per_second": speed}, self.step)
-        self._recent = {name: values[-WINDOW:] for name, values in concatenate([self._recent, table]).items()}
-        self.display.update(self.step, {**self.recent(), "steps_per_second": speed})
-        if now - self._updated > SECONDS_PER_UPDATE:
-            self._updated = now
-            self.run.update(steps=self.step, trials=self.recorder.trials, performance=self.recent()["performance"])
-
-    def recent(self) -> Numbers:
-        """Return the summary of the last trials."""
-        return summary.summarise(self._recent)
-
-    def on_update(self, losses: Mapping[str, float]) -> None:
-        """Record what an update reported, and evaluate when it is time."""
-        self.board.scalars(losses, self.step)
-        every = self.config.evaluation.every
-        if every and self.step - self._evaluated >= every and self.step < (self.config.timesteps or 0):
-            self.evaluate()
-
-    def evaluate(self) -> evaluation.Evaluation:
-        """Evaluate the present policy on fresh trials and add the result to the curves."""
-        self._evaluated = self.step
-        settings = self.config.evaluation
-        seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], self.step]).generate_state(1)[0])
-        found = evaluation.evaluate(
-            self.policy(), self.config, self.facts, settings.trials, seed, settings.deterministic
-        )
-        found.summary["model_steps"] = self.step
-        names = summary.condition_names(self.facts.conditions, found.table)
-        values = summary.scalars(found.table, names)
-        tags = {tag: f"evaluation/{tag.removeprefix('behaviour/')}" for tag in values}
-        self.board.scalars({tags[tag]: value for tag, value in values.items()}, self.step)
-        self._draw(found)
-        self.display.say(f"{self.step:,} steps: {sentence(found.summary)}")
-        return found
-
-    def _draw(self, found: evaluation.Evaluation) -> None:
-        from ngym_cli.plotting import condition_figure, styled
-
-        with styled():
-            figure = condition_figure(found.table, self.facts.conditions, found.summary)
-            if figure is not None:
-                self.board.figure("evaluation/psychometric", figure, self.step)
-
-
-def sentence(found: Mapping[str, Any]) -> str:
-    """Return the result of an evaluation in one line."""
-    low, high = found["performance_ci"]
-    text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
-    beside = [f"{name} {found[name]:.3f}" for name in ("chance", "ceiling") if found.get(name) is not None]
-    return text + (f" ({', '.join(beside)})" if beside else "")
-
-
-@contextmanager
-def stopping(session: Session) -> Iterator[None]:
-    """Let the first Ctrl-C, and a request to terminate, end the run cleanly; a second Ctrl-C ends it at once."""
-
-    def ask(number: int, frame: Any) -> None:
-        if session.stop is not None:
-            raise KeyboardInterrupt
-        session.stop = signal.Signals(number).name
-        session.display.say("stopping after this step; the model is kept (Ctrl-C again: at once)")
-
-    old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
-
-
 def train(
     config: RunConfig,
     root: Path = runs.ROOT,
     name: str | None = None,
     overwrite: bool = False,
-    announce: Callable[[RunConfig], None] = lambda _: None,
-    make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Silent(),
+    announce: Announce = lambda _: None,
+    make_display: MakeDisplay = lambda *_: Silent(),
 ) -> Outcome:
     """Train an agent and leave a run folder behind.
 
@@ -193,7 +58,8 @@ def train(
         make_display: returns what shows the progress.
 
     Raises:
-        UserError: if the configuration does not work, the folder cannot be made, or the user's task fails.
+        UserError: if the configuration does not work, the folder cannot be made or written to, the user's task fails,
+            or a number is not finite.
     """
     config, facts = resolve(config)
     find_algorithm(config.alg)
@@ -204,35 +70,128 @@ def train(
     begun = models.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
     venv.seed(streams(config.seed)["environments"])
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
-    run = runs.create(path, overwrite)
-    runs.write_text(run.path / runs.CONFIG, config.to_toml())
-    run.update(**provenance.opening(config, facts), **({"init_from": begun} if begun else {}))
-    session = Session(
-        run,
-        config,
-        facts,
-        TrialRecorder(run.path / runs.TRIALS, config.task, facts.dt, venv.num_envs, facts.rt_from),
-        Board(run.path / "tensorboard"),
-        make_display(config, facts, run.path),
-        lambda: model.policy,
-    )
-    session.board.hyperparameters(config.model_dump(), config.to_toml())
+    manifest = provenance.opening(config, facts) | ({"init_from": begun} if begun else {})
+    run = runs.create(path, overwrite, config.to_toml(), manifest)
+    with locks.held(run.path):
+        return _go(_Parts(run, config, facts, model, venv, make_display))
+
+
+def resume(
+    run: runs.Run, announce: Announce = lambda _: None, make_display: MakeDisplay = lambda *_: Silent()
+) -> Outcome:
+    """Continue a run that did not finish from its last checkpoint; without one, from its beginning.
+
+    What was recorded after the checkpoint is recorded anew, so that the run ends as if never interrupted.
+
+    Args:
+        run: its folder.
+        announce: told the configuration once the task is known to work, before torch is imported.
+        make_display: returns what shows the progress.
+
+    Raises:
+        UserError: if the run is finished, in use, damaged, or fails as in ``train``.
+    """
+    with locks.held(run.path):
+        manifest = run.manifest()
+        if manifest["status"] == "finished":
+            raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
+        runs.refuse_elsewhere(run, manifest)
+        config = run.config()
+        facts = inspect(config)
+        find_algorithm(config.alg)
+        announce(config)
+        saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
+        venv = build_venv(config, int(config.n_envs or 1))
+        model = build_model(config, venv)
+        begun = {}
+        if saved is not None:
+            checkpoints.restore(saved, model, venv)
+        else:
+            if config.init_from:
+                begun = {"init_from": models.begin_with(model, config, runs.find(config.init_from))}
+            venv.seed(streams(config.seed)["environments"])
+        with _writing(run):
+            runs.clear_leftovers(run.path)
+            checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
+            run.update(**provenance.reopening(manifest, saved.step if saved else 0), **begun)
+        return _go(_Parts(run, config, facts, model, venv, make_display), saved, complaints)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a run is made of before it starts."""
+
+    run: runs.Run
+    config: RunConfig
+    facts: Facts
+    model: Any
+    venv: Any
+    make_display: MakeDisplay
+
+    def session(self, saved: checkpoints.Saved | None) -> Session:
+        """Return the session of a new run, or of one that goes on from a checkpoint."""
+        path, facts, state = self.run.path, self.facts, saved.session if saved else {}
+        recorder = TrialRecorder(path / runs.TRIALS, self.config.task, facts.dt, self.venv.num_envs, facts.rt_from)
+        recorder.set_state(state.get("recorder"))
+        session = Session(
+            self.run,
+            self.config,
+            facts,
+            recorder,
+            Board(path / "tensorboard", state.get("board")),
+            self.make_display(self.config, facts, path),
+            lambda: self.model.policy,
+            self._write_checkpoint,
+        )
+        if saved is None:
+            session.board.hyperparameters(self.config.model_dump(), self.config.to_toml())
+        else:
+            session.set_state(saved.step, state)
+        return session
+
+    def _write_checkpoint(self, step: int, state: Numbers) -> Path:
+        return checkpoints.write(self.run.path / checkpoints.FOLDER, step, self.model, self.venv, state)
+
+
+def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[str] | None = None) -> Outcome:
+    """Learn until the end or until asked to stop, and write what came out."""
+    session: Session | None = None
     try:
-        session.display.start()
-        with stopping(session):
-            _learn(model, session)
-            status = "finished" if session.stop is None else "interrupted"
-            found = _close(session, model, status)
+        with _writing(parts.run):
+            session = parts.session(saved)
+            session.display.start()
+            for complaint in complaints or ():
+                session.display.say(f"passed over: {complaint}")
+            with stopping(session):
+                _learn(parts.model, session)
+                status = "finished" if session.stop is None else "interrupted"
+                found = _close(session, parts.model, status)
     except BaseException as error:
-        _abandon(session, error)
-        if isinstance(error, Exception) and ":" in config.task and not isinstance(error, UserError):
-            raise UserError(f"task {config.task} failed during training: {one_line(error)}") from error
+        _abandon(parts.run, session, error)
+        if isinstance(error, Exception) and ":" in parts.config.task and not isinstance(error, UserError):
+            raise UserError(f"task {parts.config.task} failed during training: {one_line(error)}") from error
         raise
     finally:
-        session.display.stop()
-        session.board.close()
-        venv.close()
-    return Outcome(run, status, found)
+        if session is not None:
+            session.display.stop()
+            with contextlib.suppress(OSError):
+                session.board.close()
+        parts.venv.close()
+    return Outcome(parts.run, status, found)
+
+
+@contextlib.contextmanager
+def _writing(run: runs.Run) -> Iterator[None]:
+    """Say in one line what kept a run from being written, and that nothing is lost."""
+    try:
+        yield
+    except OSError as error:
+        kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
+        rest = f"all before {kept[-1].name} is kept" if kept else "there is no checkpoint yet"
+        reason = error.strerror or one_line(error)
+        raise UserError(
+            f"cannot write run folder {run.path}: {reason}; {rest}; ngym run --resume continues it"
+        ) from error
 
 
 def _learn(model: Any, session: Session) -> None:
@@ -240,7 +199,17 @@ def _learn(model: Any, session: Session) -> None:
     from ngym_cli.callback import SessionCallback, keep_losses
 
     keep_losses(model)
-    model.learn(int(session.config.timesteps or 0), callback=SessionCallback(session))
+    left = int(session.config.timesteps or 0) - int(model.num_timesteps)
+    try:
+        model.learn(left, callback=SessionCallback(session), reset_num_timesteps=session.kept is None)
+    except Stop:
+        return
+    except NotFinite as error:
+        trial = session.recorder.count(error.env) + 1
+        step = model.num_timesteps
+        raise UserError(f"step {step:,}: {error} in its trial {trial:,}; training stopped") from error
+    except FloatingPointError as error:
+        raise UserError(f"step {session.step:,}: {error}; training stopped") from error
 
 
 def _close(session: Session, model: Any, status: str) -> Numbers:
@@ -249,7 +218,8 @@ def _close(session: Session, model: Any, status: str) -> Numbers:
     models.save_model(model, session.config, session.run.path / runs.MODEL)
     found = session.evaluate()
     evaluation.save(found, session.run.path / "eval" / "final")
-    ending = provenance.closing(session.began, status, session.stop or "all steps taken")
+    session.board.flush()
+    ending = provenance.closing(session.times(), status, session.stop or "all steps taken")
     session.run.update(**ending, **_results(session, found))
     return found.summary
 
@@ -263,12 +233,14 @@ def _results(session: Session, found: evaluation.Evaluation) -> Numbers:
     }
 
 
-def _abandon(session: Session, error: BaseException) -> None:
+def _abandon(run: runs.Run, session: Session | None, error: BaseException) -> None:
     """Keep what there is when a run fails, and say why in the manifest."""
-    session.recorder.flush()
     status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-    session.run.update(
-        **provenance.closing(session.began, status, one_line(error)),
-        steps=session.step,
-        trials=session.recorder.trials,
-    )
+    with contextlib.suppress(OSError):
+        if session is None:
+            run.update(status=status, exit_reason=one_line(error), ended=runs.now())
+            return
+        with contextlib.suppress(OSError):
+            session.recorder.flush()
+        ending = provenance.closing(session.times(), status, one_line(error))
+        run.update(**ending, steps=session.step, trials=session.recorder.trials)

@@ -22,6 +22,8 @@ class AlgorithmSpec:
         actions: action spaces that it handles, of "discrete" and "box".
         networks: networks that it trains, the default first.
         n_envs: environments stepped side by side by default.
+        timesteps: steps to learn from by default.
+        needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
         defaults: hyperparameters that differ from the class's own or matter most.
         network_defaults: network options that differ from the network's own defaults.
     """
@@ -33,6 +35,8 @@ class AlgorithmSpec:
     networks: tuple[str, ...]
     actions: frozenset[str] = frozenset({"discrete", "box"})
     n_envs: int = 64
+    timesteps: int = 400_000
+    needs_truth: bool = False
     defaults: dict[str, Any] = field(default_factory=dict)
     network_defaults: dict[str, Any] = field(default_factory=dict)
 
@@ -56,9 +60,9 @@ _SPECS = (
         "ngym_cli.algorithms.recurrent_ppo:RecurrentPPO",
         RECURRENT,
         defaults={
-            "learning_rate": 2e-3,
-            "n_steps": 128,
-            "batch_size": 2048,
+            "learning_rate": 3e-3,
+            "n_steps": 64,
+            "batch_size": 1024,
             "n_epochs": 4,
             "bptt": None,
             "gamma": 0.99,
@@ -66,7 +70,7 @@ _SPECS = (
             "clip_range": 0.2,
             "ent_coef": 0.0,
             "vf_coef": 0.5,
-            "max_grad_norm": 0.5,
+            "max_grad_norm": 2.0,
         },
     ),
     AlgorithmSpec(
@@ -100,6 +104,16 @@ _SPECS = (
             "max_grad_norm": 1.0,
         },
         network_defaults={"shared": False},
+    ),
+    AlgorithmSpec(
+        "supervised",
+        "backpropagation through time on the right action of every step",
+        "Werbos 1990, 10.1109/5.58337",
+        "ngym_cli.supervised.learner:Supervised",
+        RECURRENT,
+        n_envs=16,
+        timesteps=1_600_000,
+        needs_truth=True,
     ),
     AlgorithmSpec(
         "ppo",

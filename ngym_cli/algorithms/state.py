@@ -14,6 +14,8 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
 
+from ngym_cli.algorithms.trees import put_together, take_apart
+
 Tensors = dict[str, Tensor]
 Info = dict[str, Any]
 
@@ -45,6 +47,8 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
             tensors[f"env/{name}"] = torch.from_numpy(np.array(getattr(model, name)))
     for i, part in enumerate(_recurrent_states(model)):
         tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
+    if hasattr(model, "own_state"):
+        info["own"] = take_apart(model.own_state(), "own", tensors)
     info["replay"] = _save_replay(getattr(model, "replay_buffer", None), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, _plain(info)
@@ -71,6 +75,8 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
             setattr(model, name, tensors[f"env/{name}"].numpy().copy())
     for i, part in enumerate(_recurrent_states(model)):
         part[-1] = tensors[f"recurrent/{i}"].numpy()
+    if hasattr(model, "set_own_state"):
+        model.set_own_state(put_together(info["own"], tensors))
     _load_replay(getattr(model, "replay_buffer", None), info["replay"], tensors)
     _load_generators(model, info["generators"], tensors)
 

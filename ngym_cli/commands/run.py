@@ -57,6 +57,17 @@ def command(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE, any hyperparameter.", rich_help_panel=AGENT)
     ] = None,
+    loss_weight: Annotated[
+        list[str] | None,
+        typer.Option(help="PERIOD=NUMBER, its weight in the loss (supervised).", rich_help_panel=AGENT),
+    ] = None,
+    task_weight: Annotated[
+        list[str] | None,
+        typer.Option(help="TASK=NUMBER, how often it is drawn (supervised, several tasks).", rich_help_panel=AGENT),
+    ] = None,
+    init_from: Annotated[
+        str | None, typer.Option(help="Run whose weights to begin with.", rich_help_panel=AGENT)
+    ] = None,
     reset_state: Annotated[
         str | None,
         typer.Option(
@@ -98,7 +109,8 @@ def command(
     given = flags.settings(
         task=task, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg, alg=alg, network=network,
         units=units, network_arg=network_arg, set_=set_, reset_state=reset_state, n_envs=n_envs, timesteps=timesteps,
-        seed=seed, device=device, eval_every=eval_every, eval_trials=eval_trials,
+        loss_weight=loss_weight, task_weight=task_weight, init_from=init_from, seed=seed, device=device,
+        eval_every=eval_every, eval_trials=eval_trials,
     )  # fmt: skip
     if smoke:
         code = running.smoke(given, config, json)

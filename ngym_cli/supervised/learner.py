@@ -69,8 +69,8 @@ class Supervised(BaseAlgorithm):
         policy: str | type[RecurrentPolicy],
         env: VecEnv,
         learning_rate: float = 1e-2,
-        final_rate: float = 0.1,
-        batch_size: int = 32,
+        final_rate: float = 0.01,
+        batch_size: int = 16,
         seq_len: int = 100,
         n_updates: int = 10,
         n_steps: int = 32,
@@ -160,9 +160,7 @@ class Supervised(BaseAlgorithm):
         """Learn from `total_timesteps` steps; arguments as in Stable-Baselines3."""
         total, callback = self._setup_learn(total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar)
         callback.on_training_start(locals(), globals())
-        while self.num_timesteps < total:
-            if not self.behave(self.env, callback):
-                break
+        while self.behave(self.env, callback) and self.num_timesteps < total:
             self.train(total)
             self.logger.dump(self.num_timesteps)
         callback.on_training_end()

@@ -2,7 +2,9 @@
 
 Most rows of most tasks ask for fixation (91 % in context-dependent decisions), and a network that always fixates is
 then nearly right. By default the rows in which an answer is due share half of a trial's weight and all others share the
-other half, however long either is; so every trial counts the same, whatever its task.
+other half, however long either is; so every trial counts the same, whatever its task. Where the right answer is a
+matter of time (produce an interval, detect a signal), the rows in which to wait and those in which to act again share
+equally; without that, networks wait for ever.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from neurogym.utils.names import unknown
 
 
 def answer_rows(trials: Trials) -> np.ndarray:
-    """Whether an answer is due, shape (rows,): the declared answer periods, else everything from the go cue on."""
+    """Whether an answer is due, bool (rows,): the declared answer periods, else everything from the go cue on."""
     _, trial, step = trials.rows()
     periods = getattr(trials.env.rule, "answer", None)
     due = np.zeros(trials.total, bool)
@@ -37,25 +39,31 @@ def row_weights(
     Args:
         trials: A block that is ready to be stepped.
         keep: Rows that are used at all, bool (rows,); default all.
-        share: Fraction of a trial's weight on the rows in which an answer is due; None weighs all rows alike.
+        share: Fraction of a trial's weight on the rows in which an answer is due, and of theirs on those in which to
+            act, in trials in which it is also right to wait; None weighs all rows alike.
         by_period: Weights per row of named periods, in place of `share`; periods not named weigh 1, and 0 leaves one
             out. Where periods overlap the one named last counts.
 
     Raises:
         ValueError: If a period is unknown.
     """
+    weights = np.ones(trials.total, np.float32)
     if by_period:
-        weights = np.ones(trials.total, np.float32)
         for period, weight in by_period.items():
             if period not in trials.starts:
                 raise ValueError(unknown("period", period, trials.starts))
             weights[trials.rows(period).index] = weight
         return weights
     if share is None:
-        return np.ones(trials.total, np.float32)
+        return weights
+    due, hold = answer_rows(trials), getattr(trials.env.rule, "hold", None)
+    waiting = trials.gt == hold if hold is not None and trials.gt.ndim == 1 else ~due
+    kinds = ~due, due & ~waiting, due & waiting
     trial = trials.rows().trial
-    used = np.ones(trials.total, bool) if keep is None else keep
-    due = answer_rows(trials)
-    n_due, n_other = (np.bincount(trial, kind & used, trials.n)[trial] for kind in (due, ~due))
-    weights = np.where(due, share / np.maximum(n_due, 1), (1 - share) / np.maximum(n_other, 1))
-    return weights.astype(np.float32)
+    n_other, n_act, n_wait = (
+        np.bincount(trial, kind if keep is None else kind & keep, trials.n)[trial] for kind in kinds
+    )
+    when = (n_act > 0) & (n_wait > 0)
+    act = np.where(when, share * share / np.maximum(n_act, 1), share / np.maximum(n_act, 1))
+    wait = np.where(when, share * (1 - share) / np.maximum(n_wait, 1), share / np.maximum(n_wait, 1))
+    return np.select(kinds, [(1 - share) / np.maximum(n_other, 1), act, wait]).astype(np.float32)
