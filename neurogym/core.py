@@ -191,10 +191,14 @@ class TrialEnv(BaseEnv):
     def ceiling(self) -> dict[str, Any] | None:
         """Score of the ideal observer with the present parameters, where it is known.
 
+        What was computed in advance holds for the default parameters; a task may know better.
+
         Returns:
             ``performance``, ``reward``, ``error`` (Monte-Carlo standard error) and ``method``, or None.
         """
-        return None
+        from neurogym.envs.ceilings import stored_ceiling
+
+        return stored_ceiling(self)
 
     def chance(self) -> dict[str, float]:
         """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""

@@ -86,7 +86,7 @@ class IBL(TrialEnv):
     def ceiling(self) -> dict[str, Any] | None:
         """Exact without blocks: the sign of the difference of the two channels decides."""
         if len(self.blocks) > 1 or self.sigma == 0:
-            return None
+            return super().ceiling()
         accuracy = [0.5 * (1 + erf(coh / 100 / (2 * self.sigma))) for coh in self.cohs]
         performance = float(np.mean(accuracy))
         reward = performance * self.rewards["correct"] + (1 - performance) * self.rewards["fail"]

@@ -1,0 +1,204 @@
+"""Tasks in which a state is hidden across trials: the best policy follows the exact belief over it.
+
+All beliefs are those of an agent that knows the task's parameters and sees what it was paid. In the symmetric tasks
+both options tell equally much about the state, so that taking the better one at each trial is also best in the long
+run. Scores are means over a long session, after its start, or over whole sessions where the task has them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.ceilings.result import Ceiling, make, mean_and_error, paid
+from neurogym.envs.native import dawtwostep, hierarchicalreasoning
+
+CHAINS, TRIALS, WARM_UP = 2000, 400, 100
+
+
+def _two_state(p: float, switch: float, trials: int, start_at: int | None, rng: np.random.Generator) -> np.ndarray:
+    """Belief-following choice between two states of which one pays with ``p`` and the other with 1 - p.
+
+    Returns:
+        Whether the better state was aimed at, shape (trials, chains).
+    """
+    better = rng.integers(2, size=CHAINS) if start_at is None else np.full(CHAINS, start_at)
+    belief = np.full(CHAINS, 0.5 if start_at is None else float(start_at))
+    out = np.zeros((trials, CHAINS))
+    for t in range(trials):
+        if t or start_at is not None:
+            better = better ^ (rng.random(CHAINS) < switch)
+            belief = belief * (1 - switch) + (1 - belief) * switch
+        aim = (belief > 0.5) | ((belief == 0.5) & (rng.random(CHAINS) < 0.5))
+        out[t] = aim == better
+        # which state is visited makes no difference to the information: pays at one = does not pay at the other
+        says_one = rng.random(CHAINS) < np.where(better == 1, p, 1 - p)
+        one = belief * np.where(says_one, p, 1 - p)
+        zero = (1 - belief) * np.where(says_one, 1 - p, p)
+        belief = one / (one + zero)
+    return out
+
+
+def two_step() -> Ceiling:
+    env = make("TwoStep-v0")
+    rng = np.random.default_rng(0)
+    hits = _two_state(env.p_reward, env.p_switch, env.session, None, rng)
+    mean, error = mean_and_error(hits.mean(axis=0))
+    return Ceiling(
+        mean, _two_step_reward(mean, env.p_common, env.p_reward), error, "exact belief, simulated over whole sessions"
+    )
+
+
+def _two_step_reward(performance: float, common: float, p: float) -> float:
+    reach = performance * common + (1 - performance) * (1 - common)
+    return reach * p + (1 - reach) * (1 - p)
+
+
+def daw_two_step() -> Ceiling:
+    hits = _two_state(dawtwostep.PAYS[1], dawtwostep.SWITCH, TRIALS, 0, np.random.default_rng(0))
+    mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
+    reward = _two_step_reward(mean, dawtwostep.COMMON, dawtwostep.PAYS[1])
+    return Ceiling(mean, reward, error, "exact belief, simulated in the long run")
+
+
+def reversal_learning() -> Ceiling:
+    env = make("ReversalLearning-v0")
+    rng = np.random.default_rng(0)
+    low, high = env.block_dur
+    p, n = env.p_reward, CHAINS
+    lengths = rng.integers(low, high + 1, size=n)
+    better, left = rng.integers(2, size=n), lengths.copy()
+    belief = np.zeros((n, 2, high + 1))  # state: better picture, trials left of its block
+    belief[:, :, low : high + 1] = 1 / (2 * (high - low + 1))
+    hits = np.zeros((TRIALS, n))
+    for t in range(TRIALS):
+        one = belief[:, 1].sum(axis=1)
+        choice = (one > 0.5) | ((one == 0.5) & (rng.random(n) < 0.5))
+        hits[t] = choice == better
+        pays = rng.random(n) < np.where(choice == better, p, 1 - p)
+        for picture in (0, 1):
+            right = choice == picture
+            belief[:, picture] *= np.where(right == pays, p, 1 - p)[:, None]
+        belief /= belief.sum(axis=(1, 2), keepdims=True)
+        over = belief[:, :, 1].copy()
+        belief[:, :, :-1] = belief[:, :, 1:]
+        belief[:, :, -1] = 0
+        belief[:, :, 0] = 0
+        belief[:, :, low : high + 1] += over[:, ::-1, None] / (high - low + 1)
+        left -= 1
+        ended = left == 0
+        better = np.where(ended, 1 - better, better)
+        left = np.where(ended, rng.integers(low, high + 1, size=n), left)
+    mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
+    reward = mean * p + (1 - mean) * (1 - p)
+    return Ceiling(mean, reward, error, "exact belief, simulated in the long run")
+
+
+def hierarchical_reasoning() -> Ceiling:
+    env = make("HierarchicalReasoning-v0")
+    rng = np.random.default_rng(0)
+    low, high = hierarchicalreasoning.BLOCK
+    intervals = env.make_trials(20_000).info["interval"]
+    n = CHAINS
+    rule, left = rng.integers(2, size=n), rng.integers(low, high + 1, size=n)
+    belief = np.zeros((n, 2, high + 1))
+    belief[:, :, low : high + 1] = 1 / (2 * (high - low + 1))
+    hits = np.zeros((TRIALS, n))
+    for t in range(TRIALS):
+        interval = rng.choice(intervals, size=n)
+        guessed = interval == env.mid_point  # long or short by chance: the rule may be right and the answer not
+        one = belief[:, 1].sum(axis=1)
+        aim = (one > 0.5).astype(int)
+        judged = ~guessed | (rng.random(n) < 0.5)
+        hits[t] = (aim == rule) & judged
+        paid_now = hits[t] == 1
+        fits = np.where(guessed, 0.5, 1.0)
+        for state in (0, 1):
+            chance_of_pay = np.where(aim == state, fits, 0.0)
+            belief[:, state] *= np.where(paid_now, chance_of_pay, 1 - chance_of_pay)[:, None]
+        belief /= belief.sum(axis=(1, 2), keepdims=True)
+        over = belief[:, :, 1].copy()
+        belief[:, :, :-1] = belief[:, :, 1:]
+        belief[:, :, -1] = 0
+        belief[:, :, 0] = 0
+        belief[:, :, low : high + 1] += over[:, ::-1, None] / (high - low + 1)
+        left -= 1
+        ended = left == 0
+        rule = np.where(ended, 1 - rule, rule)
+        left = np.where(ended, rng.integers(low, high + 1, size=n), left)
+    mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
+    return Ceiling(mean, paid(env, mean), error, "exact belief over rule and block, simulated in the long run")
+
+
+def changing_environment() -> Ceiling:
+    """Greedy on the joint posterior of side (from the stimulus) and context (from earlier outcomes)."""
+    env = make("ChangingEnvironment-v0")
+    rng = np.random.default_rng(0)
+    n, change, cohs = CHAINS, env.cxt_ch_prob, np.asarray(env.conditions["coh"]) / 100
+    trials = env.make_trials(20_000)
+    steps = trials.ends["stimulus"] - trials.starts["stimulus"]
+    context, belief = rng.integers(2, size=n), np.full(n, 0.5)
+    hits = np.zeros((TRIALS, n))
+    index = np.arange(n)
+    for t in range(TRIALS):
+        k, side, coh = rng.choice(steps, size=n), rng.integers(2, size=n), rng.choice(cohs, size=n)
+        x = k * np.where(side == 0, coh, -coh) + np.sqrt(2 * k) * env.sigma * rng.standard_normal(n)
+        log = (x[:, None] * np.r_[cohs, -cohs] - k[:, None] * np.r_[cohs, cohs] ** 2 / 2) / (2 * env.sigma**2)
+        weight = np.exp(log - log.max(axis=1, keepdims=True))
+        first = weight[:, : len(cohs)].sum(axis=1) / weight.sum(axis=1)
+        sides, contexts = np.stack([first, 1 - first], 1), np.stack([1 - belief, belief], 1)
+        joint = sides[:, :, None] * contexts[:, None]
+        best = joint.reshape(n, 4).argmax(axis=1)
+        good = best == 2 * side + context
+        hits[t] = good
+        after = joint.reshape(n, 4).copy()
+        after[~good, best[~good]] = 0.0
+        one_hot = np.zeros((n, 4))
+        one_hot[index, best] = 1.0
+        after = np.where(good[:, None], one_hot, after)
+        after = after.reshape(n, 2, 2).sum(axis=1)
+        belief = after[:, 1] / after.sum(axis=1)
+        belief = belief * (1 - change) + (1 - belief) * change
+        context = context ^ (rng.random(n) < change)
+    mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
+    return Ceiling(mean, paid(env, mean), error, "exact joint belief, best answer of each trial, simulated")
+
+
+def context_switch() -> Ceiling:
+    env = make("ContextSwitch-v0")
+    performance = max(env.p_switch, 1 - env.p_switch)
+    return Ceiling(performance, paid(env, performance), 0.0, "exact: each outcome tells the context")
+
+
+def dual_task() -> Ceiling:
+    """The rules change at known times; the first trial of a block reveals them.
+
+    Of the three other pairs of rules two have the other go rule: it is guessed right with 2/3. Its outcome leaves two
+    pairs in those cases and one in the other, so that the pairing rule is guessed right with 2/3 * 1/2 + 1/3.
+    """
+    env = make("DualTask-v0")
+    performance = 1 - (1 / 3) / env.block_dur
+    best = env.rewards["correct"]  # half of each task's trials are paid
+    lost = 0.5 * (env.rewards["correct"] - env.rewards["miss"]) + 0.5 * (0 - env.rewards["fail"])
+    return Ceiling(performance, best - (2 / 3) * lost / env.block_dur, 0.0, "exact: one trial reveals the rules")
+
+
+def ibl_block() -> Ceiling:
+    """Contrast choice with the block's probability known within it, learned from the sides (exact posterior)."""
+    env = make("IBLBlock-v0")
+    rng = np.random.default_rng(0)
+    n, cohs = CHAINS, env.cohs / 100
+    blocks = np.asarray(env.blocks)
+    log = np.zeros((n, len(blocks)))
+    p1 = rng.choice(blocks, size=n)
+    hits = np.zeros((env.block_dur, n))
+    for t in range(env.block_dur):
+        weight = np.exp(log - log.max(axis=1, keepdims=True))
+        prior = (weight * blocks).sum(axis=1) / weight.sum(axis=1)
+        side, coh = (rng.random(n) < p1).astype(int), rng.choice(cohs, size=n)
+        x = np.where(side == 1, coh, -coh) + np.sqrt(2) * env.sigma * rng.standard_normal(n)
+        fit = lambda sign, x=x: np.exp(-((x[:, None] - sign * cohs) ** 2) / (4 * env.sigma**2)).sum(axis=1)  # noqa: E731
+        one, zero = prior * fit(1), (1 - prior) * fit(-1)
+        hits[t] = (one > zero) == (side == 1)
+        log += np.where(side[:, None] == 1, np.log(blocks), np.log(1 - blocks))
+    mean, error = mean_and_error(hits.mean(axis=0))
+    return Ceiling(mean, paid(env, mean), error, "exact posterior over side and block, simulated over whole blocks")

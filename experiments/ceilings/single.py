@@ -1,0 +1,180 @@
+"""Ideal observers of single tasks that fit none of the general schemes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import logsumexp, ndtr
+
+from experiments.ceilings.result import Ceiling, make, mean_and_error, oracle_reward, paid
+from neurogym.envs.collections.yang19_families import MODALITIES
+from neurogym.envs.native import delayestimation, detection
+
+
+def delay_match_category() -> Ceiling:
+    """By symmetry the sign of the projection on the boundary's normal decides the category of each stimulus."""
+    env = make("DelayMatchCategory-v0")
+    trials = env.make_trials(1)
+    wrong = []
+    for period in ("sample", "test"):
+        steps = float(trials.ends[period][0] - trials.starts[period][0])
+        d = 0.5 * np.sqrt(len(env.theta) * steps / 2) / env.sigma
+        wrong.append(
+            quad(lambda angle, d=d: ndtr(-d * np.sin(angle)), 0, np.pi, limit=200, points=[0.1, 3.0])[0] / np.pi
+        )
+    performance = (1 - wrong[0]) * (1 - wrong[1]) + wrong[0] * wrong[1]
+    return Ceiling(performance, paid(env, performance), 0.0, "exact: Gaussian projection, integrated over the angles")
+
+
+def delay_estimation(trials: int = 6000) -> Ceiling:
+    """Posterior over the cued colour; the other items tell how the wheel is turned."""
+    env = make("DelayEstimation-v0")
+    block = env.make_trials(trials)
+    n, places = env.dim_ring, delayestimation.PLACES
+    steps = int(block.ends["stimulus"][0] - block.starts["stimulus"][0])
+    rows = block.offset[:, None] + np.arange(steps)
+    seen = block.ob[rows][:, :, 1 : 1 + 2 * places].mean(axis=1).reshape(trials, places, 2)
+    angle = 2 * np.pi * np.arange(n) / n
+    log = seen @ np.stack([np.cos(angle), np.sin(angle)]) / (env.sigma**2 / steps)
+    fit = np.exp(log - log.max(axis=2, keepdims=True))
+    eighth = n // places
+    window = np.zeros((n, n))  # turn, colour
+    for turn in range(n):
+        for k in range(places):
+            window[turn, (np.arange(max(1, eighth // 2 + 1)) + k * n // places + turn) % n] = 1
+    cue = block.info["cue"]
+    shown = np.abs(_clean_items(block, places)).sum(axis=2) > 0
+    shown[np.arange(trials), cue] = False
+    turn = np.where(shown[:, :, None], np.log(fit @ window.T + 1e-300), 0.0).sum(axis=1)
+    turn = np.exp(turn - logsumexp(turn, axis=1, keepdims=True))
+    post = fit[np.arange(trials), cue] * (turn @ window)
+    post /= post.sum(axis=1, keepdims=True)
+    apart = np.abs(np.arange(n)[:, None] - np.arange(n))
+    closeness = 1 - np.minimum(apart, n - apart) / (n / 2)
+    mean, error = mean_and_error((post @ closeness).max(axis=1))
+    method = "posterior over colours and the turn of the wheel, simulated"
+    return Ceiling(mean, mean * env.rewards["correct"], error, method)
+
+
+def _clean_items(block, places: int) -> np.ndarray:
+    """Which places hold an item: certain from the noise, whose s.d. is a tenth of an item's strength."""
+    steps = int(block.ends["stimulus"][0] - block.starts["stimulus"][0])
+    rows = block.offset[:, None] + np.arange(steps)
+    items = block.ob[rows][:, :, 1 : 1 + 2 * places].mean(axis=1).reshape(block.n, places, 2)
+    return np.where(np.linalg.norm(items, axis=2, keepdims=True) > 0.5, items, 0)
+
+
+def detection_ceiling(trials: int = 40_000) -> Ceiling:
+    """Exact filter over the onset of the bump and the length of the trial; respond above the best threshold."""
+    env = make("Detection-v0")
+    many = env.make_trials(50_000)
+    length = many.ends["stimulus"] - many.starts["stimulus"]
+    onset = np.where(many.info["ground_truth"] == 1, many.info["delay"] / env.dt, 10_000).round().astype(int)
+    pairs, count = np.unique(np.stack([onset, length], 1), axis=0, return_counts=True)
+    block = env.make_trials(trials)
+    truth, steps = block.info["ground_truth"], block.ends["stimulus"] - block.starts["stimulus"]
+    begin = np.where(truth == 1, np.nan_to_num(block.info["delay"]) / env.dt, 10_000).round().astype(int)
+    assert env.bump == 1
+    log = np.tile(np.log(count / count.sum()), (trials, 1))
+    beliefs = np.zeros((trials, int(steps.max())))
+    for t in range(int(steps.max())):
+        row = np.minimum(block.offset + block.starts["stimulus"] + t, block.total - 1)
+        x = block.ob[row, 1].astype(float)
+        log[:, pairs[:, 1] <= t] = -np.inf
+        gain = (x * detection.STRENGTH - detection.STRENGTH**2 / 2) / env.sigma**2
+        log[:, pairs[:, 0] == t] += gain[:, None]
+        weight = np.exp(log - log.max(axis=1, keepdims=True))
+        beliefs[:, t] = weight[:, pairs[:, 0] <= t].sum(axis=1) / weight.sum(axis=1)
+    alive = np.arange(beliefs.shape[1]) < steps[:, None]
+    best = None
+    for threshold in np.linspace(0.2, 0.95, 31):
+        above = (beliefs > threshold) & alive
+        responds, first = above.any(axis=1), above.argmax(axis=1)
+        hit = responds & (first >= begin)
+        good = np.where(truth == 1, hit, ~responds)
+        rewards = env.rewards
+        gained = np.where(hit, rewards["correct"], np.where(responds, rewards["fail"], 0.0))
+        gained = np.where(~responds & (truth == 1), rewards["miss"], gained)
+        if best is None or gained.mean() > best[1]:
+            best = good.astype(float), gained.mean()
+    mean, error = mean_and_error(best[0])
+    return Ceiling(mean, float(best[1]), error, "exact filter over bump and trial length, best threshold, simulated")
+
+
+def yang_decide(task: str, trials: int = 20_000) -> Ceiling:
+    """Posterior over both directions and all strengths from the sum of each stimulus."""
+    env = make(task)
+    n = env.dim_ring
+    pairs = np.array([(a, b) for a in range(n) for b in range(n) if a != b])
+    bumps = env.bump(env.theta, np.ones(n))
+    table = env._table
+    stage = ["stim1", "stim2"] if env.delayed else ["stimulus"]
+    results = []
+    for block in [env.make_trials(64) for _ in range(trials // 64)]:
+        log = np.zeros((64, len(pairs), len(table)))
+        for k, period in enumerate(stage):
+            steps = (block.ends[period] - block.starts[period])[:, None]
+            for m in MODALITIES:
+                columns = np.asarray(env.observation_space.name[f"stimulus_mod{m}"])
+                rows = block.rows(period)
+                total = np.zeros((64, n))
+                np.add.at(total, rows.trial, block.ob[rows.index][:, columns])
+                column = env.shown.index(m) if m in env.shown else None
+                if column is None:
+                    continue
+                s = env.strengths[table[:, column]]
+                used = (k,) if env.delayed else (0, 1)
+                dots = [total @ bumps[pairs[:, j]].T for j in used]
+                log += sum(d[:, :, None] * s[:, j] for d, j in zip(dots, used, strict=True)) / env.sigma**2
+                square = sum(((bumps[pairs[:, j]] ** 2).sum(1))[:, None] * s[:, j] ** 2 for j in used)
+                if len(used) == 2:
+                    both = (bumps[pairs[:, 0]] * bumps[pairs[:, 1]]).sum(1)[:, None]
+                    square = square + 2 * both * s[:, 0] * s[:, 1]
+                log -= 0.5 * steps[:, :, None] * square / env.sigma**2
+        log[:, :, env._tied] = -np.inf
+        post = np.exp(log - logsumexp(log, axis=(1, 2), keepdims=True))
+        first = env._evidence > 0
+        answer = np.zeros((64, n))
+        for j, rows in ((0, first), (1, ~first)):
+            weight = post[:, :, rows].sum(axis=2)
+            for direction in range(n):
+                answer[:, direction] += weight[:, pairs[:, j] == direction].sum(axis=1)
+        results.append(answer.max(axis=1))
+    mean, error = mean_and_error(np.concatenate(results))
+    return Ceiling(mean, paid(env, mean), error, "exact posterior over directions and strengths, simulated")
+
+
+def separable(task: str, margin: str) -> Ceiling:
+    """Tasks whose alternatives lie so far apart that the noise does not matter."""
+    return Ceiling(1.0, oracle_reward(task), 0.0, f"exact to 1e-6: {margin}")
+
+
+def no_noise(task: str) -> Ceiling:
+    return Ceiling(1.0, oracle_reward(task), 0.0, "exact: no noise")
+
+
+def memory_recall(trials: int = 3000) -> Ceiling:
+    """Each cue is compared with all stored patterns; every bit is answered by its posterior."""
+    env = make("MemoryRecall-v0")
+    scores, rewards = [], []
+    for block in [env.make_trials(100) for _ in range(trials // 100)]:
+        size = env.stim_dim
+        for k in range(block.n):
+            rows = slice(int(block.offset[k]), int(block.offset[k] + block.length[k]))
+            ob, gt = block.ob[rows], block.gt[rows]
+            stored = ob[(ob[:, size] == 1), :size]
+            recall = slice(int(block.starts["recall"][k]), int(block.ends["recall"][k]))
+            cues, target = ob[recall, :size], gt[recall]
+            clash = ((cues[:, None] != stored[None]) & (cues[:, None] != 0)).sum(axis=2)
+            if env.balanced:  # a bit of the cue is right or unknown (0)
+                weight = (clash == 0).astype(float)
+            else:
+                weight = env.p_right ** (size - clash) * (1 - env.p_right) ** clash
+            post = weight / weight.sum(axis=1, keepdims=True) @ stored
+            answer = np.where(post >= 0, 1.0, -1.0) if env.balanced else (post > 0.5).astype(float)
+            scores.append((answer == target).mean())
+            rewards.append(env.rewards["error"] * np.abs(answer - target).mean(axis=1).sum())
+    mean, error = mean_and_error(np.array(scores))
+    return Ceiling(
+        mean, float(np.mean(rewards)), error, "posterior over stored patterns, each cue by itself, simulated"
+    )

@@ -1,0 +1,68 @@
+import pytest
+
+import neurogym as ngym
+from experiments.ceilings.templates import template_ceiling
+from neurogym.envs import registration
+from neurogym.envs.ceilings import table
+
+#: a curriculum whose stages differ; dots that live for a few frames
+UNKNOWN = {"CVLearning-v0", "RandomDotMotion-v0"}
+
+
+def ceiling(task: str, **kwargs) -> dict | None:
+    return ngym.make(task, **kwargs).unwrapped.ceiling()
+
+
+@pytest.mark.parametrize("task", registration.every_task())
+def test_every_task_states_its_ceiling(task):
+    found = ceiling(task)
+    if task in UNKNOWN:
+        assert found is None
+        return
+    assert set(found) == {"performance", "reward", "error", "method"}
+    assert 0 < found["performance"] <= 1 and 0 <= found["error"] < 0.005
+
+
+@pytest.mark.parametrize(
+    ("task", "performance", "reward"),
+    [
+        ("PerceptualDecisionMaking-v0", 0.8957, 0.8957),
+        ("ContextDecisionMaking-v0", 0.9409, 0.9409),
+        ("DelayComparison-v0", 0.9958, 0.9958),
+        ("EconomicDecisionMaking-v0", 1.0, 0.3622),
+    ],
+)
+def test_published_ceilings(task, performance, reward):
+    found = ceiling(task)
+    assert found["performance"] == pytest.approx(performance, abs=3e-4)
+    assert found["reward"] == pytest.approx(reward, abs=3e-4)
+
+
+def test_shorter_stimulus_has_a_lower_ceiling():
+    found = ceiling("PerceptualDecisionMaking-v0", timing={"fixation": 300, "stimulus": 500, "decision": 300})
+    assert found["performance"] == pytest.approx(0.8645, abs=1e-4)
+
+
+def test_a_stored_ceiling_holds_for_the_default_parameters_only():
+    assert ceiling("DelayComparison-v0") == table()["DelayComparison-v0"]
+    assert ceiling("Romo-v0") == ceiling("DelayComparison-v0", sigma=1.0) == ceiling("DelayComparison-v0")
+    assert ceiling("DelayComparison-v0", sigma=2.0) is None
+    assert ceiling("DelayComparison-v0", vpairs=[(18, 10)]) is None
+    assert ceiling("ChangingBandit-v0", arms="hard") is None
+
+
+def test_blocks_raise_the_ceiling():
+    plain, blocks = ceiling("PerceptualDecisionMaking-v0"), ceiling("perceptualdecisionmaking.ibl20-v0")
+    assert blocks["performance"] > plain["performance"] + 0.02
+
+
+@pytest.mark.parametrize(
+    "task", ["PerceptualDecisionMaking-v0", "ContextDecisionMaking-v0", "MultiSensoryIntegration-v0"]
+)
+def test_posterior_over_templates_agrees_with_the_exact_value(task):
+    simulated, exact = template_ceiling(task, timings=5, trials=800), ceiling(task)
+    assert abs(simulated.performance - exact["performance"]) < 4 * simulated.error + 0.002
+
+
+def test_every_stored_ceiling_belongs_to_a_task():
+    assert set(table()) <= set(registration.every_task())
