@@ -141,7 +141,9 @@ class Combine(TrialEnv):
         for j, (env, prefix) in enumerate(zip(self.envs, ("", "distractor_"), strict=True)):
             trial = env.new_trial(**asked[j])  # type: ignore[attr-defined]
             if not self._running[j]:
-                trial = {k: float("nan") if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()}
+                trial = {
+                    k: float("nan") if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()
+                }
             record |= {prefix + name: value for name, value in trial.items()}
         record |= {"main_performance": float("nan"), "distractor_performance": float("nan")}
         self._lay_out(kind)
@@ -255,6 +257,10 @@ class Combine(TrialEnv):
     def __str__(self) -> str:
         """The two tasks."""
         return f"<{type(self).__name__} of {self.envs[0]} and {self.envs[1]}>"
+
+
+def _is_number(value: Any) -> bool:
+    return np.isscalar(value) and not isinstance(value, str)
 
 
 def _check(envs: list[gym.Env], dt: float | None, mix: Sequence[float], share: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.trials import Trials
-from neurogym.utils.scheduler import BaseSchedule
+from neurogym.utils.scheduler import BaseSchedule, schedule_from
 
 
 class ScheduleAttr(TrialWrapper):
@@ -48,6 +48,24 @@ class ScheduleAttr(TrialWrapper):
             self.decides = tuple(name for name in names if name in env.unwrapped.conditions)  # type: ignore[misc]
         self.adaptive = any(set(attr) != set(names) for attr in self.attr_list)  # type: ignore[misc]  # one by one
         super().__init__(env)
+
+    @staticmethod
+    def from_flags(args: dict[str, Any]) -> dict[str, Any]:
+        """Arguments as written on a command line: ``schedule=block:block=90:p=0.8/0.2//0.2/0.8``.
+
+        Each list has one entry per index; ``schedule`` is a name of
+        :func:`neurogym.utils.scheduler.schedule_from`, and ``block`` its length in trials.
+        """
+        args = dict(args)
+        if "attr_list" in args:
+            return args
+        name, length = str(args.pop("schedule", "random")), args.pop("block", None)
+        lists = {key: value if isinstance(value, list) else [value] for key, value in args.items()}
+        n = max((len(values) for values in lists.values()), default=0)
+        if not n or any(len(values) != n for values in lists.values()):
+            raise ValueError("schedule_attr needs conditions with equally many values, as in coh=0/51.2")
+        schedule = schedule_from(name if length is None else f"{name}:{length}", n)
+        return {"schedule": schedule, "attr_list": [{key: lists[key][i] for key in lists} for i in range(n)]}
 
     def start_session(self) -> None:
         """Set the schedule back, with a stream drawn from the task's."""

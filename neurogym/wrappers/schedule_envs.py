@@ -9,14 +9,18 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import spaces
-from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.core import MOST_TRIALS, ROWS_PER_BLOCK, TrialEnv, TrialWrapper
 from neurogym.mixing import MixedRule, Parts, empty_column, interleave, view_of
 from neurogym.trials import Trials
 from neurogym.utils.names import unknown
 from neurogym.utils.scheduler import BaseSchedule
 from neurogym.vector import layers
 
-STOCK = 16  #: trials of one task made at a time, when there are many tasks
+STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead
+BLOCK_BYTES = 6e5  #: memory for a block in the order of the schedule
+
+#: What the records of tasks have, by what determines it; found once and shared by equal environments.
+_RECORDS: dict[tuple, tuple[dict[str, tuple[np.dtype, tuple[int, ...]]], list[str], float, float]] = {}
 
 
 class ScheduleEnvs(TrialEnv):
@@ -64,7 +68,7 @@ class ScheduleEnvs(TrialEnv):
         self.tasks: list[TrialEnv] = [env.unwrapped for env in self.envs]  # type: ignore[misc]
         super().__init__(dt=self.tasks[0].dt)
         self.schedule, self.env_input = schedule, env_input
-        self.names = _distinct([_name(env) for env in self.envs] if names is None else list(names))
+        self.names = distinct([_name(env) for env in self.envs] if names is None else list(names))
         self.fast = all(task.declared and task._plannable for task in self.tasks)
         self.rule = MixedRule(self.tasks) if self.fast else None  # type: ignore[assignment,misc]
         self.abort = any(task.abort for task in self.tasks)
@@ -93,6 +97,7 @@ class ScheduleEnvs(TrialEnv):
         self._periods: list[str] = []
         self._stock: list[Trials | None] = [None] * len(self.tasks)  # trials made ahead, and the next of each
         self._next = [0] * len(self.tasks)
+        self._stock_size, self._most = 4, 8
 
     # -- which task ---------------------------------------------------------------------------------------------------
 
@@ -175,13 +180,28 @@ class ScheduleEnvs(TrialEnv):
                 env.reset(seed=seed)
 
     def _look_at_records(self) -> None:
-        """Remember what the record of each task has, so that every block has the same columns."""
-        for task in self.tasks:
-            probe = task.make_trials(1)
-            for name, values in probe.info.items():
-                values = np.asarray(values)
-                self._columns.setdefault(name, (values.dtype, values.shape[1:]))
-            self._periods += [name for name in probe.starts if name not in self._periods]
+        """Find out what the record of each task has, so that every block has the same columns, and how much to make."""
+        key = tuple(
+            (n, type(t), tuple(t.conditions), tuple(t.timing)) for n, t in zip(self.names, self.tasks, strict=True)
+        )
+        if key not in _RECORDS:
+            columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
+            periods: list[str] = []
+            probes = [task.make_trials(4) for task in self.tasks]
+            for probe in probes:
+                for name, values in probe.info.items():
+                    values = np.asarray(values)
+                    columns.setdefault(name, (values.dtype, values.shape[1:]))
+                periods += [name for name in probe.starts if name not in periods]
+            size = np.mean([sum(values.nbytes for values in probe.fields.values()) / probe.n for probe in probes])
+            _RECORDS[key] = columns, periods, float(size), float(np.mean([probe.length.mean() for probe in probes]))
+        self._columns, self._periods, size, length = _RECORDS[key]
+        self._stock_size = int(np.clip(STOCK_BYTES / (len(self.tasks) * size), 4, MOST_TRIALS))
+        self._most = int(np.clip(BLOCK_BYTES / size, ROWS_PER_BLOCK / length, 4 * ROWS_PER_BLOCK / length))
+
+    def _block_size(self) -> int:
+        """Trials to make ahead: as many as fit into the memory set aside, few after a reset."""
+        return 1 if not self._plannable else 8 if self._ahead is None else max(1, self._most)
 
     def _check_conditions(self, given: dict[str, Any]) -> None:  # type: ignore[override]
         for name, value in given.items():
@@ -235,7 +255,7 @@ class ScheduleEnvs(TrialEnv):
         while len(at):
             stock = self._stock[j]
             if stock is None or self._next[j] == stock.n:
-                size = len(at) if stock is None else max(STOCK, len(at))
+                size = len(at) if stock is None else max(self._stock_size, len(at))
                 self._stock[j], self._next[j] = self.tasks[j].make_trials(size), 0
                 continue
             n = min(len(at), stock.n - self._next[j])
@@ -329,7 +349,7 @@ def _name(env: gym.Env) -> str:
     return env.spec.id if env.spec is not None else str(env.unwrapped).strip("<>").split("\n")[0]
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct(names: list[str]) -> list[str]:
     """The names, numbered where one occurs more than once."""
     return [name if names.count(name) == 1 else f"{name}#{names[:i].count(name) + 1}" for i, name in enumerate(names)]
 
@@ -339,6 +359,16 @@ def _carries(env: gym.Env) -> bool:
     return bool(inner) or any(getattr(layer, "carries", False) for layer in layers(env))
 
 
-def MultiEnvs(envs: Sequence[gym.Env], env_input: bool = False) -> ScheduleEnvs:  # noqa: N802 - a class in NeuroGym
-    """Several tasks of which the caller chooses one with ``set_i``: :class:`ScheduleEnvs` without a schedule."""
-    return ScheduleEnvs(envs, None, env_input)
+class MultiEnvs(ScheduleEnvs):
+    """Several tasks of which the caller chooses one with ``set_i``: :class:`ScheduleEnvs` without a schedule.
+
+    Args:
+        envs: The tasks, wrapped or not.
+        env_input: Whether channels ``task`` tell the agent which task runs (one-hot).
+    """
+
+    metadata = {**ScheduleEnvs.metadata, "description": "presents that of several tasks which the caller chooses"}
+
+    def __init__(self, envs: Sequence[gym.Env], env_input: bool = False):
+        """See the class."""
+        super().__init__(envs, None, env_input)

@@ -1,0 +1,148 @@
+"""Settings of a Monitor, from arguments, environment variables or a TOML file.
+
+What is given as an argument wins over environment variables (``NGYM_MONITOR__INTERVAL=99``), these over the file, and
+the file over the defaults. Unknown names and a missing file are errors.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+
+from neurogym.utils.names import unknown
+
+PREFIX = "NGYM_"
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+
+
+class Amount(_Section):
+    """A number of trials or steps."""
+
+    unit: Literal["trial", "step"] = "trial"
+    value: PositiveInt = 100
+
+
+class AgentConfig(_Section):
+    """How long to train and to test; read by user code only."""
+
+    training: Amount = Field(default_factory=Amount)
+    inference: Amount = Field(default_factory=lambda: Amount(unit="step", value=10_000))
+
+
+class EnvConfig(_Section):
+    """Name and time step (ms) of the environment; the step is read by user code only."""
+
+    name: str = ""
+    dt: PositiveInt = 10
+
+
+class PlotConfig(_Section):
+    """Figures while training: whether, of how many steps, their title (default: the environment) and format."""
+
+    create: bool = True
+    step: PositiveInt = 10
+    title: str = ""
+    ext: str = "png"
+
+
+class MonitorConfig(_Section):
+    """What a Monitor writes and when."""
+
+    name: str = ""
+    trigger: Literal["trial", "step"] = "trial"
+    interval: PositiveInt = 1000
+    verbose: bool = True
+    plot: PlotConfig = Field(default_factory=PlotConfig)
+
+
+class Config(_Section):
+    """All settings.
+
+    Args:
+        config_file: TOML file to read.
+        **fields: ``local_dir``, ``agent``, ``env``, ``monitor``; sections as dictionaries or objects.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If a name is unknown or a value does not fit.
+
+    Example:
+        >>> Config(monitor={"interval": 10}).monitor.interval
+        10
+    """
+
+    config_file: Path | None = None
+    root_dir: Path = Field(default=PACKAGE.parent, frozen=True)
+    pkg_dir: Path = Field(default=PACKAGE, frozen=True)
+    config_dir: Path = Field(default=PACKAGE / "config", frozen=True)
+    local_dir: Path = Field(default_factory=lambda: Path.cwd() / "runs")
+    agent: AgentConfig = Field(default_factory=AgentConfig)
+    env: EnvConfig = Field(default_factory=EnvConfig)
+    monitor: MonitorConfig = Field(default_factory=MonitorConfig)
+
+    def __init__(self, config_file: str | Path | None = None, **fields: Any):
+        """See the class."""
+        from_file = _read(Path(config_file)) if config_file is not None else {}
+        for name in {**from_file, **fields}:
+            if name not in type(self).model_fields:
+                raise ValueError(unknown("setting", name, type(self).model_fields))
+        merged = _merged(_merged(from_file, _from_environment()), fields)
+        super().__init__(config_file=config_file, **merged)
+
+    def model_post_init(self, context: Any) -> None:
+        """Let figures be titled by the environment if no title is given."""
+        if not self.monitor.plot.title:
+            self.monitor.plot.title = self.env.name
+
+
+def _read(path: Path) -> dict[str, Any]:
+    path = path.expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f"no such configuration file: {path}")
+    with path.open("rb") as file:
+        return _expanded(tomllib.load(file))
+
+
+def _expanded(value: Any) -> Any:
+    """The value with ``$NAME`` and ``${NAME}`` replaced by environment variables."""
+    if isinstance(value, str):
+        return os.path.expandvars(value)
+    if isinstance(value, list):
+        return [_expanded(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _expanded(item) for name, item in value.items()}
+    return value
+
+
+def _from_environment() -> dict[str, Any]:
+    """Settings in variables such as ``NGYM_MONITOR__PLOT__EXT``; other variables with the prefix are left alone."""
+    found: dict[str, Any] = {}
+    for variable, text in os.environ.items():
+        if not variable.upper().startswith(PREFIX):
+            continue
+        *sections, last = variable[len(PREFIX) :].lower().split("__")
+        if (sections or [last])[0] not in ("local_dir", "agent", "env", "monitor"):
+            continue
+        place = found
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[last] = _expanded(text)
+    return found
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings, those of ``above`` winning."""
+    merged = dict(below)
+    for name, value in above.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        merged[name] = _merged(merged[name], value) if both else value
+    return merged

@@ -1,0 +1,81 @@
+"""What there is: tasks, wrappers and tags, written to the logger for people at a terminal."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import gymnasium as gym
+
+from neurogym.core import env_string
+from neurogym.utils.names import unknown
+
+
+def show_all_tasks(tag: str | None = None) -> None:
+    """Ids of all native tasks, or of those with a tag."""
+    from neurogym.envs.registration import all_envs
+
+    _say("\n".join(["Available tasks:" if tag is None else f"Tasks with tag {tag!r}:", *all_envs(tag=tag)]))
+
+
+def show_all_wrappers() -> None:
+    """Names of all wrappers and what each does."""
+    from neurogym.wrappers import all_wrappers, wrapper_class
+
+    lines = [f"{name}: {wrapper_class(name).metadata['description']}" for name in all_wrappers()]
+    _say("\n".join(["Available wrappers:", *lines]))
+
+
+def show_all_tags() -> None:
+    """All tags of tasks."""
+    from neurogym.envs.registration import all_tags
+
+    _say("\n".join(["Available tags:", *all_tags()]))
+
+
+def show_info(obj_: Any) -> None:
+    """Describe a task or a wrapper.
+
+    Args:
+        obj_: Id of a task, name of a wrapper, or an environment.
+
+    Raises:
+        ValueError: If there is no such task or wrapper.
+        TypeError: If it is neither a name nor an environment.
+    """
+    _say(describe(obj_))
+
+
+def describe(obj_: Any) -> str:
+    """The text of :func:`show_info`."""
+    if isinstance(obj_, gym.Env):
+        return env_string(obj_)
+    if not isinstance(obj_, str):
+        raise TypeError(f"expected the id of a task, the name of a wrapper or an environment, not {obj_!r}")
+    from neurogym.envs.registration import every_task, make
+    from neurogym.wrappers import all_wrappers, wrapper_class
+
+    try:
+        return env_string(make(obj_))
+    except gym.error.Error:
+        pass
+    try:
+        return wrapper_string(wrapper_class(obj_))
+    except ValueError:
+        raise ValueError(unknown("task or wrapper", obj_, [*every_task(), *all_wrappers()])) from None
+
+
+def wrapper_string(wrapper: Any) -> str:
+    """A description of a wrapper: name, what it does, paper, place in a stack, arguments."""
+    meta = wrapper.metadata
+    paper, link = meta.get("paper_name"), meta.get("paper_link")
+    lines = [f"### {wrapper.__name__}", "", inspect.getdoc(wrapper) or "Missing description", ""]
+    lines.append("Reference paper: " + (f"{paper} ({link or 'missing link'})" if paper else "none"))
+    lines.append(f"Place in a stack: {meta.get('order', 'any')}")
+    return "\n".join(lines)
+
+
+def _say(text: str) -> None:
+    from neurogym.utils.logging import logger
+
+    logger.info("%s", text)

@@ -1,0 +1,84 @@
+"""Several tasks in one environment, by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from neurogym.core import OrderEnforcing
+from neurogym.envs import registration
+from neurogym.envs.collections import COLLECTIONS
+from neurogym.utils.scheduler import BaseSchedule, schedule_from
+from neurogym.wrappers.schedule_envs import ScheduleEnvs, distinct
+
+
+def task_ids(text: str | Sequence[str]) -> list[str]:
+    """Ids of the tasks that a text names.
+
+    Args:
+        text: A collection (``"yang19"``), ids joined by ``+`` (``"RDM-v0+GoNogo-v0"``), or a list of ids.
+
+    Raises:
+        gymnasium.error.NameNotFound: If one of them does not exist.
+    """
+    names = text.split("+") if isinstance(text, str) else list(text)
+    listed = [id_ for name in names for id_ in (registration.get_collection(name) if name in COLLECTIONS else [name])]
+    return [registration._known(name.strip()) for name in listed]
+
+
+def make_multi(
+    ids: str | Sequence[str],
+    schedule: str | BaseSchedule = "random",
+    rule_input: bool = True,
+    pad: bool = True,
+    **kwargs: Any,
+) -> gym.Env:
+    """Make one environment of several tasks, each trial from one of them; see :class:`ScheduleEnvs`.
+
+    Args:
+        ids: A collection (``"yang19"``), ids joined by ``+``, or a list of ids.
+        schedule: ``random``, ``norepeat``, ``sequential``, ``block:100``, ``sequential_block:100``, or a schedule.
+        rule_input: Whether channels ``task`` tell the agent which task runs (one-hot).
+        pad: Whether tasks with fewer channels or actions are widened; otherwise they are refused.
+        **kwargs: Arguments of the tasks; each gets those that it takes, of ``timing`` and ``rewards`` the entries
+            that it has.
+
+    Raises:
+        gymnasium.error.NameNotFound: If a task does not exist.
+        ValueError: If the tasks do not fit together, there is no such schedule, or no task takes an argument.
+
+    Example:
+        >>> env = make_multi("RDM-v0+DelayComparison-v0", schedule="block:100", dt=50)
+        >>> env.observation_space.shape
+        (5,)
+    """
+    names = task_ids(ids)
+    taken: set[str] = set()
+    envs = [registration.make(name, **_own_arguments(name, kwargs, taken)) for name in names]
+    for name, value in kwargs.items():
+        for part in [f"{name}.{key}" for key in value] if name in ("timing", "rewards") and value else [name]:
+            if part not in taken:
+                raise ValueError(f"none of the tasks takes {part.replace('.', ' ')}: {', '.join(names)}")
+    plan = schedule_from(schedule, len(envs)) if isinstance(schedule, str) else schedule
+    return OrderEnforcing(ScheduleEnvs(envs, plan, env_input=rule_input, names=distinct(names), pad=pad))
+
+
+def _own_arguments(name: str, kwargs: Mapping[str, Any], taken: set[str]) -> dict[str, Any]:
+    """The arguments that a task takes; what is used is noted in ``taken``."""
+    parameters = inspect.signature(registration.entry(name)).parameters
+    everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    own = {}
+    for key, value in kwargs.items():
+        if key in ("timing", "rewards") and value:
+            has = getattr(registration.make(name).unwrapped, key)
+            value = {part: amount for part, amount in value.items() if part in has}
+            taken.update(f"{key}.{part}" for part in value)
+            if not value:
+                continue
+        if everything or key in parameters:
+            own[key] = value
+            taken.add(key)
+    return own

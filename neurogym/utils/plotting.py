@@ -1,0 +1,307 @@
+"""Figures of what happens in an environment, and of data that a Monitor saved.
+
+Matplotlib is imported where it is used, and its settings are changed only while a figure is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.spaces import names_of
+from neurogym.utils.psychometrics import plot_psychometric, probit
+from neurogym.utils.running import run_env, unvectorised
+from neurogym.utils.saved import (
+    COLOURS,
+    SETTINGS,
+    order_by_sufix,
+    plot_rew_across_training,
+    put_together_files,
+    save_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "fig_",
+    "order_by_sufix",
+    "plot_env",
+    "plot_env_1dbox",
+    "plot_env_3dbox",
+    "plot_psychometric",
+    "plot_rew_across_training",
+    "probit",
+    "put_together_files",
+    "run_env",
+    "visualize_run",
+]
+
+
+def plot_env(
+    env: Any,
+    num_steps: int = 200,
+    num_trials: int | None = None,
+    def_act: Any = None,
+    model: Any = None,
+    name: str | None = None,
+    legend: bool = True,
+    ob_traces: Sequence[str] | None = None,
+    fig_kwargs: dict[str, Any] | None = None,
+    fname: str | Path | None = None,
+    plot_performance: bool = True,
+) -> Figure:
+    """Run an environment and draw what happened.
+
+    Args:
+        env: An environment or the id of one.
+        num_steps: Steps to run.
+        num_trials: Run until so many trials have ended instead.
+        def_act: Action to take always, if there is no model; default random.
+        model: Anything with ``predict``.
+        name: Title; default the task's name.
+        legend: Whether to draw legends.
+        ob_traces: Label of each channel; then channels are drawn as lines in place of an image.
+        fig_kwargs: Arguments of ``matplotlib.pyplot.subplots``.
+        fname: File to save to.
+        plot_performance: Whether to draw the panel of performance.
+    """
+    if isinstance(env, str):
+        from neurogym.envs.registration import make
+
+        env = make(env)
+    data = run_env(env, num_steps=num_steps, num_trials=num_trials, def_act=def_act, model=model)
+    inner = unvectorised(env)
+    return visualize_run(
+        data["ob"],
+        data["actions"],
+        gt=data["gt"],
+        rewards=data["rewards"],
+        performance=data["perf"] if plot_performance else None,
+        legend=legend,
+        ob_traces=ob_traces,
+        name=type(inner.unwrapped).__name__ if name is None else name,
+        fname=fname,
+        fig_kwargs=fig_kwargs,
+        env=inner,
+        initial_ob=data["initial_ob"],
+        trial_starts=data["trial_starts"],
+    )
+
+
+def visualize_run(
+    ob: np.ndarray,
+    actions: np.ndarray,
+    gt: np.ndarray | None = None,
+    rewards: np.ndarray | None = None,
+    performance: np.ndarray | None = None,
+    states: np.ndarray | None = None,
+    legend: bool = True,
+    ob_traces: Sequence[str] | None = None,
+    name: str = "",
+    fname: str | Path | None = None,
+    fig_kwargs: dict[str, Any] | None = None,
+    env: gym.Env | None = None,
+    initial_ob: np.ndarray | None = None,
+    trial_starts: Sequence[int] | None = None,
+) -> Any:
+    """Draw a run, each step beside what the agent saw when it chose the action.
+
+    Args:
+        ob: Observations returned by the steps, shape (steps, channels), or (steps, height, width, colours).
+        actions: Shape (steps,) or (steps, components).
+        gt: Ground truth at each step.
+        rewards: Shape (steps,).
+        performance: Shape (steps,); -1 where no trial ended.
+        states: Activity, shape (steps, units); the second half of the units is drawn.
+        legend: Whether to draw legends.
+        ob_traces: Label of each channel; then channels are drawn as lines.
+        name: Title.
+        fname: File to save to.
+        fig_kwargs: Arguments of ``matplotlib.pyplot.subplots``.
+        env: Gives the names of channels and actions.
+        initial_ob: Observation before the first step; default the first one.
+        trial_starts: Steps at which trials began.
+
+    Returns:
+        The figure, or for images the animation.
+
+    Raises:
+        ValueError: If the observations are neither vectors nor images.
+    """
+    ob = np.asarray(ob)
+    if ob.ndim not in (2, 4):
+        raise ValueError(f"can draw observations that are vectors or images, not of shape {ob.shape[1:]}")
+    first = ob[:1] if initial_ob is None else np.asarray(initial_ob)[None]
+    ob = np.concatenate([first, ob[:-1]])
+    if ob.ndim == 4:
+        return plot_env_3dbox(ob, "" if fname is None else str(fname), env)
+    return plot_env_1dbox(
+        ob, actions, gt, rewards, performance, states, legend, ob_traces, name, fname, fig_kwargs, env, trial_starts
+    )
+
+
+fig_ = visualize_run
+
+
+def plot_env_1dbox(
+    ob: np.ndarray,
+    actions: np.ndarray,
+    gt: np.ndarray | None = None,
+    rewards: np.ndarray | None = None,
+    performance: np.ndarray | None = None,
+    states: np.ndarray | None = None,
+    legend: bool = True,
+    ob_traces: Sequence[str] | None = None,
+    name: str = "",
+    fname: str | Path | None = None,
+    fig_kwargs: dict[str, Any] | None = None,
+    env: gym.Env | None = None,
+    trial_starts: Sequence[int] | None = None,
+) -> Figure:
+    """Panels of observations, actions with ground truth, and, if given, rewards, performance and states.
+
+    See :func:`visualize_run`; here ``ob`` is what the agent saw at each step.
+
+    Raises:
+        ValueError: If there is not one label per channel.
+    """
+    import matplotlib.pyplot as plt
+
+    given = [("rewards", rewards), ("performance", performance), ("states", states)]
+    panels = 2 + sum(values is not None for _, values in given)
+    steps = np.arange(1, len(ob) + 1)
+    with plt.rc_context(SETTINGS):
+        options = {"figsize": (6, 1.2 * panels), "sharex": True, "layout": "constrained", **(fig_kwargs or {})}
+        figure, axes = plt.subplots(panels, 1, **options)
+        _observations(axes[0], steps, np.asarray(ob), ob_traces, env, legend)
+        axes[0].set_title(f"{name} env" if name else "")
+        _actions(axes[1], steps, np.asarray(actions), gt, env, legend)
+        rest = iter(axes[2:])
+        if rewards is not None:
+            _rewards(next(rest), steps, np.asarray(rewards), env)
+        if performance is not None:
+            _performance(next(rest), steps, np.asarray(performance))
+        if states is not None:
+            ax, units = next(rest), np.asarray(states)
+            ax.imshow(units[:, units.shape[1] // 2 :].T, aspect="auto", origin="lower", extent=_extent(steps, units))
+            ax.set_ylabel("Units")
+        for ax in axes:
+            for start in trial_starts or ():
+                ax.axvline(start + 0.5, color="grey", linestyle="--", linewidth=0.8)
+        every = 5 * max(1, int(np.ceil(len(steps) / 100)))
+        axes[-1].set_xticks(np.arange(every, len(steps) + 1, every))
+        axes[-1].set_xlim(0.5, len(steps) + 0.5)
+        axes[-1].set_xlabel("Steps")
+        save_figure(figure, fname)
+    return figure
+
+
+def _extent(steps: np.ndarray, image: np.ndarray) -> tuple[float, float, float, float]:
+    return 0.5, len(steps) + 0.5, -0.5, image.shape[1] - 0.5
+
+
+def _observations(
+    ax: Axes, steps: np.ndarray, ob: np.ndarray, traces: Sequence[str] | None, env: gym.Env | None, legend: bool
+) -> None:
+    if traces:
+        if len(traces) != ob.shape[1]:
+            raise ValueError(f"ob_traces needs one label for each of the {ob.shape[1]} channels, got {len(traces)}")
+        for i, label in enumerate(traces):
+            ax.plot(steps, ob[:, i], color=COLOURS[i % len(COLOURS)], label=label)
+        cues = [ob[:, i].max() for i, label in enumerate(traces) if "fix" in label.lower()]
+        stimuli = [ob[:, i].mean() for i, label in enumerate(traces) if "fix" not in label.lower()]
+        ticks = {float(np.max(cues)): "Fix. Cue"} if cues else {}
+        if stimuli:
+            ticks[float(np.mean(stimuli))] = "Stimuli"
+        ax.set_yticks(list(ticks), list(ticks.values()))
+        if legend:
+            ax.legend(fontsize=6, loc="upper right")
+    else:
+        ax.imshow(ob.T, aspect="auto", origin="lower", extent=_extent(steps, ob), interpolation="nearest")
+        names = names_of(env.observation_space) if env is not None else {}
+        places = {float(np.mean(index)): label for label, index in names.items()}
+        ax.set_yticks(list(places), list(places.values()))
+    ax.set_ylabel("Obs.")
+
+
+def _actions(
+    ax: Axes, steps: np.ndarray, actions: np.ndarray, gt: np.ndarray | None, env: gym.Env | None, legend: bool
+) -> None:
+    columns = actions.reshape(len(actions), -1)
+    for i in range(columns.shape[1]):
+        label = "Actions" if i == 0 else None
+        ax.plot(steps, columns[:, i], marker="+", color=COLOURS[i % len(COLOURS)], label=label)
+    if gt is not None:
+        truth = np.asarray(gt).reshape(len(steps), -1)
+        for i in range(truth.shape[1]):
+            colour = COLOURS[(i + columns.shape[1]) % len(COLOURS)]
+            ax.plot(steps, truth[:, i], "--", color=colour, label="Ground truth" if i == 0 else None)
+    if legend:
+        ax.legend(fontsize=6, loc="upper right")
+    if env is not None and isinstance(env.action_space, gym.spaces.Discrete):
+        ticks = {}
+        for label, index in names_of(env.action_space).items():
+            listed = np.atleast_1d(index)
+            for i, action in enumerate(listed):
+                ticks[int(action)] = label if len(listed) == 1 else f"{label}_{i + 1}"
+        if ticks:
+            ax.set_yticks(list(ticks), list(ticks.values()))
+    ax.set_ylabel("Act.")
+
+
+def _rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | None) -> None:
+    ax.plot(steps, rewards, color=COLOURS[1])
+    named = getattr(env.unwrapped, "rewards", None) if env is not None else None
+    if isinstance(named, dict):
+        ticks: dict[float, list[str]] = {}
+        for event, amount in named.items():
+            if np.isscalar(amount):
+                ticks.setdefault(float(amount), []).append(event[:5])
+        ax.set_yticks(list(ticks), [f"{'/'.join(events)} {amount:0.2f}" for amount, events in ticks.items()])
+    ax.set_ylabel("Rew.")
+
+
+def _performance(ax: Axes, steps: np.ndarray, performance: np.ndarray) -> None:
+    ended = performance != -1
+    ax.plot(steps[ended], performance[ended], "o", color="black", markersize=3)
+    ax.set_ylim(-0.1, 1.1)
+    ax.set_ylabel("Perf.")
+    if ended.any():
+        ax.set_title(f"Mean performance: {performance[ended].mean():0.2f} (n = {ended.sum()} trials)")
+
+
+def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) -> Any:
+    """A movie of image observations, one frame per time step.
+
+    Args:
+        ob: Frames, shape (steps, height, width, colours), 0 to 255.
+        fname: File to save to (``.gif`` needs Pillow, others ffmpeg); nothing is saved without.
+        env: Gives the time step; default 50 ms.
+
+    Returns:
+        The animation.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib import animation
+
+    interval = float(getattr(env.unwrapped, "dt", 50)) if env is not None else 50.0
+    frames = np.asarray(ob).astype(np.uint8)
+    figure, ax = plt.subplots()
+    ax.axis("off")
+    image = ax.imshow(frames[0], cmap="gray")
+
+    def show(i: int) -> list[Any]:
+        image.set_data(frames[i])
+        return [image]
+
+    movie = animation.FuncAnimation(figure, show, frames=len(frames), interval=interval, blit=True)
+    if fname:
+        path = fname if Path(fname).suffix else f"{fname}.mp4"
+        movie.save(path, fps=1000 / interval, dpi=300)
+    return movie

@@ -1,0 +1,130 @@
+"""What a Monitor saved: putting files together, and drawing a metric over training."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+SETTINGS = {"font.size": 8, "pdf.fonttype": 42, "ps.fonttype": 42, "axes.spines.top": False, "axes.spines.right": False}
+
+
+def save_figure(figure: Figure, fname: str | Path | None) -> None:
+    """Save a figure, as PNG unless the name has an ending that Matplotlib knows, and close it."""
+    if not fname:
+        return
+    import matplotlib.pyplot as plt
+
+    path = Path(fname)
+    if path.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
+        path = path.with_name(path.name + ".png")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=300)
+    plt.close(figure)
+
+
+def order_by_sufix(file_list: Sequence[Any]) -> list[str]:
+    """Files by the number between the last underscore and the ending."""
+
+    def number(file: Any) -> int:
+        found = re.search(r"_(\d+)(?:\.[^.]*)?$", str(file))
+        return int(found.group(1)) if found else -1
+
+    return sorted((str(file) for file in file_list), key=number)
+
+
+def put_together_files(folder: str | Path) -> dict[str, np.ndarray]:
+    """Everything that a Monitor saved in a folder, one array per key, in the order of trials; empty without files."""
+    files = order_by_sufix(Path(folder).glob("trial_*.npz"))
+    parts = [dict(np.load(file)) for file in files]
+    keys = [key for key in (parts[0] if parts else ()) if all(key in part for part in parts)]
+    return {key: np.concatenate([np.atleast_1d(part[key]) for part in parts]) for key in keys}
+
+
+def plot_rew_across_training(
+    folder: str | Path,
+    window: float = 500,
+    ax: Axes | None = None,
+    fkwargs: dict[str, Any] | None = None,
+    ytitle: str = "",
+    legend: bool = False,
+    zline: bool = False,
+    metric_name: str = "reward",
+) -> Figure:
+    """Draw a metric that a Monitor saved, smoothed over trials.
+
+    Args:
+        folder: The Monitor's folder of a run.
+        window: Trials to average over, or a fraction of all trials if less than 1.
+        ax: Where to draw; without, a figure is made and saved as ``mean_<metric>_across_training.png`` in the folder.
+        fkwargs: Arguments of the line.
+        ytitle: Label of the y axis; default the metric.
+        legend: Whether to draw a legend.
+        zline: Whether to draw a line at zero.
+        metric_name: Key of the saved data.
+
+    Raises:
+        ValueError: If the folder has no saved data or the data no such key.
+    """
+    import matplotlib.pyplot as plt
+
+    data = put_together_files(folder)
+    if metric_name not in data:
+        raise ValueError(f"no saved {metric_name!r} in {folder} (there is: {', '.join(data) or 'nothing'})")
+    metric = data[metric_name].astype(float)
+    width = int(np.clip(window * len(metric) if 0 < window < 1 else window, 1, len(metric)))
+    smooth = np.convolve(metric, np.ones(width) / width, mode="valid")
+    with plt.rc_context(SETTINGS):
+        figure = ax.figure if ax is not None else plt.figure(figsize=(8, 8), layout="constrained")
+        axes = ax if ax is not None else figure.add_subplot()  # type: ignore[union-attr]
+        axes.plot(
+            np.arange(len(smooth)) + width, smooth, **{"color": COLOURS[0], "label": metric_name, **(fkwargs or {})}
+        )
+        axes.set(xlabel="Trials", ylabel=ytitle or f"Mean {metric_name} over {width} trials")
+        if zline:
+            axes.axhline(0, color="grey", linestyle="--")
+        if legend:
+            axes.legend()
+        if ax is None:
+            save_figure(figure, Path(folder) / f"mean_{metric_name}_across_training.png")  # type: ignore[arg-type]
+    return figure  # type: ignore[return-value]
+
+
+def draw_history(
+    files: Sequence[str], name: str, figsize: tuple[float, float], performance: bool, fname: Path | None
+) -> Figure:
+    """Means of the files of a Monitor over trials: reward on the left, performance on the right.
+
+    Args:
+        files: In the order of trials.
+        name: Of the environment, for the title.
+        figsize: Inches.
+        performance: Whether to draw the right panel.
+        fname: File to save to, or None.
+    """
+    import matplotlib.pyplot as plt
+
+    parts = [dict(np.load(file)) for file in files]
+    trials = np.cumsum([len(part["reward"]) for part in parts])
+    lines = [("reward", "Mean reward", "o-", COLOURS[0]), ("cum_reward", "Mean reward per trial", "s--", COLOURS[1])]
+    with plt.rc_context(SETTINGS):
+        figure, axes = plt.subplots(1, 1 + performance, figsize=figsize, layout="constrained", squeeze=False)
+        for key, label, style, colour in lines:
+            axes[0, 0].plot(trials, [np.nanmean(part[key]) for part in parts], style, color=colour, label=label)
+        axes[0, 0].set(xlabel="Trials", ylabel="Reward")
+        axes[0, 0].legend()
+        if performance:
+            scores = [np.nanmean(part["performance"]) for part in parts]
+            axes[0, 1].plot(trials, scores, "o-", color=COLOURS[2])
+            axes[0, 1].set(xlabel="Trials", ylabel="Mean performance", ylim=(-0.05, 1.05))
+        figure.suptitle(f"{name}: {len(parts)} files, {trials[-1]} trials")
+        save_figure(figure, fname)
+    return figure

@@ -1,0 +1,90 @@
+"""Small helpers for tasks and analyses, under the names they have in NeuroGym."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym.utils import ngym_random
+
+
+def to_map(*labels: Any) -> dict[Any, int]:
+    """Label to position, for labels given one by one or as a list.
+
+    Example:
+        >>> to_map("fixation", "left", "right")
+        {'fixation': 0, 'left': 1, 'right': 2}
+    """
+    listed = labels[0] if len(labels) == 1 and isinstance(labels[0], (list, tuple)) else labels
+    return {label: i for i, label in enumerate(listed)}
+
+
+def get_idx(t: Any, start_end: tuple[float, float]) -> np.ndarray:
+    """Positions at which start <= t < end."""
+    times = np.asarray(t)
+    return np.flatnonzero((start_end[0] <= times) & (times < start_end[1]))
+
+
+def get_periods_idx(dt: float, periods: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Time axis (ms) of a trial and the positions of each period.
+
+    Args:
+        dt: Time step (ms).
+        periods: Period to (start, end) in ms, and ``tmax``, the end of the trial.
+
+    Raises:
+        ValueError: If ``tmax`` is missing.
+    """
+    if "tmax" not in periods:
+        raise ValueError("periods needs an entry 'tmax', the end of the trial in ms")
+    t = np.arange(0, periods["tmax"], dt)
+    return t, {name: get_idx(t, limits) for name, limits in periods.items() if name != "tmax"}
+
+
+def minmax_number(dist: str, args: Any) -> tuple[float, float]:
+    """Smallest and largest value of a distribution; see :mod:`neurogym.utils.ngym_random`."""
+    return ngym_random.minmax((dist, args))
+
+
+def circular_dist(d: Any) -> Any:
+    """Distance on a circle of a difference ``d`` of angles (rad), at most pi."""
+    folded = np.mod(np.abs(d), 2 * np.pi)
+    return np.minimum(folded, 2 * np.pi - folded)
+
+
+def divide(x: float, y: float) -> float:
+    """The quotient x / y, and 0 where that is no finite number."""
+    if y == 0:
+        return 0.0
+    quotient = x / y
+    return float(quotient) if np.isfinite(quotient) else 0.0
+
+
+def correct_2AFC(perf: Sequence[float]) -> tuple[float, float]:  # noqa: N802 - NeuroGym's name
+    """Fraction of trials with a decision, and fraction correct among those.
+
+    Args:
+        perf: Performance of each trial; negative: no decision.
+    """
+    scores = np.asarray(perf, dtype=float)
+    decided = scores >= 0
+    return divide(float(decided.sum()), len(scores)), divide(float((scores[decided] > 0).sum()), float(decided.sum()))
+
+
+def compute_perf(perf: float, reward: float, num_tr_perf: int, tr_perf: float) -> tuple[float, int]:
+    """One step of a running mean of performance.
+
+    Args:
+        perf: Mean so far.
+        reward: Reward of the trial that ended; trials without any are not counted.
+        num_tr_perf: Trials counted so far.
+        tr_perf: Performance of the trial.
+
+    Returns:
+        The new mean and the number of trials counted.
+    """
+    if reward == 0:
+        return perf, num_tr_perf
+    return perf + (tr_perf - perf) / (num_tr_perf + 1), num_tr_perf + 1

@@ -1,0 +1,308 @@
+"""Save behaviour and figures while an agent is trained."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import _Forwarding
+from neurogym.utils.functions import ensure_dir, iso_timestamp
+from neurogym.utils.running import Agent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from neurogym.config import Config
+
+BASIC = ("action", "reward", "cum_reward", "performance")
+
+
+class Monitor(_Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
+    """Save, trial by trial, what the agent did, and draw its behaviour now and then.
+
+    Files go to ``<local_dir>/<environment>/<time>/``, made when the first is written: ``trial_<n>.npz`` with one entry
+    per trial since the last file (``action`` and ``reward`` of the last step, ``cum_reward``, ``performance``, and
+    every number of ``info`` and of the trial's record), and figures ``task_<n>.<ext>``.
+
+    Args:
+        env: The environment, wrapped or not.
+        config: A :class:`neurogym.config.Config`, a dictionary, or a TOML file; then the following are not used.
+        name: Name of the monitor.
+        trigger: ``"trial"``: save every ``interval`` trials; ``"step"``: at the first trial end after so many steps.
+        interval: See ``trigger``.
+        verbose: Whether to log each saving.
+        plot_create: Whether to draw figures, one per saving.
+        plot_steps: Steps in a figure.
+        ext: Format of figures.
+        step_fn: Called in place of the environment's ``step``.
+
+    Attributes:
+        data: What was collected since the last file, key to a list with one entry per trial.
+        data_eval: What :meth:`evaluate_policy` collected last.
+        num_tr: Trials so far.
+
+    Raises:
+        ValueError: If a setting is unknown or does not fit.
+    """
+
+    metadata = {
+        "description": "saves behaviour and figures while an agent is trained; can evaluate it",
+        "paper_name": None,
+        "paper_link": None,
+        "order": "outermost, to see what the agent sees",
+    }
+    carries = False
+
+    def __init__(
+        self,
+        env: gym.Env,
+        config: Config | Mapping[str, Any] | str | Path | None = None,
+        name: str | None = None,
+        trigger: str = "trial",
+        interval: int = 1000,
+        verbose: bool = True,
+        plot_create: bool = False,
+        plot_steps: int = 1000,
+        ext: str = "png",
+        step_fn: Callable | None = None,
+    ):
+        """See the class."""
+        from neurogym.config import Config
+
+        gym.utils.RecordConstructorArgs.__init__(self, config=config, name=name, trigger=trigger, interval=interval)
+        gym.Wrapper.__init__(self, env)
+        task = type(env.unwrapped).__name__
+        if config is None:
+            plot = {"create": plot_create, "step": plot_steps, "title": task, "ext": ext}
+            settings = {"name": name or "Monitor", "trigger": trigger, "interval": interval, "verbose": verbose}
+            config = Config(env={"name": task}, monitor={**settings, "plot": plot})
+        elif isinstance(config, Mapping):
+            config = Config(**config)
+        elif isinstance(config, (str, Path)):
+            config = Config(config)
+        config.env.name = config.env.name or task
+        config.monitor.name = config.monitor.name or type(self).__name__
+        config.monitor.plot.title = config.monitor.plot.title or config.env.name
+        self.config, self.step_fn = config, step_fn
+        self.trigger, self.interval = config.monitor.trigger, config.monitor.interval
+        self.num_tr = self.steps_since_save = 0
+        self.cum_reward = 0.0
+        self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
+        self.data_eval: dict[str, Any] = {}
+        self._folder: Path | None = None
+        self._recorded: dict[str, list[Any]] | None = _nothing()
+        self._seen: Any = None
+        self._evaluations = 0
+
+    @property
+    def save_dir(self) -> Path:
+        """Folder of this run; made when first asked for."""
+        if self._folder is None:
+            parent = ensure_dir(Path(self.config.local_dir) / self.config.env.name)
+            stamp, count = iso_timestamp(), 1
+            while (parent / (stamp if count == 1 else f"{stamp}_{count}")).exists():
+                count += 1
+            self._folder = ensure_dir(parent / (stamp if count == 1 else f"{stamp}_{count}"))
+        return self._folder
+
+    # -- the cycle ----------------------------------------------------------------------------------------------------
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start a session; what was collected stays."""
+        ob, info = self.env.reset(seed=seed, options=options)
+        self.cum_reward, self._seen = 0.0, ob
+        return ob, info
+
+    def step(self, action: Any, collect_data: bool = True) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Act, and collect what happened.
+
+        Args:
+            action: The action.
+            collect_data: Whether the step is to be collected.
+        """
+        result = (self.step_fn or self.env.step)(action)
+        ob, reward, terminated, truncated, info = result
+        if collect_data:
+            self._collect(action, float(reward), ob, info, bool(info.get("new_trial", terminated or truncated)))
+        self._seen = ob
+        return result
+
+    def _collect(self, action: Any, reward: float, ob: Any, info: dict[str, Any], over: bool) -> None:
+        self.cum_reward += reward
+        self.steps_since_save += 1
+        self._record(action, reward, ob, info, over)
+        if not over:
+            return
+        self.num_tr += 1
+        row = _row(action, reward, self.cum_reward, info)
+        for key in {**self.data, **row}:
+            column = self.data.setdefault(key, [np.nan] * (len(self.data["action"]) - ("action" in row)))
+            column.append(row.get(key, np.nan))
+        self.cum_reward = 0.0
+        due = self.num_tr % self.interval == 0 if self.trigger == "trial" else self.steps_since_save >= self.interval
+        if due:
+            self.save_data()
+
+    def save_data(self) -> Path:
+        """Write what was collected to a file and forget it; returns the file."""
+        path = self.save_dir / f"trial_{self.num_tr}.npz"
+        columns = {key: np.array(values) for key, values in self.data.items()}
+        columns = {key: column for key, column in columns.items() if column.dtype != object}
+        beside = path.with_suffix(".tmp.npz")
+        np.savez(beside, **columns)  # type: ignore[arg-type]
+        beside.replace(path)
+        if self.config.monitor.verbose:
+            from neurogym.utils.logging import logger
+
+            means = [float(np.nanmean(columns[key])) for key in ("reward", "performance") if len(columns[key])]
+            logger.info(
+                "%s: %d trials, mean reward %.3f, mean performance %.3f, saved to %s",
+                self.config.monitor.name,
+                self.num_tr,
+                *(means or [np.nan] * 2),
+                path,
+            )
+        self.data = {key: [] for key in BASIC}
+        self.steps_since_save, self._recorded = 0, _nothing()
+        return path
+
+    # -- figures ------------------------------------------------------------------------------------------------------
+
+    def _record(self, action: Any, reward: float, ob: Any, info: dict[str, Any], over: bool) -> None:
+        """Keep the first steps after a saving; draw them when there are enough."""
+        if not self.config.monitor.plot.create or self._recorded is None:
+            return
+        kept = self._recorded
+        if not kept["ob"]:
+            kept["initial"], kept["trial"] = [self._seen if self._seen is not None else ob], [self.num_tr]
+        values = {"ob": ob, "actions": action, "rewards": reward, "gt": info.get("gt", 0)}
+        values["performance"] = float(info.get("performance", -1)) if over else -1.0
+        for key, value in values.items():
+            kept[key].append(value)
+        if over:
+            kept["starts"].append(len(kept["ob"]))
+        if len(kept["ob"]) >= self.config.monitor.plot.step:
+            self._draw(kept)
+            self._recorded = None
+
+    def _draw(self, kept: dict[str, list[Any]]) -> None:
+        from neurogym.utils.plotting import visualize_run
+
+        visualize_run(
+            np.array(kept["ob"]),
+            np.array(kept["actions"]),
+            gt=np.array(kept["gt"]),
+            rewards=np.array(kept["rewards"]),
+            performance=np.array(kept["performance"]),
+            name=self.config.monitor.plot.title,
+            fname=self.save_dir / f"task_{kept['trial'][0]:06d}.{self.config.monitor.plot.ext}",
+            env=self.env,
+            initial_ob=kept["initial"][0],
+            trial_starts=[start for start in kept["starts"] if start < len(kept["ob"])],
+        )
+
+    def plot_training_history(
+        self, figsize: tuple[float, float] = (12, 6), save_fig: bool = True, plot_performance: bool = True
+    ) -> Figure | None:
+        """Draw mean reward and performance of every file saved so far, over trials.
+
+        Args:
+            figsize: Inches.
+            save_fig: Whether to save the figure as ``<environment>_training_history.png`` in the run's folder's root.
+            plot_performance: Whether to draw performance, too.
+
+        Returns:
+            The figure; None (and a warning) if nothing has been saved.
+        """
+        from neurogym.utils.saved import draw_history, order_by_sufix
+
+        files = order_by_sufix(self._folder.glob("trial_*.npz")) if self._folder is not None else []
+        if not files:
+            logging.getLogger(__name__).warning("nothing has been saved yet: there is no training history to draw")
+            return None
+        name = self.config.env.name
+        fname = Path(self.config.local_dir) / f"{name}_training_history.png" if save_fig else None
+        return draw_history(files, name, figsize, plot_performance, fname)
+
+    # -- evaluation ---------------------------------------------------------------------------------------------------
+
+    def evaluate_policy(
+        self,
+        num_trials: int = 100,
+        model: Any = None,
+        verbose: bool = True,
+        reset_state_each_trial: bool = True,
+        deterministic: bool = True,
+        seed: int | None = None,
+    ) -> dict[str, Any]:
+        """Run an agent on fresh trials, on a copy of the environment: nothing here is disturbed.
+
+        Args:
+            num_trials: Trials to run.
+            model: Anything with ``predict``; None: random actions.
+            verbose: Whether to log the result.
+            reset_state_each_trial: Whether a recurrent model's state starts anew with every trial; False for tasks
+                that carry information across trials.
+            deterministic: Whether the model takes its most probable action.
+            seed: Seed of the trials; default another one with every evaluation.
+
+        Returns:
+            ``rewards`` (of the last step of each trial), ``cum_rewards``, ``performances``, and the mean of each,
+            ``mean_reward``, ``mean_cum_reward``, ``mean_performance``. The trials themselves are in ``data_eval``.
+        """
+        self._evaluations += 1
+        env = copy.deepcopy(self.env)
+        ob, _ = env.reset(seed=2**20 + self._evaluations if seed is None else seed)
+        agent = Agent(env, model, None, reset_state_each_trial, deterministic)
+        rows: list[dict[str, Any]] = []
+        trials: list[Any] = []
+        summed = 0.0
+        while len(rows) < num_trials:
+            action = agent.act(ob)
+            ob, reward, terminated, truncated, info = env.step(action)
+            summed += float(reward)
+            if info.get("new_trial", terminated or truncated):
+                rows.append(_row(action, float(reward), summed, info))
+                trials.append(info.get("trial"))
+                summed = 0.0
+                agent.trial_ended()
+            if terminated or truncated:
+                ob, _ = env.reset()
+        self.data_eval = {key: np.array([row.get(key, np.nan) for row in rows]) for key in rows[0]} | {"trial": trials}
+        lists = {f"{name}s": [row[name] for row in rows] for name in ("reward", "performance")}
+        lists["cum_rewards"] = [row["cum_reward"] for row in rows]
+        result: dict[str, Any] = dict(lists)
+        for name in ("reward", "cum_reward", "performance"):
+            values = np.array(lists[f"{name}s"], dtype=float)
+            result[f"mean_{name}"] = float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+        if verbose:
+            from neurogym.utils.logging import logger
+
+            logger.info(
+                "%d trials: mean reward %.3f, mean performance %.3f",
+                num_trials,
+                result["mean_reward"],
+                result["mean_performance"],
+            )
+        return result
+
+
+def _nothing() -> dict[str, list[Any]]:
+    keys = ("ob", "actions", "rewards", "gt", "performance", "starts", "initial", "trial")
+    return {key: [] for key in keys}
+
+
+def _row(action: Any, reward: float, cum_reward: float, info: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a trial: numbers and words, those of its record included."""
+    performance = float(info.get("performance", np.nan))
+    row = {"action": action, "reward": reward, "cum_reward": cum_reward, "performance": performance}
+    for name, value in {**info, **(info.get("trial") or {})}.items():
+        if np.isscalar(value) or isinstance(value, np.generic):
+            row.setdefault(name, value)
+    return row
