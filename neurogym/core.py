@@ -41,7 +41,9 @@ class BaseEnv(gym.Env):
         ValueError: If ``dt`` is not a positive number.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
+    observation_space: Any
+    action_space: Any
 
     def __init_subclass__(cls, **kwargs: Any):
         """Let tasks leave out the metadata that Gymnasium asks for."""

@@ -6,7 +6,7 @@ wrappers and figures can speak of ``"fixation"`` or ``"choice"`` instead of colu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ __all__ = [
     "unflatten",
 ]
 
-Index = int | Sequence[int] | range
+Index = Any  # an index, a range, or a sequence of indices
 
 
 def _set_name(space: Any, name: Mapping[str, Index] | None) -> None:

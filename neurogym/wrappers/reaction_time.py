@@ -59,8 +59,10 @@ class ReactionTime(TrialWrapper):
             raise self._unfit(self.task)
         onset, decision = trials.starts["stimulus"], trials.starts["decision"]
         answer = trials.gt[np.minimum(trials.offset + decision, trials.offset + trials.length - 1)].copy()
+        start = onset + self.opening(trials)
         end = trials.ends["stimulus"] if self.end_on_stimulus else trials.length
-        trials.move_period("decision", np.minimum(onset + self.opening(trials), end), end)
+        end = np.minimum(np.maximum(end, start + 1), trials.length)  # a brief stimulus leaves one step to answer
+        trials.move_period("decision", np.minimum(start, end), end)
         trials.set_groundtruth(answer, "decision")
         trials.length = np.minimum(trials.length, end)
         trials.bonus = trials.bonus + self.urgency
