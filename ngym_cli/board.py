@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ class Board:
 
     Args:
         folder: where they go.
+        state: of the board of the same run up to a checkpoint; what was written later is removed.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, state: Mapping[str, int] | None = None):
         """See the class."""
         from torch.utils.tensorboard import SummaryWriter
 
+        self._folder = folder
+        _cut_back(folder, state or {})
         self._writer: Any = SummaryWriter(str(folder), flush_secs=10)
 
     def hyperparameters(self, config: Mapping[str, Any], text: str) -> None:
@@ -40,9 +44,28 @@ class Board:
         """Add a matplotlib figure."""
         self._writer.add_figure(tag, figure, step)
 
-    def close(self) -> None:
+    def flush(self) -> None:
         """Write everything out."""
+        self._writer.flush()
+
+    def state(self) -> dict[str, int]:
+        """Return how many bytes each event file has, all points so far included."""
+        self.flush()
+        return {path.name: path.stat().st_size for path in sorted(self._folder.glob("events.*"))}
+
+    def close(self) -> None:
+        """Write everything out and end."""
         self._writer.close()
+
+
+def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:
+    """Let event files hold what they held when they had certain sizes, and no others be there."""
+    for path in folder.glob("events.*"):
+        size = int(sizes.get(path.name, 0))
+        if size <= 0:
+            path.unlink()
+        elif size < path.stat().st_size:
+            os.truncate(path, size)
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from ngym_cli.training import STEPS_PER_POINT
+from ngym_cli.session import STEPS_PER_POINT, Session
 
 
 class SessionCallback(BaseCallback):
@@ -20,11 +21,13 @@ class SessionCallback(BaseCallback):
         session: the run.
     """
 
-    def __init__(self, session: Any):
+    def __init__(self, session: Session):
         """See the class."""
         super().__init__()
         self.session = session
-        self._reported = 0
+
+    def _on_training_start(self) -> None:
+        self.model.logger.name_to_value.update(self.session.pending)
 
     def _on_step(self) -> bool:
         venv: Any = self.training_env
@@ -35,18 +38,25 @@ class SessionCallback(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         self._report_losses()
+        self.session.between_updates()
 
     def _on_training_end(self) -> None:
         self.session.on_rollout()
         self._report_losses()
 
     def _report_losses(self) -> None:
-        if self.num_timesteps - self._reported < STEPS_PER_POINT:
-            return
+        self.session.step = self.model.num_timesteps
         told = self.model.logger.name_to_value
-        losses = {_tag(key): float(value) for key, value in told.items() if key.startswith("train/")}
+        pending = {key: float(value) for key, value in told.items() if key.startswith("train/")}
+        for key, value in pending.items():
+            if "loss" in key and not math.isfinite(value):
+                raise FloatingPointError(f"{key.removeprefix('train/')} is {value}")
+        self.session.pending = pending
+        if self.session.step - self.session.reported < STEPS_PER_POINT:
+            return
+        losses = {_tag(key): value for key, value in pending.items()}
         if losses:
-            self._reported = self.num_timesteps
+            self.session.reported, self.session.pending = self.session.step, {}
             told.clear()
             losses.pop("update/n_updates", None)
             self.session.on_update(losses)

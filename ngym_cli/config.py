@@ -202,17 +202,27 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def load(path: Path | None, flags: Mapping[str, Any]) -> RunConfig:
+def load(path: Path | None, flags: Mapping[str, Any], trust: bool = False) -> RunConfig:
     """Return the configuration of a file with flags laid over it.
 
+    Args:
+        path: the file, or None.
+        flags: what the command line says.
+        trust: let the file name a user's own code that the command line does not.
+
     Raises:
-        UserError: see ``read_toml`` and ``from_dict``.
+        UserError: see ``read_toml`` and ``from_dict``; or if the file names code or files without being trusted.
     """
     if path is None:
         return from_dict(flags)
+    from ngym_cli.trust import require
+
     data = read_toml(path)
     from_dict(data, source=str(path))
-    return from_dict(merge(data, flags))
+    config = from_dict(merge(data, flags))
+    if not trust:
+        require(config, str(path), from_dict(flags))
+    return config
 
 
 def streams(seed: int) -> dict[str, int]:

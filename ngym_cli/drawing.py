@@ -21,7 +21,9 @@ FORMATS = ("png", "svg", "pdf")
 EXAMPLES = 5
 
 
-def draw(reference: str, root: Path, names: Sequence[str], file_format: str, out: Path | None) -> list[dict[str, Any]]:
+def draw(
+    reference: str, root: Path, names: Sequence[str], file_format: str, out: Path | None, trust: bool = False
+) -> list[dict[str, Any]]:
     """Draw figures of a run.
 
     Args:
@@ -30,6 +32,7 @@ def draw(reference: str, root: Path, names: Sequence[str], file_format: str, out
         names: which figures; none for all that can be drawn.
         file_format: png, svg or pdf.
         out: where to; default the run's ``figures``.
+        trust: let the run's record name a user's own code.
 
     Returns:
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
@@ -42,7 +45,7 @@ def draw(reference: str, root: Path, names: Sequence[str], file_format: str, out
             raise unknown("figure", name, FIGURES)
     if file_format not in FORMATS:
         raise unknown("format", file_format, FORMATS)
-    source = Source(runs.find(reference, root))
+    source = Source(runs.find(reference, root), trust)
     folder = out or source.run.path / "figures"
     rows = [_draw_one(source, name, folder / f"{name}.{file_format}") for name in names or FIGURES]
     for row in rows:
@@ -81,11 +84,12 @@ class Source:
 
     Args:
         run: the run.
+        trust: let its record name a user's own code.
     """
 
-    def __init__(self, run: runs.Run):
+    def __init__(self, run: runs.Run, trust: bool = False):
         """See the class."""
-        self.run = run
+        self.run, self.trust = run, trust
         self.manifest = run.manifest()
 
     @cached_property
@@ -107,7 +111,7 @@ class Source:
         """What is known of the task."""
         from ngym_cli.building import inspect
 
-        return inspect(self.run.config())
+        return inspect(self.run.config(self.trust))
 
     def learning(self) -> Figure:
         """Draw performance along training."""
@@ -146,7 +150,7 @@ class Source:
         from ngym_cli.plotting import example_trials
         from ngym_cli.plotting.examples import record
 
-        config = self.run.config()
+        config = self.run.config(self.trust)
         policy, _ = load_policy(self.run, config)
         venv = build_venv(config, 1)
         venv.seed(0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
+
+from ngym_cli.errors import NotFinite
 
 _NOTHING: dict[str, Any] = {}
 
@@ -45,6 +48,7 @@ class TrialVecEnv(VecEnv):
         observations, _ = self.venv.reset(seed=seeds)
         self._reset_seeds()
         self._reset_options()
+        _refuse_not_finite(observations, np.zeros(0))
         self.finished = None
         return observations
 
@@ -60,6 +64,7 @@ class TrialVecEnv(VecEnv):
             environment, empty but where an environment was cut off.
         """
         observations, rewards, terminated, truncated, infos = self.venv.step(self._actions)
+        _refuse_not_finite(observations, rewards)
         self.finished, self.ground_truth = infos["finished"], infos.get("gt")
         ended = terminated | truncated
         dones = infos["new_trial"] | ended if self.reset_state == "trial" else ended
@@ -102,3 +107,14 @@ class TrialVecEnv(VecEnv):
         else:
             self._seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(self.num_envs)]
         return self._seeds
+
+
+def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
+    """Raise NotFinite if there is such a number; a product tells at once that there is none."""
+    for what, values in (("reward", rewards), ("an observation", observations)):
+        flat = values.reshape(-1)
+        if values.dtype.kind == "f" and not math.isfinite(np.dot(flat, flat)):
+            bad = ~np.isfinite(values.reshape(len(values), -1))
+            if bad.any():
+                env = int(np.flatnonzero(bad.any(axis=1))[0])
+                raise NotFinite(what, float(values[env].reshape(-1)[bad[env]][0]), env)

@@ -9,6 +9,21 @@ class UserError(Exception):
     """A mistake of the user's: the command line prints the message on one line and exits with code 2."""
 
 
+class NotFinite(UserError):
+    """A reward or an observation that is not a finite number.
+
+    Args:
+        what: "reward" or "observation".
+        value: the number.
+        env: index of the environment that it came from.
+    """
+
+    def __init__(self, what: str, value: float, env: int):
+        """See the class."""
+        super().__init__(f"{what} of environment {env} is {value}")
+        self.env = env
+
+
 def unknown(kind: str, name: object, names: Iterable[str]) -> UserError:
     """Return the error for a name that does not exist, with the nearest that does.
 

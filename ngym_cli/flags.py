@@ -20,6 +20,7 @@ def settings(
     task_weight: Iterable[str] | None = None,
     eval_every: int | None = None,
     eval_trials: int | None = None,
+    checkpoint_every: int | None = None,
     **plain: Any,
 ) -> dict[str, Any]:
     """Return the configuration that flags ask for, with nothing that they leave open.
@@ -35,6 +36,7 @@ def settings(
         task_weight: ``task=weight`` each; likewise.
         eval_every: steps between evaluations.
         eval_trials: trials of each.
+        checkpoint_every: steps between checkpoints.
         **plain: keys of the configuration that are flags of the same name.
 
     Raises:
@@ -64,6 +66,8 @@ def settings(
     evaluation = {key: value for key, value in (("every", eval_every), ("trials", eval_trials)) if value is not None}
     if evaluation:
         found["evaluation"] = evaluation
+    if checkpoint_every is not None:
+        found["checkpoint"] = {"every": checkpoint_every}
     return found
 
 

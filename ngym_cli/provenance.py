@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import sys
-import time
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
         "seed": config.seed,
         "seeds": streams(config.seed),
         "reset_state": config.reset_state,
+        "config": config.model_dump(),
         "command": sys.argv,
         "started": runs.now(),
         "steps": 0,
@@ -54,21 +55,38 @@ def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
     }
 
 
-def closing(began: float, status: str, reason: str) -> dict[str, Any]:
+def reopening(manifest: Mapping[str, Any], step: int) -> dict[str, Any]:
+    """Return what the manifest says when a run goes on.
+
+    Args:
+        manifest: what it said so far.
+        step: steps after which it goes on.
+    """
+    here = {"at": runs.now(), "step": step, "command": sys.argv, "machine": machine(), "versions": versions()}
+    earlier = manifest.get("resumed")
+    return {
+        "status": "running",
+        "process": runs.this_process(),
+        "resumed": [*(earlier if isinstance(earlier, list) else []), here],
+        **dict.fromkeys(("ended", "exit_reason", "wall_seconds", "cpu_seconds")),
+    }
+
+
+def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, Any]:
     """Return what the manifest says when a run ends.
 
     Args:
-        began: ``time.monotonic()`` at its start.
+        times: seconds that it took, on the clock and of the processor.
         status: how it ended.
         reason: why, in words.
     """
-    times = os.times()
+    wall, cpu = times
     return {
         "status": status,
         "exit_reason": reason,
         "ended": runs.now(),
-        "wall_seconds": round(time.monotonic() - began, 3),
-        "cpu_seconds": round(times.user + times.system, 3),
+        "wall_seconds": round(wall, 3),
+        "cpu_seconds": round(cpu, 3),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngym_cli import guard
 from ngym_cli.errors import UserError
 from ngym_cli.runs import atomic_path
 
@@ -92,12 +93,51 @@ class TrialRecorder:
         """Write what is not yet on disk as one part."""
         if self._fresh:
             self.collect()
-        if not self._unwritten:
-            return
+        if self._unwritten:
+            self._write()
+
+    def _write(self) -> None:
         if self.folder is not None:
-            write_table(concatenate(self._unwritten), self.folder / f"part-{self.parts:06d}.parquet")
+            write_table(concatenate(self._unwritten), self._part(self.parts))
             self.parts += 1
         self._unwritten = []
+
+    def _part(self, number: int) -> Path:
+        return Path(self.folder or "") / f"part-{number:06d}.parquet"
+
+    def count(self, env: int) -> int:
+        """Return how many trials of one environment were recorded so far."""
+        tables = [chunk for chunk, _ in self._fresh] + list(self._unwritten)
+        if self.parts and self.folder is not None:
+            tables.append(read_trials(self.folder, ["env"]))
+        return sum(int(np.sum(table["env"] == env)) for table in tables)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the coming rows depend on, as plain data and arrays; complete rows are written out first."""
+        if self._unwritten:
+            self._write()
+        return {
+            "trials": self.trials,
+            "parts": self.parts,
+            "constants": self.constants,
+            "fresh": [[dict(chunk), step] for chunk, step in self._fresh],
+            "last": self._last,
+        }
+
+    def set_state(self, state: Mapping[str, Any] | None) -> None:
+        """Continue from what ``state`` returned, or from nothing; parts that were written later are removed."""
+        if state is not None:
+            self.trials, self.parts = int(state["trials"]), int(state["parts"])
+            self.constants = dict(state["constants"])
+            self._fresh = [(chunk, int(step)) for chunk, step in state["fresh"]]
+            self._last = {name: list(state["last"][name]) for name in PREVIOUS}
+            missing = [i for i in range(self.parts) if self.folder and not self._part(i).is_file()]
+            if missing:
+                raise UserError(f"damaged run folder: {self._part(missing[0])} is missing")
+        if self.folder is not None and self.folder.is_dir():
+            for path in self.folder.glob("part-*.parquet"):
+                if not path.stem[5:].isdecimal() or int(path.stem[5:]) >= self.parts:
+                    path.unlink()
 
     def _complete(self, chunks: list[tuple[Mapping[str, np.ndarray], int]]) -> Table:
         """Join what the environments reported and add the columns that the run knows."""
@@ -216,18 +256,10 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
     Raises:
         UserError: if a file is missing or damaged.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
     parts = []
     for file in files:
-        try:
-            part = pq.read_table(file)
-        except FileNotFoundError:
-            raise UserError(f"no such trial table: {file}") from None
-        except (pa.ArrowException, OSError) as error:
-            raise UserError(f"damaged trial table {file}: {str(error).splitlines()[0]}") from None
+        part = guard.read_parquet(file)
         wanted = part.column_names if columns is None else [name for name in columns if name in part.column_names]
         parts.append({name: _from_arrow(part.column(name)) for name in wanted})
     return concatenate(parts)
@@ -236,8 +268,16 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
 def _from_arrow(column: Any) -> np.ndarray:
     import pyarrow as pa
 
+    if pa.types.is_dictionary(column.type):
+        return np.concatenate([np.zeros(0, object), *(_words(chunk) for chunk in column.chunks)])
     if pa.types.is_list(column.type):
         rows = column.to_pylist()
         widths = {len(row) for row in rows if row is not None}
         return np.array(rows) if len(widths) == 1 and None not in rows else _nullable(rows)
     return column.to_numpy()
+
+
+def _words(chunk: Any) -> np.ndarray:
+    """Return a dictionary column as words, each of them held once; None where there is none."""
+    words = np.array([*chunk.dictionary.to_pylist(), None], object)
+    return words[chunk.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]

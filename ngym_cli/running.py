@@ -26,7 +26,16 @@ INTERRUPTED = 130
 EXPECTED = ("Official support for the `seed` function", "is different from the unwrapped version")
 
 
-def run(flags: Mapping[str, Any], file: Path | None, root: Path, name: str | None, overwrite: bool, json: bool) -> int:
+def run(
+    flags: Mapping[str, Any],
+    file: Path | None,
+    root: Path,
+    name: str | None,
+    overwrite: bool,
+    json: bool,
+    resume: str | None = None,
+    trust: bool = False,
+) -> int:
     """Train an agent and print how it went; return the exit code.
 
     Args:
@@ -36,11 +45,15 @@ def run(flags: Mapping[str, Any], file: Path | None, root: Path, name: str | Non
         name: name of the run.
         overwrite: replace a run of that name.
         json: print one JSON document on stdout; progress goes to stderr in any case.
+        resume: the run to continue, instead of starting one.
+        trust: let the file, or the record of the run to continue, name a user's own code.
     """
-    config = configuration.load(file, flags)
+    if resume is not None and (flags or file or name or overwrite):
+        raise UserError("--resume continues a run as it was configured; no other settings go with it")
+    config = configuration.load(file, flags, trust) if resume is None else None
     err = Console(stderr=True, highlight=False)
+    from ngym_cli import training
     from ngym_cli.progress import LiveDisplay, Silent
-    from ngym_cli.training import train
 
     def announce(resolved: RunConfig) -> None:
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
@@ -53,7 +66,10 @@ def run(flags: Mapping[str, Any], file: Path | None, root: Path, name: str | Non
         ceiling = (facts.ceiling or {}).get("performance")
         return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.chance, ceiling)
 
-    outcome = train(config, root, name, overwrite, announce, display)
+    if config is None:
+        outcome = training.resume(runs.find(str(resume), root), trust, announce, display)
+    else:
+        outcome = training.train(config, root, name, overwrite, announce, display)
     if json:
         terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
     else:
@@ -71,12 +87,13 @@ def use_one_thread() -> None:
         torch.set_num_threads(1)
 
 
-def smoke(flags: Mapping[str, Any], file: Path | None, json: bool) -> int:
+def smoke(flags: Mapping[str, Any], file: Path | None, json: bool, trust: bool = False) -> int:
     """Build, check and briefly train one task or all; print a row for each and return the exit code."""
     from ngym_cli.learners import find_algorithm
     from ngym_cli.tasks import find_task
 
     base = configuration.merge(configuration.read_toml(file) if file else {}, flags)
+    configuration.load(file, flags, trust)
     task = base.get("task", "all")
     if task != "all":
         find_task(task)
@@ -141,7 +158,14 @@ def _check(config: RunConfig) -> None:
 
 
 def evaluate(
-    reference: str, root: Path, trials: int, deterministic: bool, seed: int, name: str | None, overwrite: bool
+    reference: str,
+    root: Path,
+    trials: int,
+    deterministic: bool,
+    seed: int,
+    name: str | None,
+    overwrite: bool,
+    trust: bool = False,
 ) -> tuple[dict[str, Any], Path]:
     """Evaluate a run on fresh trials; return the summary and where it was written.
 
@@ -155,7 +179,7 @@ def evaluate(
     folder = run_.path / "eval" / label
     if name and folder.exists() and not overwrite:
         raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
-    config = run_.config()
+    config = run_.config(trust)
     use_one_thread()
     from ngym_cli import evaluation
     from ngym_cli.building import inspect

@@ -7,12 +7,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ngym_cli import guard, locks
 from ngym_cli.errors import UserError, did_you_mean
 
 CONFIG = "config.toml"
@@ -20,6 +22,9 @@ MANIFEST = "manifest.json"
 TRIALS = "trials"
 MODEL = "model"
 ROOT = Path("runs")
+
+#: Seconds without a change after which a run on another machine is taken to have ended.
+QUIET = 120.0
 
 #: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
 STATES = ("running", "finished", "interrupted", "failed", "crashed")
@@ -29,14 +34,15 @@ STATES = ("running", "finished", "interrupted", "failed", "crashed")
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` and rename it there when the block succeeds.
 
-    Works for a file or a whole folder; nothing is left behind when the block fails.
+    Works for a file or a whole folder; nothing is left behind when the block fails. What was there is moved aside
+    before it is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     holder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield holder / path.name
         if path.is_dir():
-            shutil.rmtree(path)
+            os.replace(path, holder / "old")
         os.replace(holder / path.name, path)
     finally:
         shutil.rmtree(holder, ignore_errors=True)
@@ -60,11 +66,11 @@ def read_json(path: Path) -> Any:
         UserError: if it is missing or damaged.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return guard.parse_json(guard.read_text(path), path)
     except FileNotFoundError:
         raise UserError(f"damaged run folder {path.parent}: {path.name} is missing") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise UserError(f"damaged run folder {path.parent}: {path.name}: {' '.join(str(error).split())}") from None
+    except OSError as error:
+        raise UserError(f"damaged run folder {path.parent}: {path.name}: {error.strerror}") from None
 
 
 def plain(value: Any) -> Any:
@@ -121,18 +127,21 @@ class Run:
         data = read_json(path) if path.exists() else {}
         write_json(path, {**data, **entries})
 
-    def config(self) -> Any:
+    def config(self, trust: bool = False) -> Any:
         """Return the configuration that the run resolved to.
 
+        Args:
+            trust: let it name a user's own code.
+
         Raises:
-            UserError: if it is missing or damaged.
+            UserError: if it is missing or damaged, or names code or files without being trusted.
         """
         from ngym_cli import config
 
         path = self.path / CONFIG
         if not path.is_file():
             raise UserError(f"damaged run folder {self.path}: {CONFIG} is missing")
-        return config.load(path, {})
+        return config.load(path, {}, trust)
 
     def evaluations(self) -> list[Path]:
         """Return the folders of its evaluations, oldest first."""
@@ -199,12 +208,17 @@ def safe_name(task: str) -> str:
     return "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
 
 
-def create(path: Path, overwrite: bool = False) -> Run:
-    """Make the folder of a run.
+def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]) -> Run:
+    """Make the folder of a run with its configuration and its record, complete or not at all.
+
+    Args:
+        path: the folder.
+        overwrite: replace a run, but never another kind of folder.
+        config: the complete configuration as TOML.
+        manifest: what is recorded of the run when it begins.
 
     Raises:
-        UserError: if it exists (unless ``overwrite``, which replaces a run but never another kind of folder), or
-            cannot be made.
+        UserError: if it exists or cannot be made.
     """
     try:
         if path.exists():
@@ -212,13 +226,41 @@ def create(path: Path, overwrite: bool = False) -> Run:
                 raise UserError(f"run folder {path} exists; choose another --name or say --overwrite")
             if any(path.iterdir()) and not (path / MANIFEST).exists() and not (path / CONFIG).exists():
                 raise UserError(f"{path} is not a run folder; it will not be overwritten")
-            if (path / MANIFEST).exists() and Run(path).manifest()["status"] == "running":
+            if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
                 raise UserError(f"run folder {path} is in use by another process")
-            shutil.rmtree(path)
-        path.mkdir(parents=True)
+        with atomic_path(path) as temporary:
+            temporary.mkdir()
+            (temporary / CONFIG).write_text(config, encoding="utf-8")
+            (temporary / MANIFEST).write_text(json.dumps(plain(manifest), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot make run folder {path}: {error.strerror or error}") from None
     return Run(path)
+
+
+def _says_running(path: Path) -> bool:
+    with contextlib.suppress(UserError):
+        return bool(Run(path).manifest()["status"] == "running")
+    return False
+
+
+def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
+    """Refuse a run that a process on another machine seems to be writing.
+
+    Raises:
+        UserError: if its record says that it runs there, and was changed a moment ago.
+    """
+    process = manifest.get("process")
+    host = process.get("host") if isinstance(process, dict) else None
+    age = time.time() - (run.path / MANIFEST).stat().st_mtime
+    if manifest["status"] == "running" and host != os.uname().nodename and age < QUIET:
+        raise UserError(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what a process that was killed had not yet finished writing."""
+    for path in folder.rglob(".*.*"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def find_all(root: Path) -> list[Run]:
@@ -239,12 +281,22 @@ def find(reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lamb
     """Return the run that a user means: a folder, ``latest``, or the name of a run below ``root``.
 
     Raises:
-        UserError: if there is none, with the nearest name.
+        UserError: if there is none, with the nearest name; or if it holds links that lead out of it.
     """
+    run = _find(reference, root, accept)
+    guard.check_folder(run.path)
+    return run
+
+
+def _find(reference: str, root: Path, accept: Callable[[Run], bool]) -> Run:
     path = Path(reference)
-    if (path / MANIFEST).is_file() or (path / CONFIG).is_file():
+    try:
+        named_folder = path.is_dir() and reference != "latest" and any(path.iterdir())
+    except (OSError, ValueError) as error:
+        raise UserError(f"no such run: {reference!r} ({error})") from None
+    if named_folder and ((path / MANIFEST).exists() or (path / CONFIG).exists()):
         return Run(path)
-    if path.is_dir() and any(path.iterdir()) and reference != "latest":
+    if named_folder:
         raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
     everything = [run for run in find_all(root) if accept(run)]
     if reference == "latest":

@@ -77,7 +77,10 @@ def train(
 
 
 def resume(
-    run: runs.Run, announce: Announce = lambda _: None, make_display: MakeDisplay = lambda *_: Silent()
+    run: runs.Run,
+    trust: bool = False,
+    announce: Announce = lambda _: None,
+    make_display: MakeDisplay = lambda *_: Silent(),
 ) -> Outcome:
     """Continue a run that did not finish from its last checkpoint; without one, from its beginning.
 
@@ -85,6 +88,7 @@ def resume(
 
     Args:
         run: its folder.
+        trust: let its record name a user's own code.
         announce: told the configuration once the task is known to work, before torch is imported.
         make_display: returns what shows the progress.
 
@@ -96,7 +100,7 @@ def resume(
         if manifest["status"] == "finished":
             raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
         runs.refuse_elsewhere(run, manifest)
-        config = run.config()
+        config = run.config(trust)
         facts = inspect(config)
         find_algorithm(config.alg)
         announce(config)
@@ -219,6 +223,8 @@ def _close(session: Session, model: Any, status: str) -> Numbers:
     found = session.evaluate()
     evaluation.save(found, session.run.path / "eval" / "final")
     session.board.flush()
+    if status == "finished":
+        checkpoints.slim(session.run.path / checkpoints.FOLDER)
     ending = provenance.closing(session.times(), status, session.stop or "all steps taken")
     session.run.update(**ending, **_results(session, found))
     return found.summary

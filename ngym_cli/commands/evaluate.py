@@ -22,12 +22,15 @@ def command(
     name: Annotated[str | None, typer.Option(help="Name of the evaluation; default from its settings.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an evaluation of this name.")] = False,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON document.")] = False,
 ) -> None:
     """Evaluate a trained agent on fresh trials, weights frozen, state reset as in training."""
     from ngym_cli import running, terminal
 
-    summary, folder = running.evaluate(run, runs, trials, deterministic, seed, name, overwrite)
+    summary, folder = running.evaluate(run, runs, trials, deterministic, seed, name, overwrite, trust)
     if json:
         terminal.print_json(summary)
     else:

@@ -21,12 +21,15 @@ def command(
     format: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
     out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the run's own.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was drawn as a JSON array.")] = False,
 ) -> None:
     """Draw a run: learning curve, psychometric and chronometric curve, performance by condition, example trials."""
     from ngym_cli import drawing, terminal
 
-    rows = drawing.draw(run, runs, figures or [], format, out)
+    rows = drawing.draw(run, runs, figures or [], format, out, trust)
     if json:
         terminal.print_json(rows)
         return

@@ -84,6 +84,17 @@ def command(
         int | None, typer.Option(help="Steps between evaluations; 0: only at the end.", rich_help_panel=RUN)
     ] = None,
     eval_trials: Annotated[int | None, typer.Option(help="Trials of each evaluation.", rich_help_panel=RUN)] = None,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Steps between checkpoints; 0: only when interrupted.", rich_help_panel=RUN)
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            help="Continue an interrupted run: its folder, its name, or 'latest'.",
+            rich_help_panel=RUN,
+            autocompletion=completion.run_folders,
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="TOML file, as a run's config.toml; flags are laid over it.", rich_help_panel=RUN),
@@ -92,6 +103,14 @@ def command(
     runs: Annotated[Path, typer.Option(help="Folder of all runs.", rich_help_panel=RUN)] = Path("runs"),
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a run of this name.", rich_help_panel=RUN)
+    ] = False,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="Let --config or --resume import task code that this line does not name.",
+            rich_help_panel=RUN,
+        ),
     ] = False,
     smoke: Annotated[
         bool,
@@ -110,10 +129,10 @@ def command(
         task=task, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg, alg=alg, network=network,
         units=units, network_arg=network_arg, set_=set_, reset_state=reset_state, n_envs=n_envs, timesteps=timesteps,
         loss_weight=loss_weight, task_weight=task_weight, init_from=init_from, seed=seed, device=device,
-        eval_every=eval_every, eval_trials=eval_trials,
+        eval_every=eval_every, eval_trials=eval_trials, checkpoint_every=checkpoint_every,
     )  # fmt: skip
     if smoke:
-        code = running.smoke(given, config, json)
+        code = running.smoke(given, config, json, trust)
     else:
-        code = running.run(given, config, runs, name, overwrite, json)
+        code = running.run(given, config, runs, name, overwrite, json, resume, trust)
     raise typer.Exit(code)
