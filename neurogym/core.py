@@ -10,72 +10,38 @@ next one.
 from __future__ import annotations
 
 import copy
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym import rules
+from neurogym.current import NOW, BaseEnv, CurrentTrial
 from neurogym.rules import Rule
 from neurogym.trials import InvalidOperationError, Trials
 from neurogym.utils import ngym_random
-from neurogym.utils.generator import LegacyGenerator
 from neurogym.utils.names import unknown
 from neurogym.utils.patterns import Patterns
+from neurogym.wrapper import OrderEnforcing, TrialWrapper, no_action
 
-__all__ = ["BaseEnv", "EpochEnv", "InvalidOperationError", "PeriodEnv", "TrialEnv", "TrialWrapper", "env_string"]
+__all__ = [
+    "BaseEnv",
+    "EpochEnv",
+    "InvalidOperationError",
+    "OrderEnforcing",
+    "PeriodEnv",
+    "TrialEnv",
+    "TrialWrapper",
+    "env_string",
+    "no_action",
+]
 
 ROWS_PER_BLOCK = 1024  #: aim for this many rows when trials are made ahead
 MOST_TRIALS = 512
 
 
-class BaseEnv(gym.Env):
-    """A Gymnasium environment with a time step.
-
-    Args:
-        dt: Time step in ms.
-
-    Raises:
-        ValueError: If ``dt`` is not a positive number.
-    """
-
-    metadata: dict[str, Any] = {"render_modes": []}
-    observation_space: Any
-    action_space: Any
-
-    def __init_subclass__(cls, **kwargs: Any):
-        """Let tasks leave out the metadata that Gymnasium asks for."""
-        super().__init_subclass__(**kwargs)
-        if "metadata" in cls.__dict__:
-            cls.metadata = {"render_modes": [], **cls.metadata}
-
-    def __init__(self, dt: float = 100):
-        """See the class."""
-        if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:
-            raise ValueError(f"dt must be a positive number of ms, got {dt!r}")
-        self.dt = dt
-        self.performance: float = 0.0
-        self.rewards: dict[str, Any] = {}
-
-    @property
-    def rng(self) -> LegacyGenerator:
-        """The environment's one generator, which also answers to the names of the old ``RandomState``."""
-        return LegacyGenerator(self.np_random)
-
-    def seed(self, seed: int | None = None) -> list[int | None]:
-        """Start the generator and the action space from ``seed``; ``reset(seed=seed)`` does the same and more."""
-        self.np_random = np.random.Generator(np.random.PCG64(seed))
-        self._np_random_seed = -1 if seed is None else seed
-        self.action_space.seed(seed)
-        return [seed]
-
-    def render(self) -> None:
-        """Nothing is drawn; see :func:`neurogym.utils.plotting.plot_env`."""
-
-
-class TrialEnv(BaseEnv):
+class TrialEnv(CurrentTrial):
     """An environment made of trials, and trials made of periods.
 
     Args:
@@ -107,7 +73,7 @@ class TrialEnv(BaseEnv):
         """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
         super().__init_subclass__(**kwargs)
         if "new_trial" in cls.__dict__:
-            cls._new_trial = cls.__dict__["new_trial"]
+            cls._new_trial = cls.__dict__["new_trial"]  # type: ignore[method-assign]
             del cls.new_trial
 
     def __init__(
@@ -131,16 +97,11 @@ class TrialEnv(BaseEnv):
         self.conditions: dict[str, Any] = {}
         self.num_tr = 0
         self.trial: dict[str, Any] = {}
-        self.tmax_default = 10_000
         self._top: Any = self
         self._wrappers: list[TrialWrapper] = []
         self._ahead: Trials | None = None  # trials made in advance, and the next of them
         self._ahead_next = 0
-        self._block: Trials | None = None  # the block of the current trial, its place there and its rows
-        self._at = 0
-        self._first = self._row = self._end = 0
         self._tables: tuple | None = None
-        self._building: Trials | None = None
         self._reward_sum, self._aborts = 0.0, 0
         self.last: dict[str, Any] | None = None  # info of the trial that ended last in this session
         self.num_finished = 0  # trials that ended in this session
@@ -441,7 +402,7 @@ class TrialEnv(BaseEnv):
             self._finish(action, self._event, info)
         else:
             self._row += 1
-        if ob is _NOW:
+        if ob is NOW:
             ob = self._ob[self._row].copy()
         return self.post_step(ob, reward, terminated, truncated, info)
 
@@ -472,173 +433,6 @@ class TrialEnv(BaseEnv):
         self.num_finished += 1
         self._top.new_trial()
 
-    # -- the current trial --------------------------------------------------------------------------------------------
-
-    @property
-    def ob_now(self) -> Any:
-        """Stands for the observation of the row that is current after the step."""
-        return _NOW
-
-    @property
-    def gt_now(self) -> Any:
-        """Ground truth at the current row."""
-        if self._gt is None:
-            raise AttributeError(f"{type(self).__name__} has no ground truth")
-        return self._gt[self._row]
-
-    @property
-    def t_ind(self) -> int:
-        """Step within the trial."""
-        return self._row - self._first
-
-    @property
-    def t(self) -> float:
-        """Time within the trial (ms)."""
-        return (self._row - self._first) * self.dt
-
-    @property
-    def tmax(self) -> float:
-        """Length of the current trial (ms); can be set to end it sooner."""
-        return (self._end - self._first) * self.dt if self._block is not None else self.tmax_default
-
-    @tmax.setter
-    def tmax(self, value: float) -> None:
-        steps = max(1, int(value / self.dt + 1e-6))
-        if self._building is not None or self._block is None:
-            self.tmax_default = value
-        else:
-            self._end = min(self._first + steps, self._first + int(self._block.length[self._at]))
-
-    def _limits(self) -> tuple[Trials, int]:
-        trials = self._building if self._building is not None else self._block
-        if trials is None:
-            raise InvalidOperationError("there is no trial yet: call reset() or new_trial() first")
-        return trials, 0 if self._building is not None else self._at
-
-    @property
-    def start_ind(self) -> dict[str, int]:
-        """First step of each period."""
-        trials, k = self._limits()
-        return {name: int(start[k]) for name, start in trials.starts.items()}
-
-    @property
-    def end_ind(self) -> dict[str, int]:
-        """Step after the last of each period."""
-        trials, k = self._limits()
-        return {name: int(end[k]) for name, end in trials.ends.items()}
-
-    @property
-    def start_t(self) -> dict[str, float]:
-        """Start of each period (ms)."""
-        return {name: step * self.dt for name, step in self.start_ind.items()}
-
-    @property
-    def end_t(self) -> dict[str, float]:
-        """End of each period (ms)."""
-        return {name: step * self.dt for name, step in self.end_ind.items()}
-
-    def in_period(self, period: str, t: float | None = None) -> bool:
-        """Whether time ``t`` (ms; default: now) lies in a period, start included, end excluded."""
-        trials, k = self._limits()
-        if period not in trials.starts:
-            raise ValueError(unknown("period", period, trials.starts))
-        step = self._row - self._first if t is None else t / self.dt
-        return bool(trials.starts[period][k] <= step < trials.ends[period][k])
-
-    def _view(self, name: str) -> np.ndarray:
-        trials, k = self._limits()
-        first = int(trials.offset[k]) if trials._rows or name in trials.fields else 0
-        array = trials.ob if name == "ob" else trials.gt
-        first = int(trials.offset[k])
-        return array[first : first + int(trials.length[k])]
-
-    @property
-    def ob(self) -> np.ndarray:
-        """Observations of the current trial, shape (steps, *observation shape); writable."""
-        return self._view("ob")
-
-    @ob.setter
-    def ob(self, value: np.ndarray) -> None:
-        self.ob[...] = value
-
-    @property
-    def gt(self) -> np.ndarray:
-        """Ground truth of the current trial, shape (steps, *action shape); writable."""
-        if self._building is None and self._gt is None:
-            raise AttributeError(f"{type(self).__name__} has no ground truth")
-        return self._view("gt")
-
-    @gt.setter
-    def gt(self, value: np.ndarray) -> None:
-        self.gt[...] = value
-
-    # -- describing one trial (templates, wrappers) -------------------------------------------------------------------
-
-    def add_period(
-        self, period: Any, duration: Any = None, before: Any = None, after: Any = None, **kwargs: Any
-    ) -> None:
-        """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
-        if self._building is None:
-            raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
-        self._building.add_period(period, duration, before, after, **kwargs)
-
-    def sample_time(self, period: str) -> float:
-        """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""
-        trials = self._building if self._building is not None else Trials(self, 1)
-        return float(trials.sample_time(period)[0])
-
-    def _span(self, period: str) -> slice:
-        start, end = self.start_ind, self.end_ind
-        if period not in start:
-            raise ValueError(unknown("period", period, start))
-        return slice(start[period], end[period])
-
-    def view_ob(self, period: str | None = None) -> np.ndarray:
-        """Writable rows of the observations in a period."""
-        return self.ob if period is None else self.ob[self._span(period)]
-
-    def view_groundtruth(self, period: str | None = None) -> np.ndarray:
-        """Writable rows of the ground truth in a period."""
-        return self.gt if period is None else self.gt[self._span(period)]
-
-    def _edit_ob(self, change: Callable[[np.ndarray], Any], period: Any, where: Any) -> None:
-        for name in [period] if period is None or isinstance(period, str) else period:
-            view = self.view_ob(name)
-            columns = self._limits()[0]._target(where, self.observation_space, "channel")
-            if columns is None:
-                view[...] = change(view)
-            else:
-                view[:, columns] = change(view[:, columns])
-
-    def add_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
-        """Add to the observations of the current trial.
-
-        Args:
-            value: A number, an array that broadcasts against (rows, channels), or a callable of the present block.
-            period: Name, names, or None for the whole trial.
-            where: Label or indices of channels; None for all.
-        """
-        self._edit_ob(lambda block: block + (value(block) if callable(value) else np.asarray(value)), period, where)
-
-    def set_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
-        """Like :meth:`add_ob`, but replaces what was there."""
-        self._edit_ob(lambda block: value(block * 0) if callable(value) else np.asarray(value), period, where)
-
-    def add_randn(self, mu: float = 0, sigma: float = 1, period: Any = None, where: Any = None) -> None:
-        """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
-        self._edit_ob(
-            lambda block: block + mu + sigma * self.np_random.standard_normal(block.shape),
-            period,
-            where,
-        )
-
-    def set_groundtruth(self, value: Any, period: Any = None, where: str | None = None) -> None:
-        """Set the right action in a period; with ``where``, ``value`` indexes the list under that label."""
-        if where is not None:
-            value = np.asarray(self._limits()[0]._target(where, self.action_space, "action"))[value]
-        for name in [period] if period is None or isinstance(period, str) else period:
-            self.view_groundtruth(name)[...] = value
-
     # -- about the task -----------------------------------------------------------------------------------------------
 
     def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
@@ -655,7 +449,7 @@ class TrialEnv(BaseEnv):
             if not env.timing:
                 return {"mean": 0.0, "std": 0.0, "percentile_95": 0.0, "max": 0.0}
             draws = Trials(env, num_trials)
-            steps = sum(draws.sample_time(name) / env.dt for name in env.timing)
+            steps = np.sum([draws.sample_time(name) / env.dt for name in env.timing], axis=0)
         return {
             "mean": round(float(steps.mean()), 3),
             "std": round(float(steps.std()), 3),
@@ -687,136 +481,6 @@ class TrialEnv(BaseEnv):
 PeriodEnv = EpochEnv = TrialEnv
 
 
-class _Now:
-    """Placeholder for the observation that is current after the step."""
-
-    def __repr__(self) -> str:
-        return "<observation of the current row>"
-
-    def __deepcopy__(self, memo: dict) -> _Now:
-        return self
-
-    def __reduce__(self) -> str:
-        return "_NOW"
-
-
-_NOW = _Now()
-
-
-class _Forwarding:
-    """Public names that a wrapper lacks are looked up inside, as scripts for older Gymnasium expect."""
-
-    def __getattr__(self, name: str) -> Any:
-        """The attribute of the wrapped environment."""
-        if name.startswith("_") or name == "env":
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return getattr(self.env, name)
-
-
-class OrderEnforcing(_Forwarding, gym.wrappers.OrderEnforcing):
-    """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
-
-
-class TrialWrapper(_Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
-    """A wrapper that acts on trials.
-
-    It may define any of three hooks, each for many trials or environments at once: :meth:`plan` before trials are
-    made, :meth:`revise` after, :meth:`observe` on every observation. A stack that uses only these also runs on a batch.
-    A subclass may also override ``new_trial(**kwargs)``, ``step`` and ``reset`` in the ordinary way.
-
-    Attributes:
-        carries: True if what the agent sees depends on earlier trials, so that memory across trials is useful.
-        adaptive: True if ``plan`` or ``revise`` depend on what the agent did.
-        accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
-        decides: Conditions that the wrapper determines; no other wrapper of the stack may.
-        inside_of: Names of wrappers that must be put on after this one.
-
-    Raises:
-        TypeError: If the innermost environment is not a :class:`TrialEnv`.
-        ValueError: If the wrapper cannot be put on what is there already; the message says which order is needed.
-    """
-
-    carries: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    accepts: ClassVar[tuple[str, ...]] = ()
-    decides: ClassVar[tuple[str, ...]] = ()
-    inside_of: ClassVar[tuple[str, ...]] = ()
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
-        """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
-        self = super().__new__(cls)
-        if args or kwargs:
-            arguments = inspect.signature(cls.__init__).bind(self, *args, **kwargs).arguments
-            self._saved_kwargs = {name: value for name, value in arguments.items() if name not in ("self", "env")}
-        return self
-
-    def __init__(self, env: gym.Env):
-        """See the class."""
-        gym.Wrapper.__init__(self, env)
-        if not isinstance(env.unwrapped, TrialEnv):
-            raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")
-        self.task: TrialEnv = env.unwrapped
-        self._check_order(self.task._wrappers)
-        self.task.set_top(self)
-
-    def _check_order(self, inner: list[TrialWrapper]) -> None:
-        name = type(self).__name__
-        for other in inner:
-            its = type(other).__name__
-            for condition in set(self.decides) & set(other.decides):
-                raise ValueError(f"{name} and {its} both decide {condition}: put only one of them on a task")
-            if any(cls.__name__ in self.inside_of for cls in type(other).__mro__):
-                raise ValueError(f"{name} must be inside {its}: put {name} on first, then {its}")
-
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Conditions of the next ``n`` trials: ``given`` comes from the wrappers outside; return it changed."""
-        return given
-
-    def revise(self, trials: Trials) -> None:
-        """Change trials that were just made: periods, observations, ground truth, rewards."""
-
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
-        """The observation(s) as the agent sees them.
-
-        Args:
-            ob: Shape (*observation shape) or (environments, *observation shape).
-            action: Last action(s), zeros after a reset.
-            reward: Last reward(s), zero after a reset.
-            field: Looks up a per-step field of the trials at the row(s) observed.
-        """
-        return ob
-
-    def start_session(self) -> None:
-        """Called by every ``reset`` of the task: forget what was carried across trials."""
-
-    @property
-    def batched(self) -> bool:
-        """Whether the wrapper only uses the hooks, so that it works on a batch."""
-        cls = type(self)
-        return not self.adaptive and all(
-            getattr(cls, name) is getattr(TrialWrapper, name) for name in ("step", "reset", "new_trial")
-        )
-
-    def new_trial(self, **kwargs: Any) -> dict[str, Any]:
-        """Begin a new trial with some conditions fixed; returns its record."""
-        return self.env.new_trial(**kwargs)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Start a session; the first observation passes through :meth:`observe`."""
-        ob, info = self.env.reset(seed=seed, options=options)
-        return self.observe(ob, no_action(self.action_space), 0.0, self.task.field), info
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Act; the observation passes through :meth:`observe`."""
-        ob, reward, terminated, truncated, info = self.env.step(action)
-        return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
-
-
-def no_action(space: gym.Space) -> Any:
-    """What stands for the last action before there was one: zero, or zeros."""
-    return 0 if isinstance(space, gym.spaces.Discrete) else np.zeros(space.shape, space.dtype)  # type: ignore[arg-type]
-
-
 def _varies(value: Any, n: int) -> bool:
     """Whether a condition is given as an array with one entry per trial, rather than one value for all."""
     return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
@@ -845,7 +509,7 @@ def _record_of(trials: Trials, k: int) -> dict[str, Any]:
 
 def env_string(env: gym.Env, short: bool = False) -> str:
     """A description of a task: name, text, paper, rewards, tags; the short form is ``<TaskName>``."""
-    task = env.unwrapped
+    task: Any = env.unwrapped
     if short:
         return f"<{type(task).__name__}>"
     meta = task.metadata

@@ -42,7 +42,7 @@ class Rule:
 
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions)."""
-        actions = int(trials.env.action_space.n)  # type: ignore[attr-defined]
+        actions = int(trials.env.action_space.n)
         moves = np.array([a for a in range(actions) if a != self.hold], np.int64)
         rows = trials.rows()
         reward = np.zeros((trials.total, actions))

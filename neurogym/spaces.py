@@ -86,7 +86,7 @@ def names_of(space: Any) -> dict[str, Index]:
     return dict(getattr(space, "name", {}))
 
 
-def append_channels(space: _spaces.Box, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
+def append_channels(space: Any, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
     """A one-dimensional Box widened by ``n`` channels under ``label``; the old names are kept.
 
     A label already taken gets a number (``reward2``), so that any wrapper can be applied twice.

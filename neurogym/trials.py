@@ -30,7 +30,7 @@ class InvalidOperationError(RuntimeError):
 class Rows(NamedTuple):
     """Rows of a block: where they lie, whose they are, and how far into the trial."""
 
-    index: np.ndarray  #: position in the block, shape (rows,)
+    index: np.ndarray  # type: ignore[assignment]  #: position in the block, shape (rows,)
     trial: np.ndarray  #: trial each row belongs to, shape (rows,)
     step: np.ndarray  #: step within its trial, shape (rows,)
 
@@ -262,7 +262,7 @@ class Trials:
             names = names_of(space)
             if where not in names:
                 raise ValueError(unknown(kind, where, names))
-            where = names[where]  # type: ignore[assignment]
+            where = names[where]
         if where is None:
             return None
         return [where] if np.ndim(where) == 0 else np.asarray(where)

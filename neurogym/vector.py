@@ -28,7 +28,7 @@ FINISHED = ("env", "performance", "outcome", "choice", "rt", "reward", "steps", 
 
 def layers(env: gym.Env) -> list[gym.Env]:
     """The wrappers of a stack, innermost first, without the task."""
-    stack = []
+    stack: list[gym.Env] = []
     while isinstance(env, gym.Wrapper):
         stack.append(env)
         env = env.env

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.core import _Forwarding
 from neurogym.utils.functions import ensure_dir, iso_timestamp
 from neurogym.utils.running import Agent
+from neurogym.wrapper import Forwarding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BASIC = ("action", "reward", "cum_reward", "performance")
 
 
-class Monitor(_Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
+class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """Save, trial by trial, what the agent did, and draw its behaviour now and then.
 
     Files go to ``<local_dir>/<environment>/<time>/``, made when the first is written: ``trial_<n>.npz`` with one entry

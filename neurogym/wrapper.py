@@ -1,0 +1,130 @@
+"""Wrappers that act on trials, and what old scripts expect of any wrapper."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.current import CurrentTrial
+from neurogym.trials import Trials
+
+if TYPE_CHECKING:
+    from neurogym.core import TrialEnv
+
+
+class Forwarding:
+    """Public names that a wrapper lacks are looked up inside, as scripts for older Gymnasium expect."""
+
+    def __getattr__(self, name: str) -> Any:
+        """The attribute of the wrapped environment."""
+        if name.startswith("_") or name == "env":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self.env, name)
+
+
+class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
+    """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
+
+
+class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
+    """A wrapper that acts on trials.
+
+    It may define any of three hooks, each for many trials or environments at once: :meth:`plan` before trials are
+    made, :meth:`revise` after, :meth:`observe` on every observation. A stack that uses only these also runs on a batch.
+    A subclass may also override ``new_trial(**kwargs)``, ``step`` and ``reset`` in the ordinary way.
+
+    Attributes:
+        carries: True if what the agent sees depends on earlier trials, so that memory across trials is useful.
+        adaptive: True if ``plan`` or ``revise`` depend on what the agent did.
+        accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
+        decides: Conditions that the wrapper determines; no other wrapper of the stack may.
+        inside_of: Names of wrappers that must be put on after this one.
+
+    Raises:
+        TypeError: If the innermost environment is not a :class:`TrialEnv`.
+        ValueError: If the wrapper cannot be put on what is there already; the message says which order is needed.
+    """
+
+    carries: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    accepts: ClassVar[tuple[str, ...]] = ()
+    decides: ClassVar[tuple[str, ...]] = ()
+    inside_of: ClassVar[tuple[str, ...]] = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
+        """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
+        self = super().__new__(cls)
+        if args or kwargs:
+            arguments = inspect.signature(cls.__init__).bind(self, *args, **kwargs).arguments
+            self._saved_kwargs = {name: value for name, value in arguments.items() if name not in ("self", "env")}
+        return self
+
+    def __init__(self, env: gym.Env):
+        """See the class."""
+        gym.Wrapper.__init__(self, env)
+        if not isinstance(env.unwrapped, CurrentTrial):
+            raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")
+        self.task: TrialEnv = env.unwrapped  # type: ignore[assignment]
+        self._check_order(self.task._wrappers)
+        self.task.set_top(self)
+
+    def _check_order(self, inner: list[TrialWrapper]) -> None:
+        name = type(self).__name__
+        for other in inner:
+            its = type(other).__name__
+            for condition in set(self.decides) & set(other.decides):
+                raise ValueError(f"{name} and {its} both decide {condition}: put only one of them on a task")
+            if any(cls.__name__ in self.inside_of for cls in type(other).__mro__):
+                raise ValueError(f"{name} must be inside {its}: put {name} on first, then {its}")
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Conditions of the next ``n`` trials: ``given`` comes from the wrappers outside; return it changed."""
+        return given
+
+    def revise(self, trials: Trials) -> None:
+        """Change trials that were just made: periods, observations, ground truth, rewards."""
+
+    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+        """The observation(s) as the agent sees them.
+
+        Args:
+            ob: Shape (*observation shape) or (environments, *observation shape).
+            action: Last action(s), zeros after a reset.
+            reward: Last reward(s), zero after a reset.
+            field: Looks up a per-step field of the trials at the row(s) observed.
+        """
+        return ob
+
+    def start_session(self) -> None:
+        """Called by every ``reset`` of the task: forget what was carried across trials."""
+
+    @property
+    def batched(self) -> bool:
+        """Whether the wrapper only uses the hooks, so that it works on a batch."""
+        cls = type(self)
+        return not self.adaptive and all(
+            getattr(cls, name) is getattr(TrialWrapper, name) for name in ("step", "reset", "new_trial")
+        )
+
+    def new_trial(self, **kwargs: Any) -> dict[str, Any]:
+        """Begin a new trial with some conditions fixed; returns its record."""
+        return self.env.new_trial(**kwargs)  # type: ignore[attr-defined]
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start a session; the first observation passes through :meth:`observe`."""
+        ob, info = self.env.reset(seed=seed, options=options)
+        return self.observe(ob, no_action(self.action_space), 0.0, self.task.field), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Act; the observation passes through :meth:`observe`."""
+        ob, reward, terminated, truncated, info = self.env.step(action)
+        return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
+
+
+def no_action(space: gym.Space) -> Any:
+    """What stands for the last action before there was one: zero, or zeros."""
+    return 0 if isinstance(space, gym.spaces.Discrete) else np.zeros(space.shape, space.dtype)
