@@ -20,7 +20,26 @@ __version__ = "0.1.0"
 
 register_all()
 
-_LAZY = {"Dataset": "neurogym.utils.data", "Monitor": "neurogym.wrappers.monitor"}
+#: Names that need more than the core, and where they are.
+_LAZY = {
+    "Config": "neurogym.config",
+    "Dataset": "neurogym.utils.data",
+    "RandomBlockSchedule": "neurogym.utils.scheduler",
+    "RandomSchedule": "neurogym.utils.scheduler",
+    "SequentialBlockSchedule": "neurogym.utils.scheduler",
+    "SequentialSchedule": "neurogym.utils.scheduler",
+    "TruncExp": "neurogym.utils.ngym_random",
+    "all_wrappers": "neurogym.wrappers",
+    "env_string": "neurogym.core",
+    "logger": "neurogym.utils.logging",
+    "make_multi": "neurogym.multi",
+    "plot_env": "neurogym.utils.plotting",
+    "plot_psychometric": "neurogym.utils.plotting",
+}
+_MODULES = {
+    **{name: f"neurogym.{name}" for name in ("analysis", "config", "info", "utils", "wrappers")},
+    "random": "neurogym.utils.ngym_random",
+}
 
 __all__ = [
     "BaseEnv",
@@ -43,9 +62,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need more than the core are imported when first used."""
+    """Names that need more than the core, wrappers among them, are imported when first used."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
-    if name in ("analysis", "config", "info", "utils", "wrappers"):
-        return importlib.import_module(f"neurogym.{name}")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    if name[:1].isupper():
+        from neurogym import wrappers
+
+        if name in wrappers.WRAPPERS:
+            return getattr(wrappers, name)
     raise AttributeError(f"module 'neurogym' has no attribute {name!r}")

@@ -27,6 +27,7 @@ class PassGT(TrialWrapper):
         "order": "any",
     }
     carries = True
+    remembers = True  # observe() keeps what it saw last
 
     def __init__(self, env: gym.Env):
         """See the class."""
