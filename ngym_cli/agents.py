@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ngym_cli.errors import UserError
+from ngym_cli.perturbation import PerturbedStepper, Perturber
+
 
 class Act(NamedTuple):
     """What an agent did in one step of a batch of environments.
@@ -31,9 +34,15 @@ class Agent:
         n_envs: number of environments.
         seed: of the actions that are drawn and of recurrent noise.
         deterministic: take the most probable action instead of drawing one.
+        perturb: changes the hidden state after each step, see ``ngym_cli.perturbation``.
+
+    Raises:
+        UserError: if there is no hidden state to perturb.
     """
 
-    def __init__(self, policy: Any, n_envs: int, seed: int, deterministic: bool = True):
+    def __init__(
+        self, policy: Any, n_envs: int, seed: int, deterministic: bool = True, perturb: Perturber | None = None
+    ):
         """See the class."""
         self.policy = policy
         self.deterministic = deterministic
@@ -44,6 +53,10 @@ class Agent:
         policy.set_training_mode(False)
         self._snapshot = policy.actor() if self.recurrent else None
         self._state = policy.initial_state(n_envs) if self.recurrent else None
+        if perturb is not None:
+            if self._snapshot is None:
+                raise UserError("a memoryless agent has no hidden state to perturb")
+            self._snapshot.steppers[0] = PerturbedStepper(self._snapshot.steppers[0], perturb)
         if not self.recurrent and not deterministic:
             import torch
 

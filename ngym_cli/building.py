@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,8 +104,13 @@ def find_wrapper(name: str) -> type:
         raise unknown("wrapper", name, wrapper_names()) from None
 
 
-def build_venv(config: RunConfig, n_envs: int) -> Any:
+def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.Env] = lambda env: env) -> Any:
     """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that is learned from or evaluated.
+
+    Args:
+        config: task, wrappers and reset rule are taken from it.
+        n_envs: how many.
+        around: puts further wrappers around each stack; called once per environment, in order.
 
     Raises:
         UserError: see ``make_env``.
@@ -117,7 +122,7 @@ def build_venv(config: RunConfig, n_envs: int) -> Any:
     from ngym_cli.envs import TrialVecEnv
 
     task = find_task(config.task)
-    venv = TrialVecEnv(make_vec(lambda: make_env(task, config), n_envs), config.reset_state)
+    venv = TrialVecEnv(make_vec(lambda: around(make_env(task, config)), n_envs), config.reset_state)
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
 
 
@@ -143,7 +148,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),
-        carries=bool(task.metadata.get("carries", False)) or any(getattr(w, "carries", False) for w in _layers(env)),
+        carries=bool(task.metadata.get("carries", getattr(inner, "metadata", {}).get("carries", False))) or any(getattr(w, "carries", False) for w in _layers(env)),
         conditions=dict(getattr(inner, "conditions", {}) or {}),
         chance=chance_of(env),
         ceiling=_call(inner, "ceiling"),
@@ -213,10 +218,10 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     found["dt"] = facts.dt
     found["task_args"] = {**_plain_defaults(task), **config.task_args}
     takes = keyword_parameters(task.entry)
-    if takes is None or "timing" in takes:
+    if not task.several and (takes is None or "timing" in takes):
         found["timing"] = {**_written(getattr(inner, "timing", {}) or {}), **config.timing}
     rewards = getattr(inner, "rewards", {})
-    if isinstance(rewards, Mapping) and (takes is None or "rewards" in takes):
+    if not task.several and isinstance(rewards, Mapping) and (takes is None or "rewards" in takes):
         numbers = {name: value for name, value in rewards.items() if isinstance(value, int | float)}
         found["rewards"] = {**numbers, **config.rewards}
     found["wrappers"] = [

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ngym_cli import runs, summary
+from ngym_cli.activity import FILE as ACTIVITY
+from ngym_cli.activity import ActivityRecorder
 from ngym_cli.agents import Agent
-from ngym_cli.building import Facts, build_venv
+from ngym_cli.building import Facts, build_venv, make_env
+from ngym_cli.checkpoints import batch_of
 from ngym_cli.config import RunConfig
+from ngym_cli.errors import UserError
+from ngym_cli.perturbation import Perturbation, Perturber, Within, drawn
+from ngym_cli.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.recording import Table, TrialRecorder, write_table
+from ngym_cli.tasks import find_task
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128
@@ -33,8 +43,32 @@ class Evaluation:
     summary: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Protocol:
+    """How trials of an evaluation differ from those of training.
+
+    Attributes:
+        deterministic: take the most probable action instead of drawing one.
+        balanced: all combinations of the task's conditions equally often.
+        perturbations: what is done to the network's units meanwhile.
+        record: what to record step by step, see ``ngym_cli.activity``.
+    """
+
+    deterministic: bool = True
+    balanced: bool = False
+    perturbations: tuple[Perturbation, ...] = ()
+    record: tuple[str, ...] = ()
+
+
 def evaluate(
-    policy: Any, config: RunConfig, facts: Facts, trials: int, seed: int, deterministic: bool = True
+    policy: Any,
+    config: RunConfig,
+    facts: Facts,
+    trials: int,
+    seed: int,
+    deterministic: bool = True,
+    protocol: Protocol | None = None,
+    folder: Path | None = None,
 ) -> Evaluation:
     """Run an agent on fresh trials.
 
@@ -46,41 +80,106 @@ def evaluate(
         config: resolved configuration; task, wrappers and reset rule are taken from it.
         facts: what is known of the task.
         trials: number of trials.
-        seed: of the environments and of drawn actions.
-        deterministic: take the most probable action.
+        seed: of the environments, of drawn actions and units.
+        deterministic: take the most probable action; a protocol says it itself.
+        protocol: what else is special about these trials.
+        folder: where a recording goes; needed only for one.
+
+    Raises:
+        UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
     """
     began = time.perf_counter()
+    protocol = protocol or Protocol(deterministic)
     n_envs = min(trials, MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED)
-    env_seed, action_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
-    venv = build_venv(config, n_envs)
+    env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
+    around, cells = _around(config, protocol, n_envs, unit_seed)
+    venv = build_venv(config, n_envs, around)
+    units: list[Perturbation] = []
     try:
         venv.seed(env_seed)
+        perturb = None
+        if protocol.perturbations:
+            units = drawn(protocol.perturbations, units_of(policy), unit_seed)
+            perturb = Perturber(units, _within(venv), unit_seed)
+        agent = Agent(policy, n_envs, action_seed, protocol.deterministic, perturb)
         recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from)
-        agent = Agent(policy, n_envs, action_seed, deterministic)
         quota = trials // n_envs + (np.arange(n_envs) < trials % n_envs)
-        steps = _run(venv, agent, recorder, quota)
+        with contextlib.ExitStack() as stack:
+            steps_to = None
+            if protocol.record and folder is not None:
+                steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, protocol.record, n_envs, facts.dt))
+            steps = _run(venv, agent, recorder, quota, steps_to)
     finally:
         venv.close()
     table = _first_trials(recorder.collect(), quota)
     found = summarise(table, facts)
     found.update(
-        deterministic=deterministic, seed=seed, reset_state=config.reset_state, steps=steps,
-        seconds=round(time.perf_counter() - began, 3),
+        deterministic=protocol.deterministic, seed=seed, reset_state=config.reset_state, steps=steps,
+        balanced=protocol.balanced, combinations=cells, recorded=list(protocol.record) or None,
+        perturbations=[asdict(each) for each in units], seconds=round(time.perf_counter() - began, 3),
     )  # fmt: skip
     return Evaluation(table, found)
 
 
-def _run(venv: Any, agent: Agent, recorder: TrialRecorder, quota: np.ndarray) -> int:
+def _around(config: RunConfig, protocol: Protocol, n_envs: int, seed: int) -> tuple[Callable[[Any], Any], int | None]:
+    """Return what puts the wrappers of an evaluation around each environment, and the number of combinations."""
+    cells: dict[str, np.ndarray] | None = None
+    if protocol.balanced:
+        cells = combinations(make_env(find_task(config.task), config), config.task)
+    periods = tuple(dict.fromkeys(each.period for each in protocol.perturbations if each.period))
+    place = itertools.count()
+
+    def around(env: Any) -> Any:
+        if cells is not None:
+            env = Balanced(env, cells, next(place), n_envs, seed)
+        return PeriodProbe(env, periods)
+
+    return around, None if cells is None else len(next(iter(cells.values())))
+
+
+def _within(venv: Any) -> Within:
+    """Return what tells in which environments a period is on."""
+    probes = [env for env in batch_of(venv).envs if isinstance(env, PeriodProbe)]
+
+    def within(period: str) -> np.ndarray:
+        first = np.asarray(probes[0].within[period])
+        return first if first.ndim else np.array([probe.within[period] for probe in probes])
+
+    return within
+
+
+def units_of(policy: Any) -> int:
+    """Return the number of units of a policy's network, all layers together.
+
+    Raises:
+        UserError: if it has no memory.
+    """
+    if not hasattr(policy, "initial_state"):
+        raise UserError("a memoryless agent has no hidden state to perturb")
+    layers, _, units = policy.initial_state(1)[0].shape
+    return int(layers * units)
+
+
+def _run(
+    venv: Any, agent: Agent, recorder: TrialRecorder, quota: np.ndarray, activity: ActivityRecorder | None = None
+) -> int:
     observations = venv.reset()
     starts = np.ones(len(quota), bool)
     done = np.zeros(len(quota), int)
     steps = 0
     while np.any(done < quota):
-        observations, _, starts, _ = venv.step(agent.act(observations, starts).actions)
+        seen = observations
+        act = agent.act(seen, starts)
+        observations, rewards, starts, _ = venv.step(act.actions)
         steps += len(quota)
+        if activity is not None:
+            activity.step(seen, act, rewards)
         if venv.finished is not None:
+            envs = venv.finished["env"]
             recorder.add(venv.finished, steps)
-            done += np.bincount(venv.finished["env"], minlength=len(quota))
+            if activity is not None:
+                activity.finish(venv.finished, (done < quota)[envs])
+            done += np.bincount(envs, minlength=len(quota))
     return steps
 
 
@@ -117,5 +216,10 @@ def save(evaluation: Evaluation, folder: Path) -> None:
     """Write ``trials.parquet`` and ``summary.json`` into a folder, complete or not at all."""
     with runs.atomic_path(folder) as temporary:
         temporary.mkdir()
-        write_table(evaluation.table, temporary / "trials.parquet")
-        runs.write_json(temporary / "summary.json", evaluation.summary)
+        write(evaluation, temporary)
+
+
+def write(evaluation: Evaluation, folder: Path) -> None:
+    """Write ``trials.parquet`` and ``summary.json`` into a folder that is being made."""
+    write_table(evaluation.table, folder / "trials.parquet")
+    runs.write_json(folder / "summary.json", evaluation.summary)

@@ -50,13 +50,13 @@ def choice_probabilities(table: Mapping[str, np.ndarray]) -> dict[int, float]:
 
 
 def condition_names(conditions: Mapping[str, Any], table: Mapping[str, np.ndarray]) -> list[str]:
-    """Return the conditions worth breaking performance down by: those of the task that take a few known values.
+    """Return the conditions worth breaking performance down by: the task, and those that take a few known values.
 
     Args:
         conditions: the task's own, name to its values or to a distribution; may be empty.
         table: trials; a task that lists no conditions is broken down by the columns that take a few values.
     """
-    listed = [name for name, values in conditions.items() if _few(values) and name in table]
+    listed = [name for name, values in conditions.items() if (_few(values) or name == "task") and name in table]
     if not conditions:
         listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MOST_VALUES]
     return [name for name in listed if name not in ("ground_truth", "choice")]
@@ -71,7 +71,7 @@ def _few(values: Any) -> bool:
 def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
     """Return the columns that the task added to the trial table, numbers and words only."""
     known = {*COLUMNS, *(f"prev_{name}" for name in PREVIOUS)}
-    names = [name for name in table if name not in known and not name.startswith("period_")]
+    names = [name for name in table if name not in known and not name.startswith(("period_", "onset_"))]
     return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
 
 

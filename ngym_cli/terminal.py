@@ -109,3 +109,29 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
 
 def _range(interval: Sequence[float]) -> str:
     return f"{interval[0]:.4f} to {interval[1]:.4f}"
+
+
+def print_evaluated(found: Mapping[str, Any], folder: Any, several: bool = False) -> None:
+    """Print one evaluation: in full, or as a line where there are several; then what was written, and distances."""
+    out = console()
+    if several:
+        low, high = found["performance_ci"]
+        at = f" at {found['model_steps']:,} steps" if found.get("checkpoint") is not None else ""
+        text = f"{found['performance']:.4f} [{low:.4f}, {high:.4f}], {found['trials']:,} trials{at}"
+        out.print(f"{text}  {folder}", soft_wrap=True)
+    else:
+        print_evaluation(found)
+        out.print(f"\ntrials and summary: {folder}", soft_wrap=True)
+    for path in found.get("exports", ()):
+        out.print(f"exported: {path}", soft_wrap=True)
+    comparison = found.get("comparison")
+    if comparison:
+        rows = Table(title=f"\nbeside {comparison['data']}", title_justify="left", box=None, padding=(0, 2, 0, 0))
+        for name in ("statistic", "agent", "data", "difference", "standard errors"):
+            rows.add_column(name, justify="left" if name == "statistic" else "right")
+        for row in comparison["statistics"]:
+            numbers = [row["a"]["value"], row["b"]["value"], row["difference"]["value"], row["distance"]]
+            rows.add_row(row["name"], *(cell(number) for number in numbers))
+        out.print(rows)
+        out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
+        out.print(f"figure: {comparison['figure']}", soft_wrap=True)
