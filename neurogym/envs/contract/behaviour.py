@@ -65,7 +65,8 @@ def time_steps(subject: Subject) -> None:
     """The task can be made and stepped at several time steps."""
     for dt in TIME_STEPS:
         env = subject.make(dt=dt)
-        require(env.unwrapped.dt == dt, f"{subject.name}: asked for dt={dt}, has {env.unwrapped.dt}")
+        has = env.unwrapped.dt  # type: ignore[attr-defined]
+        require(has == dt, f"{subject.name}: asked for dt={dt}, has {has}")
         env.reset(seed=0)
         env.action_space.seed(0)
         for _ in range(20):
@@ -86,7 +87,7 @@ def random_steps(subject: Subject, steps: int = RANDOM_STEPS) -> None:
         ob, reward, terminated, truncated, info = env.step(env.action_space.sample())
         if step % 50 == 0:
             require(env.observation_space.contains(ob), f"{subject.name}: an observation is not in its space")
-        require(np.isfinite(reward), f"{subject.name}: the reward {reward} is not finite")
+        require(np.isfinite(float(reward)), f"{subject.name}: the reward {reward} is not finite")
         ended += info["new_trial"]
         if info["new_trial"]:
             score = info["performance"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -54,7 +55,7 @@ def metadata(subject: Subject) -> None:
 def _periods(subject: Subject) -> list[str]:
     env = subject.task()
     env.reset(seed=0)
-    return list(env._block.starts)  # type: ignore[union-attr]
+    return list(env._block.starts)
 
 
 def _covers(subject: Subject, kind: str, names: dict[str, Any], n: int) -> None:
@@ -77,11 +78,9 @@ def conditions(subject: Subject) -> None:
                 else abs(got - value) <= (env.dt if name in env.timing else 1e-6)
             )
             require(same, f"{subject.name}: asked for {name}={value!r}, got {got!r}")
-        _refuses(
-            subject, lambda name=name: env.new_trial(**{name: IMPOSSIBLE}), f"new_trial({name}={IMPOSSIBLE})", name
-        )
+        _refuses(subject, partial(env.new_trial, **{name: IMPOSSIBLE}), f"new_trial({name}={IMPOSSIBLE})", name)
         wrong = name + "x"
-        _refuses(subject, lambda wrong=wrong: env.new_trial(**{wrong: 0}), f"new_trial({wrong}=0)", name)
+        _refuses(subject, partial(env.new_trial, **{wrong: 0}), f"new_trial({wrong}=0)", name)
     _refuses(subject, lambda: env.new_trial(no_such_condition=0), "new_trial(no_such_condition=0)", "no_such_condition")
 
 
@@ -110,7 +109,7 @@ def arguments(subject: Subject) -> None:
         for name in list(known)[:1]:
             _refuses(
                 subject,
-                lambda argument=argument, name=name: subject.make(**{argument: {name + "x": 1}}),
+                partial(subject.make, **{argument: {name + "x": 1}}),
                 f"{argument}={{{name + 'x'!r}: 1}}",
                 name,
             )

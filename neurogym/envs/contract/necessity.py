@@ -103,7 +103,11 @@ def fix_timing(env: TrialEnv) -> None:
 def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
     """Let the oracle act for :data:`STEPS` steps, at least :data:`FEWEST` trials, in sessions of ``reset_after``."""
     env.reset(seed=0)
-    obs, actions, events, performances, limits = [], [], [], [], []
+    obs: list[np.ndarray] = []
+    actions: list[np.ndarray] = []
+    events: list[np.ndarray] = []
+    performances: list[np.ndarray] = []
+    limits: list[dict[str, tuple[int, int]]] = []
     done, over = 0, False
     while len(obs) < MOST and (done < STEPS or len(obs) < FEWEST):
         if over or (reset_after and len(obs) % reset_after == 0):
@@ -123,7 +127,7 @@ def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
             performances.append(block.fields["performance"][rows])
         done += len(taken)
     names = {name for trial in limits for name in trial}
-    space = env.action_space
+    space: Any = env.action_space
     discrete = np.issubdtype(space.dtype, np.integer)
     return Recording(
         names_of(env.observation_space),
@@ -133,7 +137,7 @@ def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
         {name: np.array([trial.get(name, (0, 0)) for trial in limits]) for name in names},
         _pad(events) if events else None,
         _pad(performances) if events else None,
-        np.zeros(space.shape) if discrete else CLOSE * (space.high - space.low),  # type: ignore[attr-defined]
+        np.zeros(space.shape) if discrete else CLOSE * (space.high - space.low),
     )
 
 

@@ -42,11 +42,13 @@ def oracle(subject: Subject) -> None:
 
 
 def random_is_chance(subject: Subject) -> None:
-    """The random agent scores what the task states as chance."""
+    """The random agent finishes trials, and scores what the task states as chance."""
     if subject.large:
         return
     trials = subject.random_trials
     require(trials, f"{subject.name}: the random agent finished no trial")
+    if subject.chance_is_simulated:
+        return
     groups = np.array([trial["env"] for trial in trials])
     for key in ("performance", "reward"):
         values = np.array([trial[key] for trial in trials], float)
@@ -78,7 +80,7 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
             block = env.make_trials(min(target, 50))
             worth += [_follow(subject, block, k) for k in range(block.n)]
         else:
-            worth.append(_follow(subject, env._block, env._at))  # type: ignore[arg-type]
+            worth.append(_follow(subject, env._block, env._at))
             ended = False
             while not ended:
                 ended = env.step(env.oracle())[4]["new_trial"]

@@ -143,7 +143,7 @@ class CueSetGo(TrialEnv):
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         output, step = float(np.asarray(action).reshape(-1)[0]), self.t_ind
-        since = int(self._block.starts["set"][self._at])  # type: ignore[union-attr]
+        since = int(self._block.starts["set"][self._at])
         if step == 0:
             self._low, self._response = True, None
         if step == since:

@@ -66,7 +66,7 @@ class DelayComparison(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         first_larger = trials.draw("ground_truth") == 1
-        pair = np.stack(trials.draw("vpair"))
+        pair = np.stack(list(trials.draw("vpair")))
         v1 = trials.info["v1"] = np.where(first_larger, pair[:, 0], pair[:, 1])
         v2 = trials.info["v2"] = np.where(first_larger, pair[:, 1], pair[:, 0])
         trials.add_period(["fixation", "stimulus1", "delay", "stimulus2", "decision"])

@@ -94,5 +94,5 @@ class DelayEstimation(TrialEnv):
         trials.set_groundtruth(target, "decision", where="choice")
         distance = np.abs(np.arange(self.dim_ring) - target[:, None])
         closeness = 1 - np.minimum(distance, self.dim_ring - distance) / (self.dim_ring / 2)
-        actions = np.arange(1, 1 + self.dim_ring)
+        actions = range(1, 1 + self.dim_ring)
         trials.pay("decision", actions, trials.reward("correct")[:, None] * closeness, closeness)

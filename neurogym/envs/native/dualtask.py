@@ -92,7 +92,7 @@ class DualTask(TrialEnv):
             row[:] = RULES[self._rules]
             self._done += 1
         if "rules" in trials.given:
-            current = np.stack(trials.given["rules"]).astype(int)
+            current = np.stack(list(trials.given["rules"])).astype(int)
         trials.info["rules"] = current
         return current
 

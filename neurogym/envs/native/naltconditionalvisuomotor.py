@@ -91,7 +91,7 @@ class NAltConditionalVisuomotor(TrialEnv):
         return np.array(list(patterns))
 
     def _new_trials(self, trials: Trials) -> None:
-        mapping = np.stack(trials.draw("mapping", [self.mapping]))
+        mapping = np.stack(list(trials.draw("mapping", [self.mapping])))
         stims = trials.draw("stims")
         if "ground_truth" in trials.given:
             asked = trials.draw("ground_truth")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.rules import Rule
-from neurogym.trials import Rows, Trials
+from neurogym.trials import Trials
 
 
 class NBack(TrialEnv):
@@ -100,19 +98,12 @@ class NBack(TrialEnv):
             trials.add_ob(np.eye(self.n_items)[items[:, k]], period, where="item")
         for k, period in enumerate(responses, start=self.n):
             trials.set_groundtruth(right[:, k], period)
+        rows = trials.rows(responses)
+        counts = (rows.step[:, None] == ends[rows.trial] - 1).any(axis=1)
         for action in (0, 1, 2):
-            wrong = trials.reward("fail" if action else "miss")
-
-            def good(rows: Rows, action: int = action) -> np.ndarray:
-                return trials.gt[rows.index] == action
-
-            def counts(rows: Rows) -> np.ndarray:
-                return (rows.step[:, None] == ends[rows.trial] - 1).any(axis=1)
-
-            def reward(rows: Rows, good: Any = good, wrong: np.ndarray = wrong) -> np.ndarray:
-                return counts(rows) * np.where(good(rows), trials.reward("correct")[rows.trial], wrong[rows.trial])
-
-            def score(rows: Rows, good: Any = good) -> np.ndarray:
-                return counts(rows) * good(rows) / len(responses)
-
-            trials.pay(responses, action, reward, score, ends=False)
+            good = counts & (trials.gt[rows.index] == action)
+            paid = np.where(good, trials.reward("correct")[rows.trial], 0.0)
+            paid += np.where(counts & ~good, trials.reward("fail" if action else "miss")[rows.trial], 0.0)
+            trials.pay(
+                responses, action, lambda _, paid=paid: paid, lambda _, good=good: good / len(responses), ends=False
+            )

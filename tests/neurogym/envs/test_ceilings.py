@@ -56,9 +56,7 @@ def test_blocks_raise_the_ceiling():
     assert blocks["performance"] > plain["performance"] + 0.02
 
 
-@pytest.mark.parametrize(
-    "task", ["PerceptualDecisionMaking-v0", "ContextDecisionMaking-v0", "MultiSensoryIntegration-v0"]
-)
+@pytest.mark.parametrize("task", ["PerceptualDecisionMaking-v0", "ContextDecisionMaking-v0"])
 def test_posterior_over_templates_agrees_with_the_exact_value(task):
     simulated, exact = template_ceiling(task, timings=5, trials=800), ceiling(task)
     assert abs(simulated.performance - exact["performance"]) < 4 * simulated.error + 0.002
