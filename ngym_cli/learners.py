@@ -11,8 +11,12 @@ from ngym_cli.config import RunConfig, streams
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.values import match_type
 
-#: Default of a run, whatever the algorithm.
+#: Units of a run, whatever the algorithm.
 UNITS = 64
+
+#: Fraction of the learning rate that is left at the end of a run, to which it falls linearly: an agent that has reached
+#: the ceiling would otherwise keep wandering around it.
+FINAL_RATE = 0.02
 
 #: Arguments of a learner's class that the configuration says elsewhere, or that cannot be written down.
 NOT_HYPERPARAMETERS = {
@@ -96,7 +100,7 @@ def hyperparameters(algorithm: Any) -> dict[str, Any]:
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break
     found = {name: value for name, value in found.items() if name not in NOT_HYPERPARAMETERS}
-    return {**found, **algorithm.defaults}
+    return {"final_rate": FINAL_RATE, **found, **algorithm.defaults}
 
 
 def _simple(value: Any) -> bool:
@@ -118,6 +122,7 @@ def build_model(config: RunConfig, venv: Any) -> Any:
     """
     from ngym_cli.algorithms.build import make_model
 
+    hyperparameters = _with_schedule(config.hyperparameters, find_algorithm(config.alg).load())
     try:
         return make_model(
             config.alg,
@@ -125,7 +130,7 @@ def build_model(config: RunConfig, venv: Any) -> Any:
             config.network,
             int(config.units or UNITS),
             config.network_args,
-            config.hyperparameters,
+            hyperparameters,
             config.dt,
             seed=streams(config.seed)["network"],
             device=device_of(config.device),
@@ -133,6 +138,16 @@ def build_model(config: RunConfig, venv: Any) -> Any:
         )
     except (TypeError, ValueError, AssertionError) as error:
         raise UserError(f"{config.alg}: {' '.join(str(error).split())}") from error
+
+
+def _with_schedule(hyperparameters: Mapping[str, Any], algorithm: type) -> dict[str, Any]:
+    """Turn learning rate and final rate into a schedule, for learners that know no final rate themselves."""
+    given = dict(hyperparameters)
+    if "final_rate" not in inspect.signature(algorithm).parameters:
+        start = given["learning_rate"]
+        end = start * given.pop("final_rate")
+        given["learning_rate"] = lambda left: end + (start - end) * left
+    return given
 
 
 def device_of(name: str) -> str:
