@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -25,12 +26,14 @@ class Task:
         id: the registered id that the name stands for; for a user's own task the name.
         entry: the class, or the function that makes the task.
         own: whether it is the user's own, from a file or module.
+        several: whether it stands for several tasks in one session, a trial of one after a trial of another.
     """
 
     name: str
     id: str
     entry: Callable[..., Any]
     own: bool
+    several: bool = False
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -47,7 +50,7 @@ class Task:
 
         check_arguments(self.entry, kwargs, f"task {self.name}")
         with user_errors(f"task {self.name}", self.own):
-            return self.entry(**kwargs) if self.own else registration.make(self.name, **kwargs)
+            return self.entry(**kwargs) if self.own or self.several else registration.make(self.name, **kwargs)
 
 
 def find_task(name: str) -> Task:
@@ -61,6 +64,15 @@ def find_task(name: str) -> Task:
     import gymnasium as gym
 
     from neurogym.envs import registration
+    from neurogym.envs.collections import COLLECTIONS
+
+    if "+" in name or name in COLLECTIONS:
+        from neurogym.multi import make_multi
+
+        for part in name.split("+"):
+            if part not in COLLECTIONS:
+                find_task(part)
+        return Task(name, name, functools.partial(make_multi, name), own=False, several=True)
 
     try:
         id_ = registration.resolve(name)

@@ -111,7 +111,7 @@ _SPECS = (
         "Werbos 1990, 10.1109/5.58337",
         "ngym_cli.supervised.learner:Supervised",
         RECURRENT,
-        n_envs=16,
+        n_envs=64,
         timesteps=1_600_000,
         needs_truth=True,
     ),

@@ -30,10 +30,13 @@ from torch import Tensor
 
 from ngym_cli.networks.policy import RecurrentPolicy
 from ngym_cli.supervised.layout import Layout, side_by_side
-from ngym_cli.supervised.material import Material, TaskDraw, TrialStream, check
+from ngym_cli.supervised.material import Material, TaskDraw, TrialStream, check, join
 from ngym_cli.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.supervised.weighting import row_weights
 
+#: What an update reports: the whole, the loss per step unweighted, the penalty on rates, how right the due answers are.
+DISCRETE = ("loss", "cross_entropy_loss", "rate_penalty_loss", "right_when_due")
+CONTINUOUS = ("loss", "squared_error_loss", "rate_penalty_loss", "negative_error_when_due")
 SMALLEST_STD = 0.05  # of continuous actions, in the units of the action
 
 
@@ -62,6 +65,11 @@ class Supervised(BaseAlgorithm):
         verbose: as in Stable-Baselines3.
     """
 
+    policy: Any
+    env: Any
+    action_space: Any
+    learning_rate: float
+    _last_obs: Any
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -88,6 +96,7 @@ class Supervised(BaseAlgorithm):
         device: torch.device | str = "auto",
         verbose: int = 0,
     ) -> None:
+        """See the class."""
         for name, value in {"batch_size": batch_size, "seq_len": seq_len, "n_updates": n_updates}.items():
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
@@ -218,16 +227,15 @@ class Supervised(BaseAlgorithm):
         if not self.carried:
             material = self.streams[0].trials(self.batch_size * self.seq_len)
             return material, side_by_side(material.length)
-        parts = [stream.rows(self.seq_len) for stream in self.streams]
-        rows = np.arange(self.batch_size)[None] * self.seq_len + np.arange(self.seq_len)[:, None]
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("ob", "gt", "weight", "due")}
-        return Material(**columns, length=np.full(self.batch_size, self.seq_len)), [Layout(rows, np.ones(rows.shape, bool))]
+        material = join([stream.rows(self.seq_len) for stream in self.streams])
+        return material, side_by_side(np.full(self.batch_size, self.seq_len))
 
     def loss(self, material: Material, layouts: list[Layout]) -> tuple[Tensor, Tensor]:
-        """What is minimised, and its parts: the whole, per-step loss unweighted, penalties, share of right answers."""
+        """What is minimised, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
         scale = material.weight / material.weight.sum()
-        total = penalty_on_weights(self.policy, *self.on_weights) if any(self.on_weights) else torch.zeros((), device=self.device)
-        plain, right, penalties = torch.zeros((3,), device=self.device).unbind()
+        total, plain, right, penalties = torch.zeros((4,), device=self.device).unbind()
+        if any(self.on_weights):
+            total = total + penalty_on_weights(self.policy, *self.on_weights)
         due = material.due.sum()
         for layout in layouts:
             targets = self._tensor(material.gt[layout.rows])
@@ -265,8 +273,7 @@ class Supervised(BaseAlgorithm):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     def _log(self, means: list[float]) -> None:
-        names = ("loss", "cross_entropy_loss" if self.discrete else "squared_error_loss", "rate_penalty_loss")
-        names = (*names, "right_when_due" if self.discrete else "negative_error_when_due")
+        names = DISCRETE if self.discrete else CONTINUOUS
         if not np.isfinite(means).all():
             numbers = ", ".join(f"{name} {value}" for name, value in zip(names, means, strict=True))
             raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")

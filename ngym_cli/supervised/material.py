@@ -16,7 +16,6 @@ from neurogym.state import capture, restore
 from neurogym.trials import Trials
 from neurogym.utils.names import unknown
 from neurogym.vector import layers
-
 from ngym_cli.supervised.weighting import answer_rows
 
 #: Rows made at a time: many, because a block costs as much as its number of tasks, and at most so many bytes.
@@ -48,6 +47,7 @@ class Material:
     length: np.ndarray
 
     def __len__(self) -> int:
+        """Number of rows."""
         return len(self.gt)
 
     def split(self, rows: int, trials: int) -> tuple[Material, Material]:
@@ -115,7 +115,7 @@ class TrialStream:
         block_rows: Rows to make at a time.
 
     Raises:
-        ValueError: If the task has no ground truth, or its trials depend on what the agent does.
+        ValueError: If the task has no ground truth, its trials depend on what the agent does, or `weigh` refuses them.
     """
 
     def __init__(
@@ -139,6 +139,10 @@ class TrialStream:
         ]
         self.whole = whole and not self._observers
         self.task.begin_session(seed)
+        probe = self.task.make_trials(1)
+        if not probe.has_gt:
+            raise ValueError(f"{type(self.task).__name__} has no ground truth, so that nothing can be learned from it")
+        self.weigh(probe, None)
         self._left: Material | None = None
         self._action: Any = no_action(self.task.action_space)
         self._reward = 0.0
@@ -156,7 +160,8 @@ class TrialStream:
 
     def rows(self, rows: int) -> Material:
         """The next rows, whichever trials they belong to (`length` is then of no use)."""
-        taken, self._left = self._at_least(rows).split(rows, 0)
+        left = self._at_least(rows)
+        taken, self._left = left.split(rows, len(left.length))
         return taken
 
     def _at_least(self, rows: int) -> Material:
@@ -206,7 +211,7 @@ class TrialStream:
         rewards = trials.fields["reward"][at, gt] if "reward" in trials.fields else np.full(len(at), np.nan)
         last_action = np.concatenate([np.asarray(self._action)[None], gt[:-1]]).astype(gt.dtype)
         last_reward = np.concatenate([[self._reward], rewards[:-1]])
-        self._action, self._reward = gt[-1], float(rewards[-1])
+        self._action, self._reward = gt[-1], float(np.nan_to_num(rewards[-1]))
         ob = trials.fields["ob"][at]
         for wrapper in self._observers:
             ob = wrapper.observe(ob, last_action, last_reward, lambda name: trials.fields[name][at])
@@ -222,13 +227,14 @@ class TrialStream:
     def state(self) -> dict[str, Any]:
         """Everything that the coming trials depend on, as plain data and arrays."""
         left = {} if self._left is None else {f.name: getattr(self._left, f.name) for f in fields(Material)}
-        own = {"action": np.asarray(self._action), "reward": self._reward, "n": self._n}
-        return {"env": capture(self.env), "left": left, **own}
+        last = {"action": np.asarray(self._action), "reward": self._reward}
+        return {"env": capture(self.env), "left": left, "n": self._n, **last}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what :meth:`state` returned."""
         restore(self.env, state["env"])
-        self._left = Material(**{name: np.array(column) for name, column in state["left"].items()}) if state["left"] else None
+        left = {name: np.array(column) for name, column in state["left"].items()}
+        self._left = Material(**left) if left else None
         self._action, self._reward, self._n = state["action"][()], float(state["reward"]), int(state["n"])
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ngym_cli.networks.base import RecurrentNetwork
 from ngym_cli.networks.categorical import Categorical
 from ngym_cli.networks.leaky import LeakyNetwork
 from ngym_cli.networks.policy import RecurrentPolicy
@@ -28,20 +28,19 @@ def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
 
 def weight_matrices(policy: RecurrentPolicy) -> Iterator[Tensor]:
     """Input, recurrent and output weights of the acting network; under Dale's law those in force."""
-    network: RecurrentNetwork = policy.networks[0]
+    network: Any = policy.networks[0]
     for layer in range(network.num_layers):
         yield getattr(network, f"weight_ih_l{layer}")
         leaky = isinstance(network, LeakyNetwork)
         yield network.recurrent_weight(layer) if leaky else getattr(network, f"weight_hh_l{layer}")
-    yield policy.action_net.weight
+    output: Any = policy.action_net
+    yield output.weight
 
 
 def penalty_on_weights(policy: RecurrentPolicy, l1: float, l2: float) -> Tensor:
     """l1 * mean |w| + l2 * mean w^2, each matrix on its own, summed over matrices."""
-    total = policy.action_net.weight.new_zeros(())
-    for matrix in weight_matrices(policy):
-        total = total + l1 * matrix.abs().mean() + l2 * matrix.square().mean()
-    return total
+    matrices = weight_matrices(policy)
+    return torch.stack([l1 * matrix.abs().mean() + l2 * matrix.square().mean() for matrix in matrices]).sum()
 
 
 def penalty_on_rates(rates: Tensor, share: Tensor, l1: float, l2: float) -> Tensor:
