@@ -38,7 +38,8 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     A subclass may also override ``new_trial(**kwargs)``, ``step`` and ``reset`` in the ordinary way.
 
     Attributes:
-        carries: True if what the agent sees depends on earlier trials, so that memory across trials is useful.
+        carries: True if the wrapper makes a trial depend on earlier ones, so that memory across trials is useful. One
+            that merely shows the agent its past (its last reward or action) does not.
         adaptive: True if ``plan`` or ``revise`` depend on what the agent did.
         accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
         decides: Conditions that the wrapper determines; no other wrapper of the stack may.

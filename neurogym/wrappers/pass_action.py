@@ -30,7 +30,6 @@ class PassAction(TrialWrapper):
         "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
         "order": "any",
     }
-    carries = True
 
     def __init__(self, env: gym.Env, one_hot: bool = False):
         """See the class."""

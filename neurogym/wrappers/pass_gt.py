@@ -26,7 +26,6 @@ class PassGT(TrialWrapper):
         "paper_link": None,
         "order": "any",
     }
-    carries = True
     remembers = True  # observe() keeps what it saw last
 
     def __init__(self, env: gym.Env):

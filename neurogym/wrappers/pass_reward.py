@@ -36,7 +36,6 @@ class PassReward(TrialWrapper):
         "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
         "order": "outside every wrapper that changes rewards",
     }
-    carries = True
 
     def __init__(self, env: gym.Env):
         """See the class."""
