@@ -227,20 +227,29 @@ class TrialEnv(CurrentTrial):
         Raises:
             ValueError: If a condition or its value is unknown.
         """
-        theirs = {name for wrapper in self._wrappers for name in wrapper.accepts} - set(self.conditions)
-        plan = {name: _per_trial(given.pop(name), n) for name in list(given) if name in theirs}
-        for wrapper in reversed(self._wrappers):
-            plan = wrapper.plan(n, plan)
         if self._many:
-            for name, value in given.items():
+            for name in given.keys() - self._taken_by_wrappers():
+                value = given[name]
                 for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
                     self._check_conditions({name: one})
-        asked = {name: _per_trial(value, n) for name, value in given.items()}
+        return self._make(n, {name: _per_trial(value, n) for name, value in given.items()})
+
+    def _taken_by_wrappers(self) -> set[str]:
+        """Conditions that a wrapper takes for itself."""
+        return {name for wrapper in self._wrappers for name in wrapper.accepts} - set(self.conditions)
+
+    def _make(self, n: int, given: dict[str, np.ndarray]) -> Trials:
+        """:meth:`make_trials` with conditions that are known to be possible, each an array (n,)."""
+        theirs = self._taken_by_wrappers()
+        plan = {name: value for name, value in given.items() if name in theirs}
+        asked = {name: value for name, value in given.items() if name not in theirs}
+        for wrapper in reversed(self._wrappers):
+            plan = wrapper.plan(n, plan)
         if self._many:
             trials = Trials(self, n, {**plan, **asked})
             self._new_trials(trials)
         elif n == 1:
-            trials = self._make_one({**{name: value[0] for name, value in plan.items()}, **given})
+            trials = self._make_one({name: value[0] for name, value in {**plan, **asked}.items()})
         else:
             raise ValueError(f"{type(self).__name__} describes one trial at a time; make_trials(1) is the most")
         trials.rows()

@@ -25,6 +25,7 @@ __all__ = [
     "flatdim",
     "flatten",
     "names_of",
+    "unbounded",
     "unflatten",
 ]
 
@@ -110,3 +111,8 @@ def append_channels(space: Any, label: str, n: int, low: float = -np.inf, high: 
         name=names,
         dtype=space.dtype.type,
     )
+
+
+def unbounded(space: Any) -> Box:
+    """A Box of the same shape, type and names without bounds."""
+    return Box(-np.inf, np.inf, name=names_of(space) or None, shape=space.shape, dtype=space.dtype.type)

@@ -101,8 +101,10 @@ class Combine(TrialEnv):
         names: dict[str, Any] = {"trial_type": 0} if self.trial_cue else {}
         for prefix, box, shift in zip(("", "distractor_"), boxes, self._columns, strict=False):
             for label, index in spaces.names_of(box).items():
-                moved = (np.asarray(index) + shift).tolist()
-                names[prefix + label] = moved
+                label = prefix + label
+                while label in names:  # a distractor that is itself a combination
+                    label = "distractor_" + label
+                names[label] = (np.asarray(index) + shift).tolist()
         cue = np.array([2.0], np.float32)
         high = np.concatenate([cue[: self.trial_cue], *(np.maximum(box.high, 0) for box in boxes)])  # type: ignore[attr-defined]
         low = np.concatenate([cue[: self.trial_cue] * 0, *(np.minimum(box.low, 0) for box in boxes)])  # type: ignore[attr-defined]

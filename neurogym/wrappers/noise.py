@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialWrapper
+from neurogym.spaces import unbounded
 from neurogym.trials import Trials
 
 
@@ -62,6 +63,7 @@ class Noise(TrialWrapper):
         super().__init__(env)
         self.perf_th, self.w, self.step_noise = perf_th, w, step_noise
         self.std_noise = float(std_noise) if perf_th is None else 0.0
+        self.observation_space = unbounded(space)
         self._performances: list[float] = []
         self._noise = f"noise{len(self.task._wrappers)}"
 

@@ -242,11 +242,13 @@ class ScheduleEnvs(TrialEnv):
     def _part(self, j: int, asked: dict[str, np.ndarray], n: int) -> Trials:
         """``n`` trials of task ``j``."""
         task = self.tasks[j]
-        known = {*task.conditions, *(name for wrapper in task._wrappers for name in wrapper.accepts)}
-        mine = {k: v for k, v in asked.items() if k in known or not task._many}
+        mine = {k: v for k, v in asked.items() if k in {*task.conditions, *task._taken_by_wrappers()} or not task._many}
         if self.fast:
-            return task.make_trials(n, **mine)
-        self.envs[j].new_trial(**{k: v[0] for k, v in mine.items()})  # type: ignore[attr-defined]
+            return task._make(n, mine)
+        if task._many and not any(type(layer).new_trial is not TrialWrapper.new_trial for layer in task._wrappers):
+            task._take(task._make(n, mine), 0)
+        else:
+            self.envs[j].new_trial(**{k: v[0] for k, v in mine.items()})  # type: ignore[attr-defined]
         return view_of(task._block, task._at, 1)  # type: ignore[arg-type]
 
     def _from_stock(self, j: int, at: np.ndarray) -> Parts:
@@ -266,6 +268,8 @@ class ScheduleEnvs(TrialEnv):
     # -- tasks that program their steps -------------------------------------------------------------------------------
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.fast:
+            return super()._step(action)
         self._acting = self.i_env
         task = self.tasks[self._acting]
         step = self._row - self._first

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialWrapper
+from neurogym.spaces import unbounded
 from neurogym.trials import Trials
 
 
@@ -33,6 +34,7 @@ class StimAccSignal(TrialWrapper):
         if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
             raise TypeError(f"StimAccSignal needs an observation of floating-point numbers, not {space}")
         super().__init__(env)
+        self.observation_space = unbounded(env.observation_space)
 
     def revise(self, trials: Trials) -> None:
         """Sum the rows of each trial."""
