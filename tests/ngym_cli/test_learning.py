@@ -1,0 +1,22 @@
+"""Agents that learn to a criterion, and one that must not: minutes long, run by ``make test-learning``."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.config import from_dict
+from ngym_cli.training import train
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_default_run_reaches_95_percent_of_the_ceiling(tmp_path, seed):
+    found = train(from_dict({"wrappers": "pass_reward,pass_action", "seed": seed}), tmp_path).summary
+    assert found["trials"] == 2_000
+    assert found["performance"] >= 0.95 * 0.8957
+
+
+def test_without_memory_the_choice_is_a_guess(tmp_path):
+    found = train(from_dict({"alg": "ppo", "timesteps": 200_000}), tmp_path).summary
+    assert found["performance"] == pytest.approx(0.5, abs=0.05)
