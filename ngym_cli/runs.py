@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import guard, locks
-from ngym_cli.errors import UserError, did_you_mean
+from ngym_cli.errors import Taken, UserError, did_you_mean
 
 CONFIG = "config.toml"
 MANIFEST = "manifest.json"
@@ -223,11 +223,11 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]
     try:
         if path.exists():
             if not overwrite:
-                raise UserError(f"run folder {path} exists; choose another --name or say --overwrite")
+                raise Taken(f"run folder {path} exists; choose another --name or say --overwrite")
             if any(path.iterdir()) and not (path / MANIFEST).exists() and not (path / CONFIG).exists():
                 raise UserError(f"{path} is not a run folder; it will not be overwritten")
             if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
-                raise UserError(f"run folder {path} is in use by another process")
+                raise Taken(f"run folder {path} is in use by another process")
         with atomic_path(path) as temporary:
             temporary.mkdir()
             (temporary / CONFIG).write_text(config, encoding="utf-8")
@@ -252,8 +252,8 @@ def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
     process = manifest.get("process")
     host = process.get("host") if isinstance(process, dict) else None
     age = time.time() - (run.path / MANIFEST).stat().st_mtime
-    if manifest["status"] == "running" and host != os.uname().nodename and age < QUIET:
-        raise UserError(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")
+    if manifest["status"] == "running" and host not in (None, os.uname().nodename) and age < QUIET:
+        raise Taken(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")
 
 
 def clear_leftovers(folder: Path) -> None:

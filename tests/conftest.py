@@ -4,3 +4,7 @@ import os
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
+
+pytest.register_assert_rewrite("tests.ngym_cli.sameness")

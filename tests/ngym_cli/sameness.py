@@ -1,0 +1,78 @@
+"""When two runs are the same, and when a folder is whole: shared by the tests of resuming and of killing."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import numpy as np
+import pyarrow.parquet as pq
+from safetensors.numpy import load_file
+
+from ngym_cli.recording import read_trials
+
+RESULTS = ("status", "steps", "trials", "performance", "performance_ci", "reward_per_trial", "chance", "ceiling")
+
+
+def curves(folder):
+    """Return TensorBoard's points, tag to a list of (step, value) in the order in which they were written."""
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+    from tensorboard.util.tensor_util import make_ndarray
+
+    found = {}
+    for path in sorted((folder / "tensorboard").iterdir(), key=lambda path: path.stat().st_mtime_ns):
+        for event in EventFileLoader(str(path)).Load():
+            for value in event.summary.value if event.HasField("summary") else ():
+                if value.metadata.plugin_data.plugin_name == "scalars" and not value.tag.startswith("time/"):
+                    found.setdefault(value.tag, []).append((event.step, float(make_ndarray(value.tensor))))
+    return found
+
+
+def same_table(one, other):
+    """Say in which columns two trial tables differ, and where."""
+    differing = [name for name in {*one, *other} if name not in one or name not in other]
+    for name in (name for name in one if name in other):
+        a, b = one[name], other[name]
+        if a.dtype != b.dtype or a.shape != b.shape:
+            differing.append(name)
+        elif a.dtype == object:
+            differing += [name] if any(not _same(x, y) for x, y in zip(a, b, strict=True)) else []
+        elif not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+            differing.append(name)
+    return differing
+
+
+def _same(x, y):
+    return np.array_equal(x, y) or (x != x and y != y)
+
+
+def assert_same_run(one, other):
+    """Hold that two run folders say the same, bit for bit: weights, trials, curves, results."""
+    first, second = (load_file(folder / "model/weights.safetensors") for folder in (one, other))
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name].tobytes() != second[name].tobytes()] == []
+    assert same_table(read_trials(one / "trials"), read_trials(other / "trials")) == []
+    assert (
+        same_table(read_trials(one / "eval/final/trials.parquet"), read_trials(other / "eval/final/trials.parquet"))
+        == []
+    )
+    assert curves(one) == curves(other)
+    records = [json.loads((folder / "manifest.json").read_text()) for folder in (one, other)]
+    assert [(name, records[0][name], records[1][name]) for name in RESULTS if records[0][name] != records[1][name]] == []
+    assert (one / "config.toml").read_text() == (other / "config.toml").read_text()
+
+
+def assert_whole(folder):
+    """Hold that every file of a run folder can be read, and that no trial is in it twice."""
+    tomllib.loads((folder / "config.toml").read_text())
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        if path.suffix == ".parquet":
+            pq.read_table(path)
+        elif path.suffix == ".json":
+            json.loads(path.read_text())
+        elif path.suffix == ".safetensors":
+            load_file(path)
+    trials = read_trials(folder / "trials").get("trial", np.zeros(0)) if (folder / "trials").is_dir() else np.zeros(0)
+    assert np.array_equal(trials, np.arange(len(trials)))

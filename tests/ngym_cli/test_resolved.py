@@ -1,0 +1,19 @@
+"""A configuration whose defaults are spelled out means the same as the one it was made from."""
+
+from __future__ import annotations
+
+import pytest
+
+from neurogym.envs import registration
+from ngym_cli.building import inspect, resolve
+from ngym_cli.config import from_dict
+
+
+@pytest.mark.parametrize("task", registration.every_task())
+def test_a_resolved_configuration_is_the_same_task(task):
+    config, facts = resolve(from_dict({"task": task}))
+    again, facts_again = resolve(from_dict(config.model_dump()))
+    assert again.to_toml() == config.to_toml()
+    assert facts_again.ceiling == facts.ceiling
+    assert facts_again.chance == facts.chance
+    assert inspect(again).observation_space == facts.observation_space

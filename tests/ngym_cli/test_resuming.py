@@ -1,0 +1,223 @@
+"""An interrupted run that is resumed ends exactly as an uninterrupted one; a repeated run is the same run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from ngym_cli import checkpoints, runs
+from ngym_cli.algorithms import ALGORITHMS
+from ngym_cli.config import from_dict
+from ngym_cli.errors import UserError
+from ngym_cli.progress import Silent
+from ngym_cli.training import resume, train
+from tests.ngym_cli.sameness import assert_same_run, assert_whole
+
+BASE = {
+    "task": "RDM-v0",
+    "wrappers": "pass_reward,pass_action",
+    "timing": {"stimulus": 300, "decision": 200},
+    "n_envs": 8,
+    "units": 16,
+    "timesteps": 9000,
+    "evaluation": {"every": 4000, "trials": 40},
+    "checkpoint": {"every": 2500},
+    "seed": 5,
+}
+QUICK = {
+    "recurrent_ppo": {"n_steps": 128},
+    "ppo": {"n_steps": 128, "batch_size": 256},
+    "trpo": {"n_steps": 128, "batch_size": 256},
+    "dqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
+    "qrdqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
+    "supervised": {"batch_size": 8, "seq_len": 32, "n_updates": 2},
+}
+
+
+class Interrupting(Silent):
+    """Sends this process a signal when a run has come to a step."""
+
+    def __init__(self, step, number=signal.SIGTERM):
+        self.step, self.number = step, number
+
+    def update(self, step, numbers):
+        if step >= self.step:
+            os.kill(os.getpid(), self.number)
+
+
+def configuration(alg="recurrent_ppo", **more):
+    return from_dict({**BASE, "alg": alg, "hyperparameters": QUICK.get(alg, {}), **more})
+
+
+def interrupt(config, root, name, step, number=signal.SIGTERM):
+    outcome = train(config, root, name, make_display=lambda *_: Interrupting(step, number))
+    assert outcome.status == "interrupted"
+    return outcome.run
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return train(configuration(), tmp_path_factory.mktemp("whole"), "run").run.path
+
+
+@pytest.mark.parametrize("alg", ALGORITHMS)
+def test_resumed_equals_uninterrupted(tmp_path, alg):
+    config = configuration(alg)
+    uninterrupted = train(config, tmp_path, "whole").run
+    run = interrupt(config, tmp_path, "cut", 3000)
+    assert_whole(run.path)
+    assert run.manifest()["exit_reason"] == "SIGTERM"
+    assert 3000 <= run.manifest()["steps"] < 8000
+    assert resume(run).status == "finished"
+    assert_same_run(uninterrupted.path, run.path)
+    assert len(run.manifest()["resumed"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "more"),
+    [
+        ("RDM-v0", {"wrappers": "side_bias:probs=0.2/0.8//0.8/0.2,reaction_time", "network": "ctrnn"}),
+        ("ReachingDelayResponse-v0", {"network": "gru"}),
+        ("RDM-v0", {"wrappers": "trial_history,noise,pass_gt"}),
+        ("Bandit-v0", {"network": "ei_rnn"}),
+        ("DawTwoStep-v0", {"network": "rnn"}),
+    ],
+)
+def test_resumed_equals_uninterrupted_for_other_tasks(tmp_path, task, more):
+    config = configuration(task=task, **{"timing": {}, "wrappers": "", "timesteps": 6000, **more})
+    uninterrupted = train(config, tmp_path, "whole").run
+    run = interrupt(config, tmp_path, "cut", 3000, signal.SIGUSR1)
+    resume(run)
+    assert_same_run(uninterrupted.path, run.path)
+
+
+def test_interrupted_again_and_again(tmp_path, whole):
+    run = interrupt(configuration(), tmp_path, "cut", 2000, signal.SIGINT)
+    for step in (4000, 6000):
+        assert resume(run, make_display=lambda *_, step=step: Interrupting(step)).status == "interrupted"
+        assert_whole(run.path)
+    resume(run)
+    assert_same_run(whole, run.path)
+    assert [entry["step"] for entry in run.manifest()["resumed"]] == sorted({2048, 4096, 6144})
+
+
+def test_what_was_written_after_the_checkpoint_is_written_anew(tmp_path, whole):
+    run = interrupt(configuration(), tmp_path, "cut", 3000)
+    run.update(status="running", process={**runs.this_process(), "pid": 0})
+    assert run.manifest()["status"] == "crashed"
+    saved = checkpoints.found_in(run.path / "checkpoints")[-1]
+    (run.path / "trials/part-000090.parquet").write_bytes(b"of a process that was killed")
+    (run.path / "trials/.part-000091.parquet.xyz").mkdir()
+    events = next((run.path / "tensorboard").iterdir())
+    events.write_bytes(events.read_bytes() + b"half a point")
+    assert saved.name == checkpoints.folder_of(4096)
+    resume(run)
+    assert_same_run(whole, run.path)
+    assert not list(run.path.rglob(".*"))
+
+
+def test_a_run_without_a_checkpoint_starts_again(tmp_path, whole):
+    run = interrupt(configuration(), tmp_path, "cut", 6000)
+    for path in checkpoints.found_in(run.path / "checkpoints"):
+        for file in path.iterdir():
+            file.unlink()
+        path.rmdir()
+    resume(run)
+    assert_same_run(whole, run.path)
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path, whole):
+    run = interrupt(configuration(), tmp_path, "cut", 6000)
+    newest = checkpoints.found_in(run.path / "checkpoints")[-1]
+    file = newest / "state.safetensors"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    said = []
+    display = Silent()
+    display.say = said.append
+    resume(run, make_display=lambda *_: display)
+    assert any(newest.name in line and "checksum" in line for line in said)
+    assert_same_run(whole, run.path)
+
+
+def test_the_config_of_a_run_repeats_it(ngym, tmp_path, whole):
+    result = ngym("run", "--config", whole / "config.toml", "--name", "again", "--json")
+    assert result.code == 0, result
+    assert_same_run(whole, tmp_path / json.loads(result.out)["id"])
+
+
+def test_the_last_and_the_best_checkpoints_are_kept(tmp_path):
+    run = interrupt(configuration(checkpoint={"every": 1024, "keep": 2}, timesteps=20000), tmp_path, "cut", 9000)
+    steps = [int(path.name[5:]) for path in checkpoints.found_in(run.path / "checkpoints")]
+    best = checkpoints.best_of(run.path / "checkpoints")
+    assert best["step"] in steps
+    assert steps[-1] >= 9000
+    assert len(set(steps) - {best["step"]}) in (1, 2)
+
+
+def test_a_finished_run_keeps_weights_only(whole):
+    files = {path.name for path in (whole / "checkpoints").rglob("*") if path.is_file()}
+    assert files == {"best.json", "weights.safetensors"}
+
+
+def test_a_finished_run_is_not_resumed(ngym, whole):
+    result = ngym("run", "--resume", whole)
+    assert result.code == 2
+    assert "finished" in result.err
+
+
+def test_resuming_takes_no_settings(ngym, whole):
+    result = ngym("run", "--resume", whole, "--seed", "3")
+    assert result.code == 2
+    assert "--resume" in result.err
+
+
+def test_a_run_in_use_is_left_alone(ngym, tmp_path):
+    started, go_on = threading.Event(), threading.Event()
+
+    class Waiting(Silent):
+        def update(self, step, numbers):
+            started.set()
+            go_on.wait(20)
+
+    config = configuration(timesteps=4096)
+    worker = threading.Thread(
+        target=lambda: train(config, tmp_path / "runs", "busy", make_display=lambda *_: Waiting())
+    )
+    worker.start()
+    assert started.wait(20)
+    folder = tmp_path / "runs/RDM-v0/recurrent_ppo/busy"
+    try:
+        resumed = ngym("run", "--resume", folder)
+        replaced = ngym("run", "--task", "RDM-v0", "--name", "busy", "--overwrite")
+    finally:
+        go_on.set()
+        worker.join()
+    for result in (resumed, replaced):
+        assert result.code == 2
+        assert "in use by another process" in result.err
+    assert runs.Run(folder).manifest()["status"] == "finished"
+    assert_whole(folder)
+
+
+def test_a_run_on_another_machine_is_left_alone(tmp_path):
+    run = interrupt(configuration(), tmp_path, "cut", 2000)
+    run.update(status="running", process={"host": "elsewhere", "pid": 1, "started": "1"})
+    with pytest.raises(UserError, match="in use on elsewhere"):
+        resume(run)
+    os.utime(run.path / "manifest.json", (0, 0))
+    assert resume(run).status == "finished"
+
+
+def test_times_add_up_over_interruptions(tmp_path):
+    run = interrupt(configuration(), tmp_path, "cut", 3000)
+    before = run.manifest()["cpu_seconds"]
+    resume(run)
+    assert run.manifest()["cpu_seconds"] > 0.5 * before
+    assert np.isfinite(run.manifest()["wall_seconds"])
