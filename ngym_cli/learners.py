@@ -91,9 +91,15 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
 
 
 def hyperparameters(algorithm: Any) -> dict[str, Any]:
-    """Return every hyperparameter of an algorithm that can be written down, with its default (this imports torch)."""
+    """Return every hyperparameter of an algorithm that can be written down, with its default (this imports torch).
+
+    A learner that hands keywords on to a class of Stable-Baselines3 has that class's hyperparameters too. One that is
+    built on another learner of ours fixes some of them: there its table of defaults says which are left open.
+    """
     found: dict[str, Any] = {}
-    for cls in algorithm.load().__mro__:
+    for depth, cls in enumerate(cls for cls in algorithm.load().__mro__ if "__init__" in vars(cls)):
+        if depth and cls.__module__.startswith("ngym_cli."):
+            break
         parameters = inspect.signature(cls.__init__).parameters.values()
         named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.default is not p.empty]
         found = {**{p.name: p.default for p in named if _simple(p.default)}, **found}

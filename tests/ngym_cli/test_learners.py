@@ -1,0 +1,26 @@
+"""Every algorithm is built from its complete configuration and can be changed in each hyperparameter it lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.algorithms import ALGORITHMS
+from ngym_cli.building import build_venv, resolve
+from ngym_cli.config import from_dict
+from ngym_cli.learners import build_model, complete, find_algorithm, hyperparameters
+
+
+@pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name != "supervised"])
+def test_every_algorithm_is_built_from_its_defaults(alg):
+    config, facts = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 2}))
+    config = complete(config, facts)
+    assert set(config.hyperparameters) == set(hyperparameters(find_algorithm(alg)))
+    model = build_model(config, build_venv(config, 2))
+    assert model.lr_schedule(1.0) == pytest.approx(config.hyperparameters["learning_rate"])
+    left = config.hyperparameters["learning_rate"] * config.hyperparameters["final_rate"]
+    assert model.lr_schedule(0.0) == pytest.approx(left)
+
+
+def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
+    config, facts = resolve(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))
+    assert complete(config, facts).network_args["dt"] == 20
