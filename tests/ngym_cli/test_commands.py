@@ -114,7 +114,7 @@ def test_own_task_from_a_file(ngym, tmp_path):
     result = ngym("run", "--task", "mine.py:Mine", "--name", "a", "--json", *TINY)
     assert result.code == 0, result.err
     assert json.loads(result.out)["id"] == "runs/mine.Mine/recurrent_ppo/a"
-    assert ngym("eval", "a", "--trials", "20").code == 0
+    assert ngym("eval", "a", "--trials", "20", "--trust").code == 0
 
 
 def test_smoke_checks_and_trains_and_leaves_nothing(ngym, tmp_path):

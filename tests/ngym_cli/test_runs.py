@@ -12,9 +12,10 @@ from ngym_cli.errors import UserError
 
 
 def make(root, name, **manifest):
-    run = runs.create(root / "T-v0" / "ppo" / name)
-    run.update(**{"status": "finished", "started": f"2030-01-01T00:00:{len(list(root.glob('*/*/*'))):02d}", **manifest})
-    return run
+    started = f"2030-01-01T00:00:{len(list(root.glob('*/*/*'))):02d}"
+    return runs.create(
+        root / "T-v0" / "ppo" / name, False, "task = 'RDM-v0'\n", {"status": "finished", "started": started, **manifest}
+    )
 
 
 def test_latest_names_and_paths_find_a_run(tmp_path):
@@ -33,7 +34,7 @@ def test_a_run_whose_process_is_gone_has_crashed(tmp_path):
     run = make(tmp_path, "it", status="running", process=alive)
     assert run.manifest()["status"] == "running"
     with pytest.raises(UserError, match="in use"):
-        runs.create(run.path, overwrite=True)
+        runs.create(run.path, True, "", {})
     child.communicate(b"\n")
     assert run.manifest()["status"] == "crashed"
     assert runs.describe(run)["status"] == "crashed"
@@ -63,7 +64,7 @@ def test_a_folder_that_is_no_run_is_never_overwritten(tmp_path):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "data.txt").write_text("years of work")
     with pytest.raises(UserError, match="not a run folder"):
-        runs.create(tmp_path / "precious", overwrite=True)
+        runs.create(tmp_path / "precious", True, "", {})
     assert (tmp_path / "precious" / "data.txt").exists()
 
 
