@@ -9,7 +9,11 @@ from ngym_cli.building import inspect, resolve
 from ngym_cli.config import from_dict
 
 
-@pytest.mark.parametrize("task", registration.every_task())
+FEW = ("PerceptualDecisionMaking-v0", "DawTwoStep-v0", "Detection-v0", "ToneDetection-v0", "perceptualdecisionmaking.ibl20-v0")
+ALL = [pytest.param(task, marks=() if task in FEW else pytest.mark.long) for task in registration.every_task()]
+
+
+@pytest.mark.parametrize("task", ALL)
 def test_a_resolved_configuration_is_the_same_task(task):
     config, facts = resolve(from_dict({"task": task}))
     again, facts_again = resolve(from_dict(config.model_dump()))
