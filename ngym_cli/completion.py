@@ -69,3 +69,10 @@ def wrappers(incomplete: str) -> list[str]:
 def tasks_and_wrappers(incomplete: str) -> list[str]:
     """Complete what ``ngym info`` explains."""
     return tasks(incomplete) + _starting_with(_wrappers)(incomplete)
+
+
+def runs_and_figures(incomplete: str) -> list[str]:
+    """Complete what ``ngym plot`` takes."""
+    from ngym_cli.plotting.registry import FIGURES
+
+    return run_folders(incomplete) + _starting_with(lambda: FIGURES)(incomplete)

@@ -97,6 +97,9 @@ def command(
     ] = False,
 ) -> None:
     """Evaluate trained agents on fresh trials, weights frozen, state reset as in training."""
+    from ngym_cli import threads
+
+    threads.one()
     from ngym_cli import evaluating, flags, terminal
 
     changes = flags.settings(dt=dt, timing=timing, reward=reward, task_arg=task_arg, wrappers=wrappers)

@@ -11,28 +11,49 @@ from ngym_cli import completion
 
 
 def command(
-    run: Annotated[
-        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
-    ] = "latest",
-    figures: Annotated[
+    words: Annotated[
         list[str] | None,
-        typer.Argument(help="learning, psychometric, chronometric, conditions, examples; default all that there are."),
+        typer.Argument(
+            metavar="[RUN]... [FIGURE]...",
+            help="Runs ('latest' by default) and figures (by default those that suit the task; see --list).",
+            autocompletion=completion.runs_and_figures,
+        ),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Say which figures the run allows, and why it does not others.")
+    ] = False,
+    by: Annotated[str | None, typer.Option(help="Columns to split by: coh,context.")] = None,
+    compare: Annotated[
+        str | None, typer.Option(help="Put runs together by alg, network, seed, task or run (each by itself).")
+    ] = None,
+    evaluation: Annotated[
+        str | None, typer.Option("--eval", help="Evaluations to draw; default the latest, and perturbed ones.")
     ] = None,
     format: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
-    out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the run's own.")] = None,
+    style: Annotated[str, typer.Option(help="screen or paper.")] = "screen",
+    out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the first run's own.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print what was drawn as a JSON array.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was drawn, or is available, as an array.")] = False,
 ) -> None:
-    """Draw a run: learning curve, psychometric and chronometric curve, performance by condition, example trials."""
+    """Draw runs: the figures that the task calls for, several runs or evaluations overlaid."""
+    from ngym_cli import threads
+
+    threads.one()
     from ngym_cli import drawing, terminal
 
-    rows = drawing.draw(run, runs, figures or [], format, out, trust)
+    references, figures = drawing.words(words or [], runs)
+    seen = drawing.view(references, runs, by, compare, evaluation, trust)
+    rows = drawing.available(seen) if list_ else drawing.draw(seen, figures, format, style, out)
     if json:
         terminal.print_json(rows)
         return
     for row in rows:
-        where = row["path"] or f"not drawn: {row['reason']}"
-        terminal.console().print(f"{row['id']:<14}{where}", soft_wrap=True)
+        if list_:
+            mark = "drawn by default" if row["default"] else "available" if row["available"] else row["reason"]
+            where = f"{row['description']}  [{mark}]" if row["available"] else f"not available: {mark}"
+        else:
+            where = row["path"] or f"not drawn: {row['reason']}"
+        terminal.console().print(f"{row['id']:<14}{where}", soft_wrap=True, markup=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,151 +10,243 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli import summary
-from ngym_cli.plotting.style import COLOURS, GREY, Unavailable, new_figure, reference_lines
+from ngym_cli.plotting.style import (
+    COLOURS,
+    GREY,
+    Unavailable,
+    interval_points,
+    new_figure,
+    reference_lines,
+)
+from ngym_cli.plotting.view import Part, View
 
-#: What the strength of evidence is called in a trial, with its label.
-STRENGTHS = {"coh": "coherence (%)"}
+#: What a condition is called on an axis.
+LABELS = {"coh": "coherence (%)", "coh_1": "coherence of modality 1 (%)", "coh_2": "coherence of modality 2 (%)"}
+STRENGTH = "coh"
+
+#: Bootstrap draws behind a band, fewer where there are several.
+DRAWS = 100
+
+#: Most columns that performance is broken down by, and points with their own number of trials.
+MOST_PANELS, MOST_COUNTS = 6, 8
 
 Table = Mapping[str, np.ndarray]
 
 
-def strength_of(table: Table) -> str:
-    """Return the column that holds the strength of the evidence.
+def psychometric_check(view: View) -> None:
+    """Say why there is no psychometric curve."""
+    if not any(_graded(part.table) for part in view.parts()):
+        raise Unavailable("the strength of the evidence is the same in all trials")
+    from neurogym.analysis.tables import two_choices
 
-    Raises:
-        Unavailable: if there is none.
-    """
-    for name in STRENGTHS:
-        if name in table and len(np.unique(table[name])) > 1:
-            return name
-    raise Unavailable(f"the trials have no graded strength of evidence ({', '.join(STRENGTHS)})")
+    for part in view.parts():
+        try:
+            two_choices(part.table, _choices(part.table))
+            return
+        except ValueError as error:
+            reason = str(error)
+    raise Unavailable(reason)
 
 
-def psychometric(table: Table, intervals: bool = True) -> Figure:
-    """Draw the probability of the second choice against signed strength, with the fitted function.
+def _graded(table: Table) -> bool:
+    return STRENGTH in table and len(np.unique(table[STRENGTH])) > 1
+
+
+def _choices(table: Table) -> tuple[float, float] | None:
+    """Return the two alternatives where there is a third answer, such as a sure option."""
+    from neurogym.analysis.tables import numbers, responded
+
+    found = np.unique(numbers(table["choice"])[responded(table)])
+    if len(found) <= 2 or "wager" not in table:
+        return None
+    return float(found[0]), float(found[1])
+
+
+def psychometric(view: View) -> Figure:
+    """Draw the probability of the second choice against signed strength, with the fitted function."""
+    figure, axes = new_figure(width=4.6)
+    psychometric_axes(axes, view.parts("coh", "choice", "outcome"))
+    return figure
+
+
+def psychometric_axes(axes: Axes, parts: Sequence[Part], draws: int = DRAWS, legend: bool = True) -> None:
+    """Draw psychometric curves into axes.
 
     Args:
-        table: trials of a two-alternative task.
-        intervals: whether to draw the bootstrap band of the fit (it takes a moment).
+        axes: where to.
+        parts: trials of two-alternative tasks.
+        draws: bootstrap draws behind the bands; 0 for none.
+        legend: whether to say what is what.
 
     Raises:
-        Unavailable: if the task is not two-alternative or has no graded strength.
+        Unavailable: if none of the parts has two choices and graded strength.
     """
     from neurogym.analysis import from_trials
 
-    strength = strength_of(table)
-    try:
-        fit = from_trials.psychometric(table, strength, n_boot=200 if intervals else 0)
-    except ValueError as error:
-        raise Unavailable(str(error)) from None
-    figure, axes = new_figure()
-    x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
-    if intervals:
-        axes.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=COLOURS[0])
-    axes.plot(x, fit.predict(x), color=COLOURS[0], label=f"{fit.model} fit")
-    _points(axes, fit.data)
+    reason, fits = "no trials", []
+    for part in parts:
+        try:
+            few = draws if len(parts) < 4 else draws // 2
+            fits.append((part, from_trials.psychometric(part.table, choices=_choices(part.table), n_boot=few)))
+        except ValueError as error:
+            reason = str(error)
+    if not fits:
+        raise Unavailable(reason)
+    for part, fit in fits:
+        x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
+        if draws:
+            axes.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=part.colour)
+        axes.plot(x, fit.predict(x), color=part.colour)
+        words = f"{part.label}: threshold {fit.threshold.value:.2g}, slope {fit.slope.value:.2g}, "
+        words += f"lapses {fit.guess.value:.2f}, {fit.lapse.value:.2f}; n = {fit.n:,}"
+        interval_points(axes, fit.data, color=part.colour, label=words)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    lapses = f"lapses {fit.guess.value:.3f}, {fit.lapse.value:.3f}"
-    text = f"threshold {fit.threshold.value:.2g}\nslope {fit.slope.value:.2g}\n{lapses}"
-    axes.text(0.98, 0.05, text, transform=axes.transAxes, ha="right", va="bottom", fontsize=8)
     axes.set(
-        xlabel=f"signed {STRENGTHS[strength]}",
-        ylabel="P(second choice)",
-        ylim=(-0.03, 1.03),
-        title=f"psychometric curve, n = {fit.n:,} answered trials",
-    )
-    axes.legend(loc="upper left")
+        xlabel=f"signed {LABELS[STRENGTH]}", ylabel="P(second choice)", ylim=(-0.03, 1.03),
+        title=f"psychometric curve, {fits[0][1].model} fit, 95 % intervals",
+    )  # fmt: skip
+    if legend:
+        _legend_below(axes)
+
+
+def _legend_below(axes: Axes) -> None:
+    axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left", handlelength=1)
+
+
+def chronometric_check(view: View) -> None:
+    """Say why there is no chronometric curve."""
+    for part in view.parts("coh", "rt"):
+        if _graded(part.table) and len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1:
+            return
+    raise Unavailable("reaction times do not vary: the response period is too short, or nobody answered")
+
+
+def chronometric(view: View) -> Figure:
+    """Draw reaction times, the diffusion to a bound that predicts them, and the accuracy that it implies."""
+    figure, (left, right) = new_figure(1, 2)
+    chronometric_axes(left, right, view.parts("coh", "rt", "outcome"))
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", handlelength=1.5)
     return figure
 
 
-def _points(axes: Axes, curve: Any) -> None:
-    spread = np.clip([curve.value - curve.low, curve.high - curve.value], 0, None)
-    axes.errorbar(
-        curve.x, curve.value, spread, fmt="o", color="black", markersize=4, linewidth=1, label="95 % interval"
-    )
+def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> None:
+    """Draw chronometric curves: correct (filled) and error trials (open), and the diffusion fitted to both.
 
-
-def chronometric(table: Table) -> Figure:
-    """Draw reaction time against strength, correct and error trials apart.
-
-    Raises:
-        Unavailable: if there is no graded strength, or reaction times do not vary (a response period of one step).
+    Args:
+        times: where the reaction times go.
+        accuracy: where the accuracy goes.
+        parts: trials with reaction times.
     """
-    from neurogym.analysis import Curve, reaction_times
+    from neurogym.analysis import Curve, from_trials, rates, reaction_times
     from neurogym.analysis.tables import select
 
-    strength = strength_of(table)
-    rt = table["rt"][np.isfinite(table["rt"])]
-    if len(np.unique(rt)) < 2:
-        raise Unavailable("reaction times do not vary: the response period is too short, or nobody answered")
-    figure, axes = new_figure()
-    for outcome, colour in (("correct", COLOURS[0]), ("error", COLOURS[1])):
-        rows = reaction_times(select(table, table["outcome"] == outcome), strength)
-        if not rows:
+    for part in parts:
+        for outcome, style in (("correct", {"markerfacecolor": part.colour}), ("error", {"markerfacecolor": "white"})):
+            rows = reaction_times(select(part.table, part.table["outcome"] == outcome), STRENGTH)
+            rows = tuple(row for row in rows if row.n > 1)
+            if not rows:
+                continue
+            curve = Curve.estimates([r.condition[STRENGTH] for r in rows], [r.mean for r in rows], [r.n for r in rows])
+            words = f"{part.label}, {outcome}, n = {curve.n.sum():,}"
+            interval_points(times, curve, color=part.colour, label=words, **style)
+        rows_of_rates = rates(part.table, STRENGTH)
+        curve = Curve.estimates(
+            [r.condition[STRENGTH] for r in rows_of_rates], [r.accuracy for r in rows_of_rates],
+            [r.n for r in rows_of_rates],
+        )  # fmt: skip
+        interval_points(accuracy, curve, color=part.colour)
+        try:
+            fit = from_trials.chronometric(part.table, STRENGTH, n_boot=0)
+        except ValueError:
             continue
-        curve = Curve.estimates([r.condition[strength] for r in rows], [r.mean for r in rows], [r.n for r in rows])
-        spread = np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
-        axes.errorbar(
-            curve.x,
-            curve.value,
-            spread,
-            fmt="o-",
-            color=colour,
-            markersize=4,
-            label=f"{outcome}, n = {curve.n.sum():,}",
-        )
-    since = (
-        str(table["rt_from"][0]) if "rt_from" in table and len(table["rt_from"]) and table["rt_from"][0] else "go cue"
+        x = np.linspace(0, float(np.max(curve.x)), 200)
+        text = f"diffusion: bound {fit.bound.value:.2g}, residual time {fit.residual_time.value:.0f} ms"
+        times.plot(x, fit.predict(x), color=part.colour, label=text)
+        accuracy.plot(x, fit.predict_accuracy(x), color=part.colour)
+    since = {str(name) for part in parts for name in np.unique(part.table.get("rt_from", np.array([""])).astype(str))}
+    counted = " or ".join(sorted(since - {""})) or "go cue"
+    times.set(xlabel=LABELS[STRENGTH], ylabel=f"reaction time from {counted} (ms)", title="chronometric curve")
+    times.set_ylim(bottom=0)
+    accuracy.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    accuracy.set(
+        xlabel=LABELS[STRENGTH], ylabel="accuracy of answers", ylim=(0.4, 1.03), title="same diffusion, accuracy"
     )
-    axes.set(
-        xlabel=STRENGTHS[strength],
-        ylabel=f"reaction time from {since} (ms)",
-        title="chronometric curve, mean and 95 % interval",
-    )
-    axes.set_ylim(bottom=0)
-    axes.legend()
-    return figure
 
 
-def conditions(
-    table: Table, listed: Mapping[str, Any], chance: float | None = None, ceiling: float | None = None
+def conditions_check(view: View) -> None:
+    """Say why performance cannot be broken down."""
+    _panels(view)
+
+
+def _panels(view: View) -> list[str]:
+    for name in view.by:
+        view.parts(name)
+    names = list(view.by) or summary.condition_names(view.facts.conditions, view.series[0].table)
+    if not names:
+        raise Unavailable("no condition of the task takes a few known values")
+    return names[:MOST_PANELS]
+
+
+def conditions(view: View) -> Figure:
+    """Draw performance at each value of each condition."""
+    parts = [Part(series.text, series.colour, series.table) for series in view.series]
+    return condition_panels(parts, _panels(view), view.chance, view.ceiling)
+
+
+def condition_panels(
+    parts: Sequence[Part], names: Sequence[str], chance: float | None = None, ceiling: float | None = None
 ) -> Figure:
     """Draw performance at each value of each condition.
 
     Args:
-        table: trials.
-        listed: the task's conditions.
+        parts: trials, one colour each.
+        names: conditions, a panel each.
         chance: performance of random choices.
         ceiling: performance of the best possible agent over all conditions.
-
-    Raises:
-        Unavailable: if no condition takes a few values.
     """
-    names = summary.condition_names(listed, table)
-    if not names:
-        raise Unavailable("no condition of the task takes a few known values")
-    figure, axes = new_figure(1, len(names), squeeze=False, sharey=True)
-    for axis, name in zip(axes[0], names, strict=True):
-        rows = summary.by_condition(table, [name])
+    columns = min(3, len(names))
+    figure, axes = new_figure(-(-len(names) // columns), columns, height=2.9, squeeze=False, sharey=True)
+    for axis in axes.flat[len(names) :]:
+        axis.remove()
+    for axis, name in zip(axes.flat, names, strict=False):
+        _panel(axis, name, parts)
+        axis.set(xlabel=LABELS.get(name, name), ylim=(-0.03, 1.08), title=f"performance by {name}, 95 % interval")
+        reference_lines(axis, chance, ceiling)
+    for row in axes:
+        row[0].set_ylabel("performance")
+    if len(parts) > 1:
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
+    return figure
+
+
+def _panel(axis: Axes, name: str, parts: Sequence[Part]) -> None:
+    values = sorted({row["value"] for part in parts for row in summary.by_condition(part.table, [name])})
+    words = [summary.label(value) for value in values]
+    for k, part in enumerate(parts):
+        rows = summary.by_condition(part.table, [name])
+        at = np.array([values.index(row["value"]) for row in rows]) + 0.12 * (k - (len(parts) - 1) / 2)
         value = np.array([row["performance"] for row in rows])
         low, high = np.array([row["performance_ci"] for row in rows]).T
-        spread = np.clip([value - low, high - value], 0, None)
-        axis.errorbar(range(len(rows)), value, spread, fmt="o", color=COLOURS[0], markersize=4)
-        axis.set_xticks(range(len(rows)), [f"{summary.label(row['value'])}\nn = {row['trials']:,}" for row in rows])
-        axis.set(xlabel=STRENGTHS.get(name, name), ylim=(-0.03, 1.05), title=f"performance by {name}, 95 % interval")
-        reference_lines(axis, chance, ceiling)
-    axes[0][0].set_ylabel("performance")
-    return figure
+        axis.errorbar(
+            at, value, np.clip([value - low, high - value], 0, None), fmt="o", color=part.colour, markersize=4,
+            label=f"{part.label}, n = {len(part.table['trial']):,}",
+        )  # fmt: skip
+        if len(parts) == 1 and len(values) <= MOST_COUNTS:
+            words = [f"{word}\nn = {row['trials']:,}" for word, row in zip(words, rows, strict=True)]
+    axis.set_xticks(range(len(values)), words)
 
 
 def condition_figure(table: Table, listed: Mapping[str, Any], found: Mapping[str, Any]) -> Figure | None:
     """Return the psychometric curve where there is one, else performance by condition, else None."""
-    try:
-        return psychometric(table, intervals=False)
-    except Unavailable:
-        pass
-    try:
-        return conditions(table, listed, found.get("chance"), found.get("ceiling"))
-    except Unavailable:
-        return None
+    part = Part("evaluation", COLOURS[0], dict(table))
+    if _graded(table):
+        figure, axes = new_figure(width=4.6)
+        try:
+            psychometric_axes(axes, [part], draws=0)
+        except Unavailable:
+            pass
+        else:
+            return figure
+    names = summary.condition_names(listed, table)[:MOST_PANELS]
+    return condition_panels([part], names, found.get("chance"), found.get("ceiling")) if names else None

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.plotting.style import COLOURS, GREY, new_figure
+from ngym_cli.plotting.view import View
 
 
 @dataclass
@@ -132,3 +133,22 @@ def channel_names(labels: Mapping[str, Any], n: int) -> list[str]:
     """Return a name for each channel, its number where it has none."""
     names = {index: name for name, index in _flat(labels).items()}
     return [names.get(index, str(index)) for index in range(n)]
+
+
+#: Trials shown as examples.
+EXAMPLES = 5
+
+
+def examples(view: View) -> Figure:
+    """Draw a few fresh trials of the first run."""
+    from ngym_cli.agents import Agent
+    from ngym_cli.building import build_venv
+
+    source = view.first
+    venv = build_venv(source.config, 1)
+    try:
+        venv.seed(0)
+        trace = record(venv, Agent(source.policy, 1, seed=0), EXAMPLES)
+    finally:
+        venv.close()
+    return example_trials(trace, source.facts.dt, source.facts.labels)

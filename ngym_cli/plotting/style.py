@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import contextlib
+import contextvars
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import matplotlib
+import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -33,20 +36,71 @@ _SETTINGS: Any = {
 }
 
 
+#: What a figure for print has differently: small, thin, sharp.
+_PAPER: Any = {
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "font.size": 7,
+    "legend.fontsize": 6.5,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 4,
+    "savefig.dpi": 400,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+}
+
+#: Settings by the name of the style, and how large its figures are beside those for the screen.
+STYLES: dict[str, Any] = {"screen": _SETTINGS, "paper": {**_SETTINGS, **_PAPER}}
+SCALE = {"screen": 1.0, "paper": 0.7}
+_scale = contextvars.ContextVar("scale", default=1.0)
+
+
 class Unavailable(Exception):
     """A figure cannot be drawn from these trials; the message says why."""
 
 
-def styled() -> AbstractContextManager[None]:
-    """Draw in our style inside a ``with`` block; matplotlib's settings are as before after it."""
-    return matplotlib.rc_context(_SETTINGS)
+@contextlib.contextmanager
+def styled(style: str = "screen") -> Iterator[None]:
+    """Draw in our style inside a ``with`` block; matplotlib's settings are as before after it.
+
+    Args:
+        style: ``screen`` or ``paper``.
+    """
+    token = _scale.set(SCALE[style])
+    try:
+        with matplotlib.rc_context(STYLES[style]):
+            yield
+    finally:
+        _scale.reset(token)
+
+
+def shades(n: int) -> list[Any]:
+    """Return colours for an ordered series, light to dark, told apart with any colour vision."""
+    return [matplotlib.colormaps["cividis"](x) for x in np.linspace(0.9, 0.0, n)]
+
+
+def interval_points(axes: Axes, curve: Any, **options: Any) -> Any:
+    """Draw the points of a ``Curve`` with their intervals."""
+    spread = np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
+    return axes.errorbar(curve.x, curve.value, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
+
+
+def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Any], **options: Any) -> None:
+    """Draw estimates as points with intervals above their names."""
+    values, lows, highs = (np.array([getattr(e, part) for e in estimates]) for part in ("value", "low", "high"))
+    spread = np.nan_to_num(np.clip([values - lows, highs - values], 0, None))
+    place = options.pop("offset", 0.0) + np.arange(len(names))
+    axes.errorbar(place, values, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
+    axes.set_xticks(range(len(names)), names)
 
 
 def new_figure(
     rows: int = 1, columns: int = 1, width: float = 4.2, height: float = 3.2, **options: Any
 ) -> tuple[Figure, Any]:
     """Return a figure and its axes (an array unless there is one); no window system is needed."""
-    figure = Figure(figsize=(width * columns, height * rows))
+    scale = _scale.get()
+    figure = Figure(figsize=(scale * width * columns, scale * height * rows))
     return figure, figure.subplots(rows, columns, **options)
 
 

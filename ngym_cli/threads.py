@@ -1,0 +1,14 @@
+"""Threads of numerical libraries: problems of our size only lose by more than one."""
+
+from __future__ import annotations
+
+import os
+
+#: What NumPy's, SciPy's and torch's libraries read when they are loaded.
+VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def one() -> None:
+    """Let libraries that are not loaded yet compute in one thread, unless the user says otherwise."""
+    if not any(name in os.environ for name in VARIABLES):
+        os.environ.update(dict.fromkeys(VARIABLES, "1"))
