@@ -90,7 +90,7 @@ class Dataset:
         size = int(np.prod(ob_shape)) + int(np.prod(self.env.action_space.shape or (1,)))
         rows = cache_len if cache_len is not None else max(AHEAD, 100_000 // size // batch_size)
         self.periods: list[str] = []
-        self._streams = [Stream(each, max(rows, self.seq_len or 1), self.periods) for each in self.envs]
+        self._streams = [Stream(each, rows, self.periods) for each in self.envs]
         order = (batch_size, self.seq_len) if batch_first else (self.seq_len, batch_size)
         self.inputs_shape = [*order, *ob_shape]
         self.target_shape = [*order, *(self.env.action_space.shape or ())]

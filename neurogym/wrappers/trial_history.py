@@ -152,10 +152,11 @@ class TrialHistory(TrialWrapper):
         for k in range(n):
             if begins[k]:
                 self._next_block()
-            if begins[k] or not edges or asked is not None or "sel_chs" in given:
+            active = tuple(given["sel_chs"][k]) if "sel_chs" in given else self._active
+            if begins[k] or not edges or asked is not None or active != self._active:
                 matrix = asked[k] if asked is not None else self._matrix if error is None else error
                 if "sel_chs" in given:
-                    matrix = self._among(given["sel_chs"][k], matrix)
+                    matrix = self._among(active, matrix)
                 edges = np.cumsum(matrix, axis=1).tolist()
             row = edges[self.prev]
             index[k] = self.prev = bisect_right(row, chance[k] * row[-1])
@@ -163,9 +164,8 @@ class TrialHistory(TrialWrapper):
         self._drawn = blocks if isinstance(self._block, str) else blocks.astype(np.int64), used, generations
         return {**rest, "ground_truth": self.choices[index]}
 
-    def _among(self, active: Any, matrix: np.ndarray) -> np.ndarray:
+    def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
         """The matrix among the choices in play; when these change, block and last choice are drawn again."""
-        active = tuple(np.asarray(active).tolist())
         if self._active is not None and active != self._active:
             self._first_block()
             in_play = np.flatnonzero(np.isin(self.choices, active))

@@ -106,9 +106,10 @@ class TrialHistoryEvolution(TrialHistory):
                 contexts.append(transitions.random_targets(rng, n, self.balanced_probs))
         return contexts
 
-    def _among(self, active: Any, matrix: np.ndarray) -> np.ndarray:
+    def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
         """The matrix; when the choices in play change, a new generation is made for them."""
         members = np.flatnonzero(np.isin(self.choices, np.asarray(active)))
+        self._active = active
         if not np.array_equal(members, self._members()):
             self._in_play = members
             self._first_block()

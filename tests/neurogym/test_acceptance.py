@@ -1,0 +1,319 @@
+"""The behaviours that scripts written for NeuroGym rely on, one test for each of sixteen points."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym import wrappers as w
+from neurogym.utils.data import Dataset
+from neurogym.utils.plotting import plot_env
+from neurogym.utils.scheduler import RandomBlockSchedule, RandomSchedule
+
+SUPERVISED = ngym.all_envs(tag="supervised")
+
+
+@pytest.mark.parametrize(("wrapper", "which"), [(w.PassAction, "action"), (w.PassReward, "reward")])
+def test_01_last_entry_is_the_last_action_or_reward(wrapper, which: str) -> None:
+    env = wrapper(ngym.make("PerceptualDecisionMaking-v0"))
+    env.reset(seed=0)
+    for _ in range(1000):
+        action = env.action_space.sample()
+        ob, reward, *_ = env.step(action)
+        assert ob[-1] == np.float32(action if which == "action" else reward)
+
+
+BAD_PROBS = [
+    *((None, TypeError), (0.5, TypeError), ([0.2, 0.8], TypeError), ("ab", TypeError)),
+    *(([[0.2, 0.7, 0.1]], ValueError), ([[0.2, 0.7]], ValueError), ([[-0.2, 1.2]], ValueError)),
+]
+BAD_DURATIONS = [
+    *((0, ValueError), (-3, ValueError), (1.5, ValueError), (0.0, ValueError), ((5, 2), ValueError)),
+    *(((1, 2, 3), ValueError), ((0, 4), ValueError), ((1.5, 4), TypeError), ([2, 4], TypeError), ("5", TypeError)),
+]
+
+
+@pytest.mark.parametrize(("probs", "error"), BAD_PROBS)
+def test_02_side_bias_refuses_probabilities(probs, error) -> None:
+    with pytest.raises(error):
+        w.SideBias(ngym.make("PerceptualDecisionMaking-v0"), probs=probs)
+
+
+@pytest.mark.parametrize(("duration", "error"), BAD_DURATIONS)
+def test_02_side_bias_refuses_durations(duration, error) -> None:
+    with pytest.raises(error):
+        w.SideBias(ngym.make("PerceptualDecisionMaking-v0"), [[0.2, 0.8], [0.8, 0.2]], duration)
+
+
+def _blocks(duration, n: int) -> list[int]:
+    env = w.SideBias(ngym.make("PerceptualDecisionMaking-v0"), [[0.2, 0.8], [0.8, 0.2]], duration)
+    blocks = [env.curr_block]
+    for _ in range(n):
+        env.new_trial()
+        blocks.append(env.curr_block)
+    return blocks
+
+
+def test_02_side_bias_blocks() -> None:
+    blocks = _blocks(5, 5)
+    assert blocks[:5] == [blocks[0]] * 5 and blocks[5] != blocks[0]
+    assert 30 <= np.sum(np.diff(_blocks(0.5, 100)) != 0) <= 70
+    lengths = np.diff(np.flatnonzero(np.diff(_blocks((2, 4), 50))))
+    assert lengths.min() >= 2 and lengths.max() <= 4
+
+
+def test_03_schedule_of_all_yang19_tasks() -> None:
+    names = ngym.get_collection("yang19")
+    env = w.ScheduleEnvs([ngym.make(name) for name in names], RandomSchedule(len(names)), env_input=True)
+    ob, _ = env.reset(seed=0)
+    before = None
+    for _ in range(300):
+        env.new_trial()
+        i = env.i_env
+        assert i != before and env.trial["task"] == names[i]
+        assert np.array_equal(env.ob[0, -20:], np.eye(20)[i]) and np.array_equal(
+            env.observation_space.name["task"], range(33, 53)
+        )
+        before = i
+        ob, *_ = env.step(0)
+        assert np.array_equal(ob, env.ob[env.t_ind])
+
+
+class Replaced(ngym.TrialWrapper):
+    """Shows threes, and counts its steps."""
+
+    steps = 0
+
+    def new_trial(self, **kwargs):
+        trial = self.env.new_trial(**kwargs)
+        self.unwrapped.ob = np.full(self.unwrapped.ob.shape, 3.0)
+        return trial
+
+    def step(self, action):
+        self.steps += 1
+        return self.env.step(action)
+
+
+def test_04_a_wrapper_may_replace_what_is_shown() -> None:
+    env = Replaced(ngym.make("PerceptualDecisionMaking-v0"))
+    assert (env.reset(seed=0)[0] == 3).all()
+    env.new_trial()
+    assert (env.unwrapped.ob == 3).all()
+    assert all((env.step(0)[0] == 3).all() for _ in range(60)) and env.steps == 60
+
+
+class Go(ngym.TrialEnv):
+    """Fixate for one step, then go."""
+
+    def __init__(self, dt: float = 100):
+        super().__init__(dt=dt)
+        self.observation_space = ngym.spaces.Box(0, 1, shape=(1,), dtype=np.float32)
+        self.action_space = ngym.spaces.Discrete(2)
+
+    def _new_trial(self, **kwargs):
+        self.add_period(["fixation", "go"], duration=[100, 100])
+        self.add_ob(1, "go")
+        self.set_groundtruth(1, "go")
+        return {"ground_truth": 1}
+
+    def _step(self, action):
+        return self.ob_now, float(action == self.gt_now), False, False, {"new_trial": False, "gt": self.gt_now}
+
+
+def test_05_acting_on_what_is_seen_is_always_rewarded() -> None:
+    env = Go()
+    ob, _ = env.reset()
+    for _ in range(50):
+        ob, reward, *_ = env.step(int(ob[0]))
+        assert reward == 1
+
+
+class Count(Go):
+    """Adds one to the observation at every step."""
+
+    def _new_trial(self, **kwargs):
+        self.add_period("fixation", 500)
+        self.set_ob(1)
+        return {}
+
+    def _step(self, action):
+        self.add_ob(1)
+        return self.ob_now, 0.0, False, False, {"new_trial": False}
+
+
+def test_06_what_is_added_in_a_step_stays() -> None:
+    env = Count()
+    env.reset()
+    assert [float(env.step(0)[0][0]) for _ in range(10)] == [(k % 5) + 1 for k in range(1, 11)]
+
+
+class Long(Go):
+    """A trial of the periods in its timing."""
+
+    def __init__(self, timing):
+        super().__init__()
+        self.timing = timing
+
+    def _new_trial(self, **kwargs):
+        self.add_period(list(self.timing))
+        self.add_ob(0)
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("middle", "mean"),
+    [
+        (500, 10),
+        (("uniform", [400, 600]), 10),
+        (("truncated_exponential", [400, 100, 500]), 8),
+        (("choice", [300, 400, 500]), 9),
+    ],
+)
+def test_07_trial_length_stats(middle, mean: float) -> None:
+    stats = Long({"a": 300, "b": middle, "c": 200}).trial_length_stats(500)
+    assert abs(stats["mean"] - mean) <= (1 if middle != 500 else 0)
+    if middle == 500:
+        assert stats["std"] == 0
+        assert set(ngym.TrialEnv().trial_length_stats().values()) == {0}
+
+
+def test_08_the_printed_name() -> None:
+    assert str(ngym.make("AntiReach-v0")) == "<OrderEnforcing<AntiReach>>"
+
+
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_09_dataset_of_every_supervised_task(name: str) -> None:
+    dataset = Dataset(name, env_kwargs={"dt": 100}, batch_size=4, seq_len=40, seed=0)
+    space, actions = dataset.env.observation_space, dataset.env.action_space
+    inputs, targets = dataset()
+    assert inputs.shape == (40, 4, *space.shape) and targets.shape == (40, 4, *actions.shape)
+    assert inputs.dtype == space.dtype
+    long = Dataset(ngym.make(name, dt=100), batch_size=4, seq_len=1000, seed=0)()
+    assert all(part.std(axis=1).any() for part in long)
+
+
+@pytest.mark.parametrize("name", ngym.all_envs())
+def test_10_the_same_seed_gives_the_same_session(name: str) -> None:
+    sessions = []
+    for _ in range(2):
+        env = ngym.make(name)
+        env.unwrapped.seed(0)
+        env.action_space.seed(0)
+        env.reset(seed=0)
+        steps = [(env.action_space.sample(), env.step(env.action_space.sample())) for _ in range(100)]
+        sessions.append([(action, step[0], step[1]) for action, step in steps])
+    for one, two in zip(*sessions, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ngym.TruncExp(400, 100, 900), lambda: RandomSchedule(5), lambda: RandomBlockSchedule(3, [4, 5, 6])]
+)
+def test_11_seeded_values(make) -> None:
+    one, two, other = make(), make(), make()
+    one.seed(3), two.seed(3), other.seed(4)
+    values = [one() for _ in range(1000)]
+    assert values == [two() for _ in range(1000)] != [other() for _ in range(1000)]
+
+
+def test_12_config(tmp_path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[monitor.plot]\ntitle = "From the file"\n')
+    config = ngym.Config(file, local_dir=tmp_path, monitor={"trigger": "step", "interval": 7})
+    assert config.monitor.plot.title == "From the file"
+    assert (config.monitor.trigger, config.monitor.interval, config.local_dir) == ("step", 7, tmp_path)
+    assert ngym.Config(env={"name": "GoNogo"}).monitor.plot.title == "GoNogo"
+    for wrong in ({"monitor": {"trigger": "now"}}, {"monitr": {}}, {"monitor": {"plot": {"colour": "red"}}}):
+        with pytest.raises(ValueError):
+            ngym.Config(**wrong)
+    with pytest.raises(FileNotFoundError):
+        ngym.Config(tmp_path / "other.toml")
+
+
+class Right:
+    """A model that always answers 1."""
+
+    def predict(self, observation, deterministic=True):
+        return np.array([1]), None
+
+
+class OneStep(Go):
+    """Trials of one step in which 1 is right."""
+
+    def _new_trial(self, **kwargs):
+        self.add_period("decision", 100)
+        self.set_groundtruth(1)
+        return {"ground_truth": 1}
+
+    def _step(self, action):
+        self.performance = float(action == 1)
+        return self.ob_now, float(action == 1), False, False, {"new_trial": True, "gt": 1}
+
+
+@pytest.mark.parametrize("trigger", ["trial", "step"])
+def test_13_monitor(tmp_path, trigger: str) -> None:
+    config = {
+        "local_dir": tmp_path,
+        "monitor": {"trigger": trigger, "interval": 10, "verbose": False, "plot": {"step": 5}},
+    }
+    env = w.Monitor(OneStep(), config=config)
+    assert env.config.monitor.interval == env.interval == 10 and env.trigger == trigger
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(1)
+    assert all(len(env.data[key]) >= 1 for key in ("action", "reward", "cum_reward", "performance"))
+    for _ in range(20):
+        env.step(1)
+    files = sorted(env.save_dir.glob("trial_*.npz"))
+    assert [file.name for file in files] == ["trial_10.npz", "trial_20.npz"]
+    saved = np.load(files[0])
+    assert {"action", "reward", "cum_reward", "performance"} <= set(saved.files) and len(saved["reward"]) == 10
+    assert list(env.save_dir.glob("task_*.png"))
+    before = env.num_tr, {key: list(values) for key, values in env.data.items()}
+    result = env.evaluate_policy(num_trials=8, model=Right(), verbose=False)
+    assert len(result) == 6 and all(len(result[key]) == 8 for key in ("rewards", "cum_rewards", "performances"))
+    assert result["mean_reward"] == result["mean_performance"] == 1.0
+    assert before == (env.num_tr, env.data) and len(env.data_eval["action"]) == 8
+    assert env.plot_training_history() is not None
+    assert (tmp_path / "OneStep_training_history.png").is_file()
+
+
+@pytest.mark.parametrize("name", [name for name in ngym.all_envs() if name != "Null-v0"])
+def test_14_every_task_runs_and_is_drawn(name: str) -> None:
+    import matplotlib.pyplot as plt
+
+    env = ngym.make(name, dt=20)
+    assert isinstance(env.new_trial(), dict)
+    env.reset(seed=0)
+    for _ in range(100):
+        env.step(env.action_space.sample())
+    still = 0 if isinstance(env.action_space, gym.spaces.Discrete) else np.zeros(env.action_space.shape, np.float32)
+    plt.close(plot_env(env, num_trials=2, def_act=still))
+
+
+def test_15_ids() -> None:
+    assert ngym.make("GoNogo-v0").unwrapped.spec.id == ngym.make("GoNogo").unwrapped.spec.id == "GoNogo-v0"
+    for unknown in ("Absent-v0", "Absent", "GoNogo-v7"):
+        with pytest.raises(gym.error.Error):
+            ngym.make(unknown)
+
+
+def test_16_reaction_time_ends_with_the_answer() -> None:
+    env = w.ReactionTime(ngym.make("PerceptualDecisionMaking-v0", timing={"fixation": 100, "stimulus": 2000}))
+    env.reset(seed=0)
+    evidence, ended = 0.0, 0
+    for _ in range(3000):
+        row = env.unwrapped.ob[env.unwrapped.t_ind]
+        evidence += float(row[1] - row[2])
+        shown = env.unwrapped.t_ind > 1
+        action = 0 if abs(evidence) < 0.5 or not shown else (1 if evidence > 0 else 2)
+        *_, info = env.step(action)
+        assert info["new_trial"] == bool(action) or info["outcome"] == "miss"
+        if info["new_trial"]:
+            ended += 1
+            evidence = 0.0
+            assert info["tr_dur"] == info["trial_steps"] > 0
+            assert action == 0 or info["rt"] == (info["trial_steps"] - 2) * 100
+    assert ended > 100

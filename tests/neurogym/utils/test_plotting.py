@@ -1,0 +1,115 @@
+"""Running, drawing, and small helpers."""
+
+from __future__ import annotations
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym.utils import plotting, tasktools
+from neurogym.utils.functions import ensure_dir, iso_timestamp
+from neurogym.utils.running import run_env
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    settings = dict(matplotlib.rcParams)
+    yield
+    assert settings == dict(matplotlib.rcParams)
+    plt.close("all")
+
+
+class Recurrent:
+    """Counts the steps since its state was reset."""
+
+    def __init__(self):
+        self.counts = []
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        state = 0 if state is None or episode_start[0] else state + 1
+        self.counts.append(state)
+        return np.array([0]), state
+
+
+def test_run_env() -> None:
+    env = ngym.make("GoNogo-v0")
+    data = run_env(env, num_trials=3, def_act=0)
+    steps = len(data["ob"])
+    assert data["ob"].shape == data["ob_cum"].shape == (45, 3) and steps == 45
+    assert np.flatnonzero(data["perf"] != -1).tolist() == [14, 29, 44] and data["trial_starts"] == [0, 15, 30]
+    assert data["initial_ob"].shape == (3,) and data["states"] is None
+    assert np.all(data["actions_end_of_trial"][[14, 29, 44]] == 0) and data["actions_end_of_trial"][0] == -1
+    assert len(run_env(env, num_steps=7)["rewards"]) == 7
+    model = Recurrent()
+    run_env(env, num_trials=2, model=model)
+    assert max(model.counts) == 14
+    model = Recurrent()
+    run_env(env, num_trials=2, model=model, reset_each_trial=False)
+    assert max(model.counts) == 29
+
+
+def test_plot_env(tmp_path) -> None:
+    figure = plotting.plot_env("GoNogo-v0", num_steps=40, ob_traces=["Fixation cue", "NoGo", "Go"])
+    assert len(figure.axes) == 4 and figure.axes[0].get_title() == "GoNogo env"
+    assert len(plotting.plot_env("GoNogo-v0", num_steps=20, plot_performance=False).axes) == 3
+    for name, made in (("a", "a.png"), ("b.pdf", "b.pdf"), ("c.svg", "c.svg"), ("d.e", "d.e.png")):
+        plotting.plot_env("GoNogo-v0", num_steps=10, fname=tmp_path / name)
+        assert (tmp_path / made).is_file()
+    with pytest.raises(ValueError, match="one label"):
+        plotting.plot_env("GoNogo-v0", num_steps=10, ob_traces=["one"])
+    assert plotting.plot_env("ReachingDelayResponse-v0", num_steps=10)
+    with pytest.raises(ValueError, match="vectors or images"):
+        plotting.visualize_run(np.zeros((5, 2, 2)), np.zeros(5))
+    assert plotting.fig_ is plotting.visualize_run
+    assert len(plotting.visualize_run(np.zeros((9, 3)), np.zeros(9), states=np.zeros((9, 8))).axes) == 3
+
+
+def test_images_become_a_movie(tmp_path) -> None:
+    movie = plotting.visualize_run(np.zeros((4, 8, 8, 3)), np.zeros(4), fname=tmp_path / "movie.gif")
+    assert movie is not None and (tmp_path / "movie.gif").is_file()
+
+
+def test_psychometric_recovers_what_was_simulated() -> None:
+    rng = np.random.default_rng(0)
+    evidence = rng.choice([-51.2, -25.6, -12.8, -6.4, 0, 6.4, 12.8, 25.6, 51.2], 6000)
+    choices = (rng.random(6000) < plotting.probit(evidence, 0.08, 0.4)).astype(int)
+    ax = plt.figure().add_subplot()
+    beta, alpha = plotting.plot_psychometric(evidence, choices, ax, title="t", legend="l")
+    assert abs(beta - 0.08) < 0.01 and abs(alpha - 0.4) < 0.1
+    assert ax.get_ylabel() == "P(Right)" and ax.get_xlim()[1] > 51.2
+    with pytest.raises(ValueError):
+        plotting.plot_psychometric([], [], ax)
+
+
+def test_saved_data_over_training(tmp_path) -> None:
+    env = ngym.Monitor(
+        ngym.make("GoNogo-v0"), config={"local_dir": tmp_path, "monitor": {"interval": 5, "verbose": False}}
+    )
+    env.reset(seed=0)
+    for _ in range(15 * 60):
+        env.step(0)
+    names = plotting.order_by_sufix(env.save_dir.glob("trial_*.npz"))
+    assert [int(name.split("_")[-1][:-4]) for name in names] == list(range(5, 61, 5))
+    data = plotting.put_together_files(env.save_dir)
+    assert len(data["reward"]) == 60 and set(data) >= {"ground_truth", "outcome", "performance"}
+    plotting.plot_rew_across_training(env.save_dir, window=10, zline=True, legend=True)
+    assert (env.save_dir / "mean_reward_across_training.png").is_file()
+    ax = plt.figure().add_subplot()
+    plotting.plot_rew_across_training(env.save_dir, window=0.5, ax=ax, metric_name="performance")
+    assert len(ax.lines[0].get_xdata()) == 31
+    with pytest.raises(ValueError, match="no saved"):
+        plotting.plot_rew_across_training(tmp_path / "nowhere")
+
+
+def test_small_helpers(tmp_path) -> None:
+    assert tasktools.to_map("a", "b") == tasktools.to_map(["a", "b"]) == {"a": 0, "b": 1}
+    t, periods = tasktools.get_periods_idx(100, {"fixation": (0, 200), "stimulus": (200, 500), "tmax": 500})
+    assert len(t) == 5 and periods["stimulus"].tolist() == [2, 3, 4]
+    assert tasktools.minmax_number("uniform", (1, 4)) == (1, 4)
+    assert np.isclose(tasktools.circular_dist(-1.5 * np.pi), 0.5 * np.pi)
+    assert tasktools.divide(1, 0) == tasktools.divide(0, 0) == 0 and tasktools.divide(1, 4) == 0.25
+    assert tasktools.correct_2AFC([1, 0, -1, 1]) == (0.75, 2 / 3)
+    assert tasktools.compute_perf(0.5, 1, 2, 1.0) == (2 / 3, 3) and tasktools.compute_perf(0.5, 0, 2, 1.0) == (0.5, 2)
+    assert ensure_dir(tmp_path / "a" / "b").is_dir() and len(iso_timestamp()) == 19
