@@ -11,7 +11,6 @@ import numpy as np
 
 from neurogym.utils.streams import FIELDS, Stream
 
-
 AHEAD = 2048  #: steps that each sequence's stream makes ahead at least, unless cache_len says otherwise
 
 

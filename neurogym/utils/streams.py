@@ -70,29 +70,15 @@ class Stream:
 
     # -- making rows --------------------------------------------------------------------------------------------------
 
-    def make(self, given: dict[str, Any]) -> list[tuple[dict[str, np.ndarray], dict[str, Any]]]:
-        """Whole trials, each as its rows and its record; about ``ahead`` rows of them."""
-        if self.kind == "blocks":
-            n = int(np.clip(np.ceil(self.ahead / self.length_guess), 1, 512))
-            trials = self.task.make_trials(n, **given)
-            self.length_guess = max(1.0, float(trials.length.mean()))
-            rows = self._rows_of_block(trials)
-            ends = np.cumsum(trials.length)[:-1]
-            parts = [np.split(rows[name], ends) for name in FIELDS]
-            records = [{name: values[k] for name, values in trials.info.items()} for k in range(n)]
-            return [
-                (dict(zip(FIELDS, part, strict=True)), record) for *part, record in zip(*parts, records, strict=True)
-            ]
-        return [self._single(given) if self.kind == "single" else self._stepped()]
-
-    def block(self, given: dict[str, Any]) -> dict[str, np.ndarray]:
-        """Rows of several whole trials, one after the other."""
-        if self.kind == "blocks":
-            n = int(np.clip(np.ceil(self.ahead / self.length_guess), 1, 512))
-            trials = self.task.make_trials(n, **given)
-            self.length_guess = max(1.0, float(trials.length.mean()))
-            return self._rows_of_block(trials)
-        return (self._single(given) if self.kind == "single" else self._stepped())[0]
+    def block(self, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
+        """Whole trials, one after the other, about ``ahead`` rows of them, and the record of each."""
+        if self.kind != "blocks":
+            rows, record = self._single(given) if self.kind == "single" else self._stepped()
+            return rows, [record]
+        n = int(np.clip(np.ceil(self.ahead / self.length_guess), 1, 512))
+        trials = self.task.make_trials(n, **given)
+        self.length_guess = max(1.0, float(trials.length.mean()))
+        return self._rows_of_block(trials), [{k: v[i] for k, v in trials.info.items()} for i in range(n)]
 
     def _rows_of_block(self, trials: Trials) -> dict[str, np.ndarray]:
         if not trials.has_gt:
@@ -168,7 +154,7 @@ class Stream:
     def take(self, n: int, given: dict[str, Any]) -> dict[str, np.ndarray]:
         """The next ``n`` rows of the stream; trials go on in the next call."""
         while self.count < n:
-            self.waiting.append(self.block(given))
+            self.waiting.append(self.block(given)[0])
             self.count += len(self.waiting[-1]["starts"])
         parts: list[dict[str, np.ndarray]] = []
         wanted = n
@@ -187,8 +173,10 @@ class Stream:
     def take_trial(self, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The next whole trial: its rows and its record."""
         if not self.waiting:
-            made = self.make(given)
-            self.waiting, self.records = [rows for rows, _ in made], [record for _, record in made]
+            rows, self.records = self.block(given)
+            ends = np.flatnonzero(rows["starts"])[1:]
+            parts = zip(*(np.split(rows[name], ends) for name in FIELDS), strict=True)
+            self.waiting = [dict(zip(FIELDS, part, strict=True)) for part in parts]
         return self.waiting.pop(0), self.records.pop(0)
 
 
