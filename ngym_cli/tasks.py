@@ -160,14 +160,17 @@ class user_errors:  # noqa: N801 - reads as a statement
         return self.kinds is Exception
 
     def _place(self, error: BaseException) -> str:
-        if not self._all:
-            return ""
-        if isinstance(error, SyntaxError):
-            return ""
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if "site-packages" not in frame.filename and not _ours(frame.filename)]
-        own = [frame for frame in own if not frame.filename.startswith("<")]
-        return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+        return place_of(error) if self._all else ""
+
+
+def place_of(error: BaseException) -> str:
+    """Return where in a user's own code an exception arose, in brackets; nothing if it did not arise there."""
+    if isinstance(error, SyntaxError):
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "site-packages" not in frame.filename and not _ours(frame.filename)]
+    own = [frame for frame in own if not frame.filename.startswith("<")]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
 
 
 def _ours(filename: str) -> bool:

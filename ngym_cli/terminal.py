@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ngym_cli.runs import plain
 
@@ -28,8 +30,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
 
 def console() -> Console:
     """Return the console that results are printed on; where there is no terminal, lines are not folded at 80."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=WIDTH)
+    out = Console(highlight=False, emoji=False)
+    return out if out.is_terminal else Console(highlight=False, emoji=False, width=WIDTH)
 
 
 def print_json(data: Any) -> None:
@@ -48,7 +50,7 @@ def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
             table.add_column(name, overflow="fold", no_wrap=name == "id")
         for row in rows:
             if what != "tasks" or row["group"] == group:
-                table.add_row(*(cell(row.get(name)) for name in names))
+                table.add_row(*(Text(printable(cell(row.get(name)))) for name in names))
         out.print(table)
     noun = {"algs": "algorithms"}.get(what, what)
     out.print(f"{len(rows)} {noun if len(rows) != 1 else noun.removesuffix('s')}", style="dim")
@@ -65,12 +67,17 @@ def cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, Mapping):
-        if "performance" in value:
+        if isinstance(value.get("performance"), float):
             return f"{value['performance']:.4f}"
         return ", ".join(f"{key} {cell(item)}" for key, item in value.items()) or "-"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "-"
     return str(value)
+
+
+def printable(text: str) -> str:
+    """Return a text without what moves the cursor or changes the terminal; a record may come from anywhere."""
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def print_evaluation(found: Mapping[str, Any]) -> None:
@@ -135,3 +142,17 @@ def print_evaluated(found: Mapping[str, Any], folder: Any, several: bool = False
         out.print(rows)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
+
+
+def print_checked(found: Mapping[str, Any], in_full: bool) -> None:
+    """Print how a task did in its checks: each of them, or only those that failed."""
+    out = console()
+    passed = sum(row["status"] == "ok" for row in found["checks"])
+    score = f"{passed} of {len(found['checks'])} checks"
+    out.print(f"{found['id']:<48} {found['status']:<7} {score:<16} {found['seconds']:>6.1f} s", soft_wrap=True)
+    for row in found["checks"]:
+        if row["status"] == "failed":
+            out.print(f"  {row['id']:<27} [bold]failed[/bold]  {escape(row['problem'])}", soft_wrap=True)
+            out.print(f"  {'':<27} {'':<7} expected: {row['description']}", style="dim", soft_wrap=True)
+        elif in_full:
+            out.print(f"  {row['id']:<27} ok      {row['description']}", soft_wrap=True)
