@@ -88,7 +88,9 @@ def test_run_eval_plot_and_repeat(ngym):
 
     drawn = {row["id"]: row for row in json.loads(ngym("plot", "latest", "--json").out)}
     assert drawn["learning"]["path"].endswith("figures/learning.png")
-    assert drawn["chronometric"]["reason"]
+    refused = ngym("plot", "latest", "chronometric")
+    assert refused.code == 2
+    assert "reaction times" in refused.err
 
     listed = json.loads(ngym("list", "runs", "--json").out)
     assert [row["id"] for row in listed] == [folder]
