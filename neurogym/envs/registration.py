@@ -6,7 +6,6 @@ without importing a single task.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import logging
@@ -18,6 +17,7 @@ import gymnasium as gym
 from neurogym.core import OrderEnforcing
 from neurogym.envs import collections, contrib, image, native
 from neurogym.envs.aliases import ALIASES
+from neurogym.utils.names import closest
 
 logger = logging.getLogger(__name__)
 
@@ -96,10 +96,8 @@ def _known(id_: str) -> str:
     versioned = [known for known in gym.registry if known.rpartition("-v")[0] == id_]
     if versioned:
         return max(versioned, key=lambda known: int(known.rpartition("-v")[2]))
-    ours = [*_TASKS, *ALIASES]
-    lower = {known.lower(): known for known in ours}
-    close = difflib.get_close_matches(id_.lower(), lower, n=5, cutoff=0.4)
-    hint = f"; the closest are {', '.join(lower[c] for c in close)}" if close else ""
+    close = closest(id_, [*ALIASES, *_TASKS], n=5, cutoff=0.4)
+    hint = f"; the closest are {', '.join(close)}" if close else ""
     raise gym.error.NameNotFound(f"there is no task {id_!r}{hint}")
 
 
