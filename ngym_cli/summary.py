@@ -86,6 +86,8 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     rows = []
     for name in names:
         for values, part in groups(table, name):
+            if values[name] is None or values[name] != values[name]:
+                continue  # a condition that other tasks of the session have
             scores = part["performance"]
             rows.append(
                 {

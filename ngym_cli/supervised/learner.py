@@ -34,9 +34,9 @@ from ngym_cli.supervised.material import Material, TaskDraw, TrialStream, check,
 from ngym_cli.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.supervised.weighting import row_weights
 
-#: What an update reports: the whole, the loss per step unweighted, the penalty on rates, how right the due answers are.
-DISCRETE = ("loss", "cross_entropy_loss", "rate_penalty_loss", "right_when_due")
-CONTINUOUS = ("loss", "squared_error_loss", "rate_penalty_loss", "negative_error_when_due")
+#: What an update reports: the whole, the loss per step unweighted, the penalties, how right the due answers are.
+DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
+CONTINUOUS = ("loss", "squared_error_loss", "penalty_loss", "negative_error_when_due")
 SMALLEST_STD = 0.05  # of continuous actions, in the units of the action
 
 
@@ -80,7 +80,7 @@ class Supervised(BaseAlgorithm):
         final_rate: float = 0.01,
         batch_size: int = 16,
         seq_len: int = 100,
-        n_updates: int = 10,
+        n_updates: int = 20,
         n_steps: int = 32,
         max_grad_norm: float = 1.0,
         answer_share: float | None = 0.5,
@@ -148,7 +148,7 @@ class Supervised(BaseAlgorithm):
         elif self.task_weight:
             raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
         size = self.batch_size * self.seq_len
-        rows = max(2 * self.seq_len, 1024) if self.carried else size if self.draw == "batch" else 4 * size
+        rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 4 * size
         seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
         return [TrialStream(env, int(seed), self._weigh, not self.carried, draw, rows) for seed in seeds]
 
@@ -232,42 +232,48 @@ class Supervised(BaseAlgorithm):
 
     def loss(self, material: Material, layouts: list[Layout]) -> tuple[Tensor, Tensor]:
         """What is minimised, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
-        scale = material.weight / material.weight.sum()
-        total, plain, right, penalties = torch.zeros((4,), device=self.device).unbind()
+        rows = np.concatenate([layout.rows.ravel() for layout in layouts])
+        mask = np.concatenate([layout.mask.ravel() for layout in layouts])
+        rates = self._rates(material.ob, layouts)
+        outputs = self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
+        targets = self._tensor(material.gt[rows])
+        per_step = losses(outputs, targets, self.discrete)
+        share = self._tensor((mask / len(material)).astype(np.float32))
+        total = per_step.dot(self._tensor(material.weight[rows] * mask / material.weight.sum()))
+        penalties = torch.zeros((), device=self.device)
+        if any(self.on_rates):
+            penalties = penalty_on_rates(rates, share, *self.on_rates)
         if any(self.on_weights):
-            total = total + penalty_on_weights(self.policy, *self.on_weights)
-        due = material.due.sum()
-        for layout in layouts:
-            targets = self._tensor(material.gt[layout.rows])
-            outputs, rates = self._forward(material.ob[layout.rows])
-            per_step = losses(outputs, targets, self.discrete)
-            total = total + (per_step * self._tensor(scale[layout.rows] * layout.mask)).sum()
-            share = self._tensor((layout.mask / len(material)).astype(np.float32))
-            if any(self.on_rates):
-                penalty = penalty_on_rates(rates, share, *self.on_rates)
-                total, penalties = total + penalty, penalties + penalty.detach()
-            with torch.no_grad():
-                plain = plain + (per_step * share).sum()
-                counted = self._tensor(material.due[layout.rows] & layout.mask)
-                right = right + self._right(outputs, targets, per_step)[counted].sum() / max(1, due)
-        return total, torch.stack([total.detach(), plain, penalties, right])
+            penalties = penalties + penalty_on_weights(self.policy, *self.on_weights)
+        total = total + penalties
+        with torch.no_grad():
+            right = self._right_when_due(outputs, targets, material.due[rows] & mask)
+            numbers = torch.stack([total.detach(), per_step.dot(share), penalties.detach(), right])
+        return total, numbers
 
-    def _forward(self, obs: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Preferences or values (time, sequence, action) and activity (time, sequence, unit)."""
-        policy, network = self.policy, self.policy.networks[0]
-        n_time, n_seq = obs.shape[:2]
+    def _rates(self, ob: np.ndarray, layouts: list[Layout]) -> Tensor:
+        """Activity of the acting network (steps of all layouts one after the other, unit)."""
+        network = self.policy.networks[0]
         if isinstance(self.env, VecTransposeImage):
-            obs = np.moveaxis(obs, -1, 2)
-        features = policy.extract_features(self._tensor(obs).flatten(0, 1)).reshape(n_time, n_seq, -1)
-        draws = network.draw_noise(n_time, n_seq, self.rng)
-        state = network.initial_state(n_seq) if self._carry is None else self._carry
-        rates, after = network.sequence(features, state, None if draws is None else self._tensor(draws))
-        if self._carry is not None:
-            self._carry = tuple(part.detach() for part in after)
-        return policy.action_net(policy.mlp_extractor.forward_actor(rates)), rates
+            ob = np.moveaxis(ob, -1, 1)
+        features = self.policy.extract_features(self._tensor(ob))
+        rates = []
+        for layout in layouts:
+            n_time, n_seq = layout.rows.shape
+            draws = network.draw_noise(n_time, n_seq, self.rng)
+            state = network.initial_state(n_seq) if self._carry is None else self._carry
+            noise = None if draws is None else self._tensor(draws)
+            part, after = network.sequence(features[self._tensor(layout.rows)], state, noise)
+            rates.append(part.flatten(0, 1))
+            if self._carry is not None:
+                self._carry = tuple(state.detach() for state in after)
+        return torch.cat(rates)
 
-    def _right(self, outputs: Tensor, targets: Tensor, per_step: Tensor) -> Tensor:
-        return (outputs.argmax(-1) == targets).float() if self.discrete else -per_step
+    def _right_when_due(self, outputs: Tensor, targets: Tensor, due: np.ndarray) -> Tensor:
+        """Share of right answers among those that are due; for continuous actions minus their squared error."""
+        counted = self._tensor(due)
+        found = (outputs.argmax(-1) == targets).float() if self.discrete else -losses(outputs, targets, False)
+        return found[counted].sum() / max(1, int(np.count_nonzero(due)))
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

@@ -14,11 +14,11 @@ from ngym_cli.networks.policy import RecurrentPolicy
 
 
 def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
-    """The loss of each step (time, sequence): cross-entropy in nats, or squared error summed over components.
+    """The loss of each step (steps,): cross-entropy in nats, or squared error summed over components.
 
     Args:
-        outputs: Action preferences or values (time, sequence, action).
-        targets: Ground truth, (time, sequence) or (time, sequence, action).
+        outputs: Action preferences or values (steps, action).
+        targets: Ground truth, (steps,) or (steps, action).
         discrete: Whether actions are discrete.
     """
     if discrete:
@@ -47,8 +47,8 @@ def penalty_on_rates(rates: Tensor, share: Tensor, l1: float, l2: float) -> Tens
     """l1 * mean |r| + l2 * mean r^2 over units and steps.
 
     Args:
-        rates: Activity (time, sequence, unit).
-        share: What fraction of the batch each step is (time, sequence), 0 on padding.
+        rates: Activity (steps, unit).
+        share: What fraction of the batch each step is (steps,), 0 on padding.
         l1: Of absolute rates.
         l2: Of squared rates, the metabolic cost of Song et al. 2016.
     """

@@ -1,0 +1,1 @@
+"""What supervised learning must show: performance and loss on fresh trials, over seeds."""
