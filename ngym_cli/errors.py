@@ -9,6 +9,10 @@ class UserError(Exception):
     """A mistake of the user's: the command line prints the message on one line and exits with code 2."""
 
 
+class Taken(UserError):
+    """A run folder that another process writes, or has just made."""
+
+
 class NotFinite(UserError):
     """A reward or an observation that is not a finite number.
 

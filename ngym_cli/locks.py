@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ngym_cli.errors import UserError
+from ngym_cli.errors import Taken, UserError
 
 try:
     import fcntl
@@ -20,7 +20,8 @@ def held(folder: Path) -> Iterator[None]:
     """Hold the lock of a run folder; the system releases it with the process, however that ends.
 
     Raises:
-        UserError: if another process holds it, or the folder cannot be read.
+        Taken: if another process holds it.
+        UserError: if the folder cannot be read.
     """
     try:
         handle = os.open(folder, os.O_RDONLY)
@@ -28,7 +29,7 @@ def held(folder: Path) -> Iterator[None]:
         raise UserError(f"cannot read run folder {folder}: {error.strerror}") from None
     try:
         if not _lock(handle):
-            raise UserError(f"run folder {folder} is in use by another process")
+            raise Taken(f"run folder {folder} is in use by another process")
         yield
     finally:
         os.close(handle)

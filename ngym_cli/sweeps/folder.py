@@ -1,0 +1,206 @@
+"""The folder of a sweep.
+
+| file | what |
+|---|---|
+| `recipe.toml` | what determines the sweep |
+| `list.json` | its runs: job, name, values of the parameters that differ |
+| `runs/<task>/<alg>/<name>/` | the runs, each an ordinary run folder |
+| `study.jsonl`, `drawn/*.json` | of a search: Optuna's journal, and what each trial drew |
+| `errors/*.txt` | why a job failed, with the traceback |
+| `slurm/` | scripts and logs of the cluster's jobs |
+| `summary.parquet`, `figures/` | what came out |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import guard, runs
+from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.errors import UserError, did_you_mean
+from ngym_cli.sweeps import plan
+from ngym_cli.sweeps import recipe as recipes
+from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.recipe import Recipe, nest
+
+ROOT = Path("sweeps")
+RECIPE, LIST, RUNS, ERRORS, DRAWN, STUDY = "recipe.toml", "list.json", "runs", "errors", "drawn", "study.jsonl"
+
+#: Largest list of runs that is read (bytes).
+LARGEST_LIST = 1 << 30
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep's folder, its recipe and its runs."""
+
+    path: Path
+    recipe: Recipe
+    entries: tuple[Entry, ...]
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.name
+
+    @property
+    def root(self) -> Path:
+        """The folder of all its runs."""
+        return self.path / RUNS
+
+    @cached_property
+    def jobs(self) -> dict[int, list[Entry]]:
+        """The runs of each job."""
+        found: dict[int, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.job, []).append(entry)
+        return found
+
+    def drawn_path(self, job: int) -> Path:
+        """Return where it is recorded what a trial of the search drew."""
+        return self.path / DRAWN / f"{job:05d}.json"
+
+    def told_path(self, job: int) -> Path:
+        """Return where it is recorded that the study knows the result of a job's trial."""
+        return self.path / DRAWN / f"{job:05d}.told"
+
+    def drawn(self, job: int) -> dict[str, Any] | None:
+        """Return the ``number`` and ``params`` of the search trial of a job, or None if it has drawn nothing yet."""
+        path = self.drawn_path(job)
+        if self.recipe.search is None or not path.is_file():
+            return None
+        found = runs.read_json(path)
+        if not isinstance(found, dict) or not isinstance(found.get("params"), dict):
+            raise UserError(f"damaged sweep {self.path}: {path.name} holds no parameters")
+        return found
+
+    def values(self, entry: Entry) -> dict[str, Any] | None:
+        """Return the parameters of a run that differ between runs; None as long as they are not drawn."""
+        if self.recipe.search is None:
+            return dict(entry.values)
+        drawn = self.drawn(entry.job)
+        return None if drawn is None else {**drawn["params"], **entry.values}
+
+    def config(self, values: dict[str, Any]) -> RunConfig:
+        """Return the configuration of a run with these values."""
+        return from_dict(self.settings(values))
+
+    def settings(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return what the recipe says of a run with these values, as nested tables."""
+        settings = merge(self.recipe.run, nest(values))
+        search = self.recipe.search
+        if search is not None and search.pruner != "none" and "every" not in settings.get("evaluation", {}):
+            steps = settings.get("timesteps")
+            if steps:
+                settings = merge(settings, {"evaluation": {"every": max(int(steps) // EVALUATIONS, 1)}})
+        return settings
+
+    def run_path(self, entry: Entry, values: dict[str, Any]) -> Path:
+        """Return the folder of a run."""
+        fields = RunConfig.model_fields
+        task, alg = (str(values.get(key, self.recipe.run.get(key, fields[key].default))) for key in ("task", "alg"))
+        return runs.folder_for(self.root, task, alg, entry.name, 0)
+
+    def error_path(self, job: int) -> Path:
+        """Return where it is recorded why a job failed."""
+        return self.path / ERRORS / f"{job:05d}.txt"
+
+    def error(self, job: int) -> str | None:
+        """Return why a job failed, in one line."""
+        try:
+            return self.error_path(job).read_text(encoding="utf-8").partition("\n")[0]
+        except OSError:
+            return None
+
+
+#: Evaluations in the course of a run on which a search may end it early, where the recipe does not say when.
+EVALUATIONS = 10
+
+
+def check_name(name: str) -> str:
+    """Refuse a name that is no plain folder name.
+
+    Raises:
+        UserError: if it is none.
+    """
+    if not name.strip() or name != Path(name).name or name.startswith("."):
+        raise UserError(f"sweep name '{name}' must be a plain folder name")
+    return name
+
+
+def make(root: Path, name: str, recipe: Recipe) -> Sweep:
+    """Make the folder of a sweep, or return the one that is there if it was made from the same recipe.
+
+    Raises:
+        UserError: if it was made from another recipe, with the differences, or cannot be made.
+    """
+    path = root / check_name(name)
+    if (path / RECIPE).is_file():
+        sweep = load(path)
+        changed = recipes.differences(sweep.recipe, recipe)
+        if changed:
+            more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
+            raise UserError(
+                f"sweep {path} was made from another recipe ({'; '.join(changed[:4])}{more}); choose another --name"
+            )
+        if recipe.launch != sweep.recipe.launch:
+            runs.write_text(path / RECIPE, recipe.to_toml())
+        return Sweep(path, recipe, sweep.entries)
+    if path.exists() and any(path.iterdir()):
+        raise UserError(f"{path} is not the folder of a sweep; choose another --name")
+    entries = plan.entries(recipe)
+    try:
+        runs.write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+        runs.write_text(path / RECIPE, recipe.to_toml())
+    except OSError as error:
+        raise UserError(f"cannot make sweep {path}: {error.strerror or error}") from None
+    return Sweep(path, recipe, tuple(entries))
+
+
+def load(path: Path) -> Sweep:
+    """Read the folder of a sweep.
+
+    Raises:
+        UserError: if it is none, or damaged.
+    """
+    recipe = recipes.read(path / RECIPE)
+    try:
+        rows = json.loads(guard.read_text(path / LIST, LARGEST_LIST))
+        entries = tuple(Entry(int(row["job"]), check_name(str(row["name"])), dict(row["values"])) for row in rows)
+    except FileNotFoundError:
+        raise UserError(f"damaged sweep {path}: {LIST} is missing") from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"damaged sweep {path}: {LIST}: {' '.join(str(error).split())}") from None
+    return Sweep(path, recipe, entries)
+
+
+def is_sweep(path: Path) -> bool:
+    """Say whether a folder is that of a sweep."""
+    return (path / RECIPE).is_file() and (path / LIST).is_file()
+
+
+def find(reference: str, root: Path = ROOT) -> Sweep:
+    """Return the sweep that a user means: a folder, a name below ``root``, or ``latest``.
+
+    Raises:
+        UserError: if there is none, with the nearest name.
+    """
+    found = sorted(_below(root), key=lambda path: (path / RECIPE).stat().st_mtime)
+    if reference == "latest" and found:
+        return load(found[-1])
+    for path in (Path(reference), root / reference):
+        if is_sweep(path):
+            return load(path)
+    if not found:
+        raise UserError(f"no such sweep: {reference}; there are none below '{root}' yet")
+    names = [path.name for path in found]
+    raise UserError(f"no such sweep: {reference}" + did_you_mean(reference, names))
+
+
+def _below(root: Path) -> Iterable[Path]:
+    return [path for path in root.iterdir() if is_sweep(path)] if root.is_dir() else []

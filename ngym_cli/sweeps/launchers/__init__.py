@@ -1,0 +1,80 @@
+"""Where the jobs of a sweep are done: one small interface, three engines that others have written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.recipe import LaunchSettings
+
+NAMES = ("local", "ray", "slurm")
+
+#: Times that a job is tried again when its process or its machine is lost.
+RETRIES = 3
+
+#: Seconds between two looks at the run folders.
+SECONDS_PER_LOOK = 1.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a launcher is to do.
+
+    Attributes:
+        sweep: whose jobs.
+        jobs: their numbers.
+        trust: let the recipe name a user's own code.
+        look: called about once a second; shows how far it is.
+        detach: come back as soon as the jobs are handed over, where the engine allows it.
+    """
+
+    sweep: Sweep
+    jobs: Sequence[int]
+    trust: bool
+    look: Callable[[], None]
+    detach: bool = False
+
+
+class Launcher(Protocol):
+    """An engine that does jobs by calling ``ngym_cli.sweeps.work.perform`` for each.
+
+    A launcher knows nothing of runs: what a job has come to is in the sweep's folder. It may do a job twice or lose
+    one; the first is harmless, for a job skips what is done, and the second is mended by calling it again.
+    """
+
+    def launch(self, order: Order) -> None:
+        """Do all jobs.
+
+        Raises:
+            UserError: if the engine cannot be had.
+            KeyboardInterrupt: if the user interrupts; the jobs have then been asked to stop.
+        """
+
+
+def find(settings: LaunchSettings) -> Launcher:
+    """Return a launcher by its name: ``local``, ``ray``, ``ray:auto``, ``ray:HOST:PORT`` or ``slurm``.
+
+    Raises:
+        UserError: if there is none of that name, or its package is not installed.
+    """
+    name, _, address = settings.on.partition(":")
+    if name not in NAMES:
+        raise unknown("launcher", settings.on, NAMES)
+    if address and name != "ray":
+        raise UserError(f"launcher {name} takes no address, as in '{settings.on}'")
+    if settings.slurm and name != "slurm":
+        raise UserError("--slurm goes with --on slurm")
+    if name == "ray":
+        from ngym_cli.sweeps.launchers.ray import Ray
+
+        return Ray(address, settings.workers)
+    if name == "slurm":
+        from ngym_cli.sweeps.launchers.slurm import Slurm
+
+        return Slurm(settings.slurm, settings.workers)
+    from ngym_cli.sweeps.launchers.local import Local
+
+    return Local(settings.workers)

@@ -1,0 +1,133 @@
+"""This machine: one process for each core, one thread in each, with the executors of the standard library."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
+
+from ngym_cli import runs
+from ngym_cli.sweeps import work
+from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
+
+#: Jobs after which a worker makes place for a new process.
+JOBS_PER_PROCESS = 100
+
+#: Seconds that a worker whose sweep was killed is given to write a checkpoint.
+GRACE = 60.0
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Local:
+    """Workers on this machine.
+
+    Args:
+        workers: how many; default one for each core.
+    """
+
+    def __init__(self, workers: int | None = None):
+        """See the class."""
+        self.workers = workers or cores()
+        self._stop = threading.Event()
+        self._pids: set[int] = set()
+
+    def launch(self, order: Order) -> None:
+        """Do all jobs; see ``Launcher``."""
+        waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for job in order.jobs:
+            waiting.put(job)
+        count = min(self.workers, len(order.jobs))
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        with ThreadPoolExecutor(max(count, 1), thread_name_prefix="worker") as threads:
+            futures = [threads.submit(self._work, order, waiting) for _ in range(count)]
+            try:
+                while wait(futures, SECONDS_PER_LOOK).not_done:
+                    order.look()
+            except BaseException:
+                self._end_workers()
+                raise
+            for future in futures:
+                future.result()
+
+    def _end_workers(self) -> None:
+        """Ask all workers to stop; they write checkpoints first."""
+        self._stop.set()
+        for pid in list(self._pids):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+
+    def _work(self, order: Order, waiting: queue.SimpleQueue[int]) -> None:
+        """Do jobs in one process after the other, until there is none left."""
+        executor: ProcessPoolExecutor | None = None
+        done = 0
+        try:
+            while not self._stop.is_set():
+                try:
+                    job = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                if done % JOBS_PER_PROCESS == 0:
+                    executor = _renewed(executor)
+                executor = self._do(order, job, executor)
+                done += 1
+        finally:
+            if executor is not None:
+                executor.shutdown()
+
+    def _do(self, order: Order, job: int, executor: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
+        """Do one job, again if its process dies; return the executor that is still good."""
+        for _ in range(1 + RETRIES):
+            executor = executor or _renewed(None)
+            pid: int | None = None
+            try:
+                pid = executor.submit(os.getpid).result()
+                self._pids.add(pid)
+                if not self._stop.is_set():
+                    future: Future[str] = executor.submit(work.perform, str(order.sweep.path), job, order.trust)
+                    future.result()
+                return executor
+            except BrokenProcessPool:
+                executor = _renewed(executor)
+                if self._stop.is_set():
+                    return executor
+            finally:
+                self._pids.discard(pid or 0)
+        runs.write_text(order.sweep.error_path(job), f"its process died {1 + RETRIES} times\n")
+        return executor or _renewed(None)
+
+
+def _renewed(old: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
+    """Return an executor with a fresh process.
+
+    Each worker has one of its own, for a process that dies takes its executor with it.
+    """
+    if old is not None:
+        old.shutdown()
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
+
+
+def _begin() -> None:
+    """Prepare a worker: Ctrl-C is the sweep's affair, and a worker does not outlive its sweep."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    connection.wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE)
+    os._exit(1)

@@ -1,0 +1,95 @@
+"""A Ray cluster: one that is there, or one that is started on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
+
+INSTALL = "--on ray needs Ray: pip install 'ngym[ray]'"
+
+#: Seconds that interrupted tasks are given to write checkpoints.
+GRACE = 60.0
+
+
+class Ray:
+    """Ray tasks, one core each; Ray repeats those whose worker or node is lost.
+
+    Args:
+        address: ``auto``, ``HOST:PORT``, or empty to start a Ray on this machine.
+        workers: most tasks at a time; default as many as the cluster has cores.
+    """
+
+    def __init__(self, address: str, workers: int | None = None):
+        """See the class."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ImportError:
+            raise UserError(INSTALL) from None
+        self.ray, self.address, self.workers = ray, address, workers
+
+    def launch(self, order: Order) -> None:
+        """Do all jobs; see ``Launcher``."""
+        self._connect()
+        try:
+            self._launch(order)
+        finally:
+            self.ray.shutdown()
+
+    def _connect(self) -> None:
+        options: dict[str, Any] = {"include_dashboard": False, "num_cpus": self.workers} if not self.address else {}
+        if self.address.startswith("127."):
+            options["_node_ip_address"] = self.address.partition(":")[0]
+        try:
+            self.ray.init(address=self.address or "local", log_to_driver=False, logging_level=logging.ERROR, **options)
+        except Exception as error:  # Ray raises whatever its parts raise
+            raise UserError(f"cannot reach Ray at {self.address or 'this machine'}: {one_line(error)}") from None
+
+    def _launch(self, order: Order) -> None:
+        task = self.ray.remote(num_cpus=1, max_retries=RETRIES)(_perform)
+        waiting = list(reversed(order.jobs))
+        room = self.workers or len(waiting)
+        running: dict[Any, int] = {}
+        path = str(order.sweep.path.resolve())
+        try:
+            while waiting or running:
+                while waiting and len(running) < room:
+                    job = waiting.pop()
+                    running[task.remote(path, os.getcwd(), job, order.trust)] = job
+                done, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
+                for reference in done:
+                    self._take(reference, running.pop(reference), order)
+                order.look()
+        except BaseException:
+            self._end(list(running))
+            raise
+
+    def _take(self, reference: Any, job: int, order: Order) -> None:
+        """Record a job that Ray has given up on."""
+        try:
+            self.ray.get(reference)
+        except self.ray.exceptions.RayError as error:
+            runs.write_text(order.sweep.error_path(job), f"Ray gave up: {one_line(error)[:500]}\n\n{error}")
+
+    def _end(self, references: list[Any]) -> None:
+        """Interrupt all tasks, as Ctrl-C would, and let them write checkpoints."""
+        for reference in references:
+            with contextlib.suppress(Exception):
+                self.ray.cancel(reference, force=False)
+        with contextlib.suppress(Exception):
+            self.ray.wait(references, num_returns=len(references), timeout=GRACE)
+
+
+def _perform(path: str, folder: str, job: int, trust: bool) -> str:
+    """Do one job on a node, in the folder that the sweep was started in."""
+    from ngym_cli.sweeps import work
+
+    os.chdir(folder)
+    return work.perform(path, job, trust)

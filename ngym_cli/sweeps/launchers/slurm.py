@@ -1,0 +1,193 @@
+"""Slurm: job arrays through submitit. A job near its time limit writes a checkpoint and is put back into the queue."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.sweeps import folder, status
+from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order
+
+INSTALL = "--on slurm needs submitit: pip install 'ngym[slurm]'"
+FOLDER, JOBS = "slurm", "jobs.json"
+
+#: The signal that warns a job of its end; a run answers it with a checkpoint.
+WARNING = "USR1"
+
+#: Times that a job that has reached its time limit is put back into the queue.
+REQUEUES = 1_000
+
+#: Array tasks that clusters commonly allow; further runs share a task.
+MOST_TASKS = 1_000
+
+#: Seconds between two questions to the queue, which many people use.
+SECONDS_PER_QUESTION = 10.0
+
+DEFAULTS: dict[str, Any] = {"time": 60, "cpus_per_task": 1, "stderr_to_stdout": True, "array_parallelism": 10_000}
+
+#: Options that submitit treats in a way of its own; all others go to ``sbatch`` as they are.
+SUBMITIT = (*DEFAULTS, "job_name", "signal_delay_s", "use_srun")
+
+#: Most seconds between the warning and the end of a job; a quarter of its time where that is less.
+MOST_WARNING = 90
+
+
+class Slurm:
+    """Array jobs of a Slurm cluster that shares this machine's disk.
+
+    Args:
+        options: what ``sbatch`` takes (``partition``, ``time``, ``mem``, ``account``, ...); and ``runs_per_job``.
+        workers: most tasks at a time.
+    """
+
+    def __init__(self, options: Mapping[str, Any], workers: int | None = None):
+        """See the class."""
+        try:
+            import submitit
+        except ImportError:
+            raise UserError(INSTALL) from None
+        os.environ.setdefault("SUBMITIT_PREEMPT_SIGNAL", WARNING)
+        self.submitit, self.workers = submitit, workers
+        self.options = {key.replace("-", "_"): value for key, value in options.items()}
+        self.per_job = int(self.options.pop("runs_per_job", 0))
+        if "time" in self.options:
+            self.options["time"] = minutes(str(self.options["time"]))
+
+    def launch(self, order: Order) -> None:
+        """Hand over all jobs that are not in the queue, and watch them; see ``Launcher``."""
+        record = order.sweep.path / FOLDER / JOBS
+        known: dict[str, list[int]] = runs.read_json(record) if record.exists() else {}
+        queued = in_queue()
+        taken = {job for name, jobs in known.items() if name in queued for job in jobs}
+        todo = [job for job in order.jobs if job not in taken]
+        if todo:
+            submitted = self._submit(order, todo)
+            known = {name: jobs for name, jobs in known.items() if name in queued} | submitted
+            runs.write_json(record, known)
+        if not order.detach:
+            self._watch(order, set(known))
+
+    def _submit(self, order: Order, jobs: Sequence[int]) -> dict[str, list[int]]:
+        """Submit one array; return the jobs of each of its tasks."""
+        executor = self._executor(order.sweep.path / FOLDER, order.sweep.name)
+        size = self.per_job or -(-len(jobs) // MOST_TASKS)
+        batches = [list(jobs[start : start + size]) for start in range(0, len(jobs), size)]
+        try:
+            with executor.batch():
+                tasks = [executor.submit(Batch(str(order.sweep.path.resolve()), b, order.trust)) for b in batches]
+        except (OSError, RuntimeError, self.submitit.core.utils.FailedJobError) as error:
+            raise UserError(f"Slurm refused the jobs: {one_line(error)}") from None
+        return {str(task.job_id): batch for task, batch in zip(tasks, batches, strict=True)}
+
+    def _executor(self, logs: Path, name: str) -> Any:
+        try:
+            executor = self.submitit.SlurmExecutor(folder=logs / "%A", max_num_timeout=REQUEUES)
+        except (RuntimeError, OSError) as error:
+            raise UserError(f"there is no Slurm here: {one_line(error)}") from None
+        given = {**DEFAULTS, **self.options, "job_name": f"ngym-{name}"}
+        given.setdefault("signal_delay_s", min(MOST_WARNING, given["time"] * 60 // 4))
+        if self.workers:
+            given["array_parallelism"] = self.workers
+        further = {key.replace("_", "-"): given.pop(key) for key in list(given) if key not in SUBMITIT}
+        executor.update_parameters(**given, additional_parameters=further)
+        return executor
+
+    def _watch(self, order: Order, names: set[str]) -> None:
+        """Show how far it is until no job is left in the queue. Interrupting this leaves the jobs alone."""
+        asked = 0.0
+        while True:
+            order.look()
+            if time.monotonic() - asked > SECONDS_PER_QUESTION:
+                asked = time.monotonic()
+                if not names & in_queue():
+                    return
+            time.sleep(SECONDS_PER_LOOK)
+
+
+class Batch:
+    """What one task of the array does: some jobs, one after the other.
+
+    Args:
+        path: the sweep's folder.
+        jobs: their numbers.
+        trust: let the recipe name a user's own code.
+    """
+
+    def __init__(self, path: str, jobs: Sequence[int], trust: bool):
+        """See the class."""
+        self.path, self.jobs, self.trust = path, list(jobs), trust
+
+    def __call__(self) -> list[str]:
+        """Do the jobs; when warned of the end, leave the rest to the same task put back into the queue."""
+        from ngym_cli.sweeps import work
+
+        warned = signal.getsignal(getattr(signal, f"SIG{WARNING}"))
+        states: list[str] = []
+        for job in self.jobs:
+            states.append(work.perform(self.path, job, self.trust))
+            if states[-1] == work.STOPPED:
+                if callable(warned) and self._was_warned(job):
+                    warned(getattr(signal, f"SIG{WARNING}"), None)
+                break
+        return states
+
+    def _was_warned(self, job: int) -> bool:
+        sweep = folder.load(Path(self.path))
+        return any(status.row(sweep, entry).get("reason") == f"SIG{WARNING}" for entry in sweep.jobs[job])
+
+    def checkpoint(self) -> Any:
+        """Return what submitit is to run again; each run has written its own checkpoint."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(Batch(self.path, self.jobs, self.trust))
+
+
+def in_queue() -> set[str]:
+    """Return the tasks that are pending or running, as ``ARRAY_TASK``.
+
+    Raises:
+        UserError: if the queue cannot be asked.
+    """
+    command = ["squeue", "--noheader", "--array", "--format=%F_%K", "--me"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except FileNotFoundError:
+        raise UserError("there is no Slurm here: squeue is not installed") from None
+    except subprocess.SubprocessError as error:
+        text = getattr(error, "stderr", None) or error
+        raise UserError(f"Slurm does not answer: {' '.join(str(text).split())}") from None
+    return set(done.stdout.split())
+
+
+def minutes(text: str) -> int:
+    """Return a time as Slurm writes it (``90``, ``2:00:00``, ``30:00``, ``1-12``, ``1-12:30:00``) in whole minutes.
+
+    Raises:
+        UserError: if it is none.
+
+    Example:
+        >>> [minutes(text) for text in ("90", "2:00:00", "30:00", "1-12")]
+        [90, 120, 30, 2160]
+    """
+    if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", text):
+        raise UserError(f"--slurm time: '{text}' is no time; as in 90 (minutes), 2:00:00 or 1-12:00:00")
+    days, dash, rest = text.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if dash:
+        hours, mins, seconds = (*parts, 0, 0)[:3]
+    elif len(parts) == 3:
+        hours, mins, seconds = parts
+    else:
+        hours, mins, seconds = 0, parts[0], parts[1] if len(parts) == 2 else 0
+    total = int(days or 0) * 1440 + hours * 60 + mins + -(-seconds // 60)
+    if total < 1:
+        raise UserError(f"--slurm time: '{text}' is less than a minute")
+    return total

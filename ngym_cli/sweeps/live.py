@@ -1,0 +1,130 @@
+"""The live table of a sweep: what runs, what is done, what failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ngym_cli.sweeps import plan, status
+from ngym_cli.sweeps.status import Observer, Row
+
+#: Seconds between two pictures, and between two lines where there is no terminal.
+SECONDS_PER_PICTURE = 1.0
+SECONDS_PER_LINE = 10.0
+
+#: Most rows of the picture; running and failed runs come first.
+MOST_ROWS = 20
+_ORDER = ("running", "failed", "broken", "done", "pruned", "queued")
+_STYLES = {"running": "bold", "failed": "red", "broken": "yellow", "queued": "dim"}
+
+
+class LiveTable:
+    """Draws how far a sweep is.
+
+    Args:
+        observer: looks at it.
+        console: where to draw.
+        workers: how many runs are made at a time, for the time left.
+    """
+
+    def __init__(self, observer: Observer, console: Console, workers: int):
+        """See the class."""
+        self.observer, self.console, self.workers = observer, console, workers
+        self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+        self._last = 0.0
+
+    def __enter__(self) -> LiveTable:
+        """Begin to draw."""
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the last picture."""
+        self.look(force=True)
+        if self._live:
+            self._live.stop()
+
+    def look(self, force: bool = False) -> None:
+        """Draw again when it is time."""
+        now = time.monotonic()
+        if not force and now - self._last < (SECONDS_PER_PICTURE if self._live else SECONDS_PER_LINE):
+            return
+        rows = self.observer.rows()
+        self._last = time.monotonic()
+        if self._live:
+            self._live.update(picture(rows, self.workers), refresh=True)
+        else:
+            self.console.print(headline(rows, self.workers), soft_wrap=True)
+
+
+def headline(rows: Sequence[Row], workers: int) -> str:
+    """Return the state of a sweep in one line."""
+    found = {state: count for state, count in status.counts(rows).items() if count or state in ("done", "running")}
+    text = ", ".join(f"{count:,} {state}" for state, count in found.items()) + f" of {len(rows):,} runs"
+    left = status.time_left(rows, workers)
+    unfinished = any(row["state"] in ("queued", "running", "broken") for row in rows)
+    return text + (f", about {duration(left)} left" if left is not None and unfinished else "")
+
+
+def picture(rows: Sequence[Row], workers: int = 1, most: int = MOST_ROWS) -> Group:
+    """Return the headline and the table of the runs that matter most."""
+    chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:most]
+    lines: list[Any] = [table(sorted(chosen, key=lambda row: row["name"]))]
+    if len(rows) > len(chosen):
+        lines.append(Text(f"and {len(rows) - len(chosen):,} more", style="dim"))
+    return Group(*lines, Text(headline(rows, workers)))
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Return a table with a line for each run."""
+    shown = Table(box=None, padding=(0, 2, 0, 0))
+    keys = list(dict.fromkeys(key for row in rows for key in row["values"]))
+    shown.add_column("run")
+    for name in plan.short_names(keys).values():
+        shown.add_column(name)
+    shown.add_column("state")
+    for name in ("performance", "steps", "time left"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    for row in rows:
+        performance, left, total = row["performance"], row["left"], row["timesteps"]
+        shown.add_row(
+            row["name"].partition("-")[0],
+            *(word(row["values"].get(key)) for key in keys),
+            row["state"],
+            "-" if performance is None else f"{performance:.3f}",
+            f"{row['steps']:,}" + (f" of {total:,}" if total and row["state"] == "running" else ""),
+            "-" if left is None else duration(left),
+            (row["error"] or "")[:100],
+            style=_STYLES.get(row["state"], ""),
+        )
+    return shown
+
+
+def word(value: Any) -> str:
+    """Return the value of a parameter as text."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value) or "none"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Example:
+        >>> duration(42), duration(400), duration(8000), duration(400_000)
+        ('42 s', '6.7 min', '2.2 h', '4.6 days')
+    """
+    for limit, unit, name in ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / unit:.0f} s" if unit == 1 else f"{seconds / unit:.1f} {name}"
+    return f"{seconds / 86400:.1f} days"

@@ -1,0 +1,85 @@
+"""The runs that a recipe stands for."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ngym_cli.errors import UserError
+from ngym_cli.sweeps.recipe import Recipe
+
+#: Most runs of one sweep.
+MOST_RUNS = 1_000_000
+LONGEST_NAME = 80
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of a sweep.
+
+    Attributes:
+        job: what is done by one worker at a time; runs of one search trial belong together, others are a job each.
+        name: name of the run folder.
+        values: what is its own: dotted key to value. What a search draws is added when it is drawn.
+    """
+
+    job: int
+    name: str
+    values: dict[str, Any]
+
+
+def entries(recipe: Recipe) -> list[Entry]:
+    """Return all runs of a recipe: the grid, zipped parameters moving together, seeds innermost.
+
+    Raises:
+        UserError: if there are too many.
+    """
+    axes = _axes(recipe)
+    count = recipe.search.trials if recipe.search else 1
+    for axis in axes:
+        count *= len(axis)
+    if count > MOST_RUNS:
+        raise UserError(f"the recipe stands for {count:,} runs; more than {MOST_RUNS:,} are refused")
+    settings = [{key: value for part in parts for key, value in part.items()} for parts in itertools.product(*axes)]
+    if recipe.search is None:
+        return [Entry(job, _name(job, values), values) for job, values in enumerate(settings)]
+    return [Entry(job, _name(job, values), values) for job in range(recipe.search.trials) for values in settings]
+
+
+def _axes(recipe: Recipe) -> list[list[dict[str, Any]]]:
+    """Return the independent axes of the grid, each a list of parts of a setting; the seed's is the last."""
+    groups = {name: tuple(group) for group in recipe.zip for name in group}
+    order = sorted(dict.fromkeys(groups.get(name, (name,)) for name in recipe.grid), key=lambda names: "seed" in names)
+    return [
+        [dict(zip(names, row, strict=True)) for row in zip(*(recipe.grid[name] for name in names), strict=True)]
+        for names in order
+    ]
+
+
+def _name(number: int, values: Mapping[str, Any]) -> str:
+    """Return a folder name that says what is special about a run."""
+    parts = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
+    text = re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *parts]))
+    return text[:LONGEST_NAME].rstrip("._-")
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return "+".join(map(_word, value))
+    return str(value).rpartition("/")[2] or "none"
+
+
+def setting_of(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return what is the same for runs that differ in nothing but their seed, for use as a key."""
+    return tuple((key, repr(value)) for key, value in values.items() if key != "seed")
+
+
+def short_names(keys: list[str]) -> dict[str, str]:
+    """Return the name by which each parameter is shown: its last part, where that is unambiguous."""
+    lasts = [key.rpartition(".")[2] for key in keys]
+    return {key: last if lasts.count(last) == 1 else key for key, last in zip(keys, lasts, strict=True)}

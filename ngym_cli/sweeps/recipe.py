@@ -1,0 +1,281 @@
+"""What a sweep is made from: one typed recipe, from flags, a TOML file, or both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from ngym_cli.config import RunConfig, Section, merge
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.sweeps.lists import as_list, parse_list
+from ngym_cli.values import parse_assignment, parse_scalar, parse_value
+
+#: Flags that stand for one key each, with the key.
+PLAIN = {
+    **{name: name for name in ("task", "alg", "network", "units", "n_envs", "timesteps", "seed", "device", "dt")},
+    "init_from": "init_from",
+    "reset_state": "reset_state",
+    "eval_every": "evaluation.every",
+    "eval_trials": "evaluation.trials",
+    "checkpoint_every": "checkpoint.every",
+}
+_WORDS = ("task", "alg", "network", "device", "init_from", "reset_state")
+
+#: Flags of the form NAME=VALUE, with the table that the name belongs to.
+TABLES = {
+    "timing": "timing",
+    "reward": "rewards",
+    "task_arg": "task_args",
+    "network_arg": "network_args",
+    "set_": "hyperparameters",
+    "loss_weight": "hyperparameters.loss_weight",
+    "task_weight": "hyperparameters.task_weight",
+}
+
+
+class SearchSettings(Section):
+    """Parameters drawn by Optuna instead of listed."""
+
+    trials: int = Field(ge=1, le=1_000_000)
+    space: dict[str, str] = Field(description="parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:A:B")
+    maximize: Literal["performance", "reward_per_trial"] = "performance"
+    sampler: Literal["tpe", "random"] = "tpe"
+    pruner: Literal["none", "median", "hyperband"] = "median"
+    seed: int = Field(0, ge=0)
+
+    @field_validator("space")
+    @classmethod
+    def _known(cls, space: dict[str, str]) -> dict[str, str]:
+        from ngym_cli.sweeps.space import parse_kind
+
+        found = {canonical(key): text for key, text in space.items()}
+        for key, text in found.items():
+            parse_kind(key, text)
+        if not found:
+            raise ValueError("a search needs --space PARAMETER=KIND:...")
+        return found
+
+
+class LaunchSettings(Section):
+    """Where the runs are made; no part of what makes two recipes differ."""
+
+    on: str = "local"
+    workers: int | None = Field(None, ge=1, description="most runs at a time")
+    slurm: dict[str, Any] = Field(default_factory=dict)
+
+
+class Recipe(Section):
+    """Everything that determines a sweep.
+
+    Attributes:
+        run: what all runs share, with the keys of a run's configuration.
+        grid: parameter to its values; dotted keys reach into tables (``hyperparameters.learning_rate``).
+        zip: groups of parameters of the grid that change together.
+        search: draws further parameters.
+        launch: where.
+    """
+
+    run: dict[str, Any] = Field(default_factory=dict)
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    zip: list[list[str]] = Field(default_factory=list)
+    search: SearchSettings | None = None
+    launch: LaunchSettings = Field(default_factory=lambda: LaunchSettings())
+
+    @field_validator("grid", mode="before")
+    @classmethod
+    def _lists(cls, grid: Any) -> Any:
+        if not isinstance(grid, Mapping):
+            raise ValueError("grid must be a table of parameters and their values")
+        return {canonical(key): as_list(value, f"grid.{key}") for key, value in _flat(grid)}
+
+    @field_validator("zip")
+    @classmethod
+    def _names(cls, groups: list[list[str]]) -> list[list[str]]:
+        return [[canonical(name) for name in group] for group in groups]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Recipe:
+        seen: set[str] = set()
+        for group in self.zip:
+            for name in group:
+                if name not in self.grid:
+                    raise ValueError(f"zip: '{name}' has no list of values")
+                if name in seen:
+                    raise ValueError(f"zip: '{name}' is zipped twice")
+                seen.add(name)
+            lengths = {name: len(self.grid[name]) for name in group}
+            if len(set(lengths.values())) > 1:
+                counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
+                raise ValueError(f"zip: parameters that change together need equally many values: {counts}")
+        if self.search is not None:
+            several = [name for name, values in self.grid.items() if name != "seed" and len(values) > 1]
+            if several:
+                raise ValueError(
+                    f"a search draws its parameters: say --space {several[0]}=choice:... instead of a list"
+                )
+            if "seed" in self.search.space:
+                raise ValueError("the seed is no parameter to search; --seed 0:3 gives every trial three seeds")
+        return self
+
+    def swept(self) -> list[str]:
+        """Return the parameters that differ between runs, in the order in which they were given, the seed last."""
+        names = [name for name, values in self.grid.items() if len(values) > 1 and name != "seed"]
+        searched = list(self.search.space) if self.search else []
+        return [*names, *searched, *(["seed"] if len(self.grid.get("seed", [])) > 1 else [])]
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes this recipe another than the next: all but where it is run."""
+        return self.model_dump(exclude={"launch"}, exclude_none=True)
+
+    def digest(self) -> str:
+        """Return eight characters that tell recipes apart."""
+        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:8]
+
+    def to_toml(self) -> str:
+        """Return the recipe as TOML."""
+        return tomli_w.dumps(self.model_dump(exclude_none=True))
+
+
+def canonical(key: str) -> str:
+    """Return the dotted key of a parameter; a name that no run configuration has is a hyperparameter.
+
+    Raises:
+        ValueError: if its table does not exist, with the nearest.
+    """
+    first, dot, _ = key.partition(".")
+    if dot and first not in RunConfig.model_fields:
+        raise ValueError(str(unknown("table of a run's configuration", first, RunConfig.model_fields)))
+    return key if first in RunConfig.model_fields else f"hyperparameters.{key}"
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return dotted keys as nested tables."""
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        *tables, last = key.split(".")
+        place = nested
+        for table in tables:
+            place = place.setdefault(table, {})
+        place[last] = value
+    return nested
+
+
+def without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return nested tables without a dotted key."""
+    first, dot, rest = key.partition(".")
+    if first not in table:
+        return dict(table)
+    kept = {name: value for name, value in table.items() if name != first}
+    if dot and isinstance(table[first], Mapping):
+        inner = without(table[first], rest)
+        return {**kept, first: inner} if inner else kept
+    return kept
+
+
+def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) -> dict[str, list[Any]]:
+    """Return the values that flags give to parameters, as lists.
+
+    Args:
+        flags: by name, as in ``PLAIN`` (texts) and ``TABLES`` (lists of ``NAME=VALUES``); None where not given.
+        wrappers: one stack for each time the flag was given.
+
+    Raises:
+        UserError: on an empty list or a parameter given twice.
+    """
+    found: dict[str, list[Any]] = {}
+    for flag, text in flags.items():
+        if text is None:
+            continue
+        written = f"--{flag.strip('_').replace('_', '-')}"
+        if flag in PLAIN:
+            found[PLAIN[flag]] = parse_list(text, str if flag in _WORDS else parse_scalar, written)
+            continue
+        for assignment in text:
+            name, value = parse_assignment(assignment, written)
+            key = f"{TABLES[flag]}.{name}"
+            if key in found:
+                raise UserError(f"{written}: '{name}' is given twice")
+            found[key] = parse_list(value, parse_value, f"{written} {name}")
+    stacks = ["" if stack == "none" else stack for stack in wrappers or ()]
+    return {**found, **({"wrappers": stacks} if stacks else {})}
+
+
+def build(data: Mapping[str, Any], values: Mapping[str, list[Any]], source: str = "") -> Recipe:
+    """Return the recipe of a TOML document with flags laid over it.
+
+    Args:
+        data: the document.
+        values: lists of values from ``from_flags``; one value alone is the same for all runs.
+        source: where the document is from, for messages.
+
+    Raises:
+        UserError: on anything that does not exist or does not fit.
+    """
+    recipe = _validate(data, source)
+    run, grid = recipe.run, dict(recipe.grid)
+    for key, items in values.items():
+        grid.pop(key, None)
+        run = without(run, key)
+        if len(items) > 1:
+            grid[key] = items
+        else:
+            run = merge(run, nest({key: items[0]}))
+    for key in [key for key, items in grid.items() if len(items) == 1]:
+        run = merge(without(run, key), nest({key: grid.pop(key)[0]}))
+    groups = [[name for name in group if name in grid] for group in recipe.zip]
+    return _validate(
+        {**recipe.model_dump(exclude_none=True), "run": run, "grid": grid, "zip": [group for group in groups if group]},
+        source,
+    )
+
+
+def _validate(data: Mapping[str, Any], source: str) -> Recipe:
+    try:
+        return Recipe.model_validate(dict(data))
+    except ValidationError as error:
+        first = error.errors()[0]
+        prefix = f"{source}: " if source else ""
+        path = ".".join(str(part) for part in first["loc"])
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, Exception):
+            raise UserError(f"{prefix}{cause}") from None
+        if first["type"] == "extra_forbidden":
+            section: Any = {"search": SearchSettings, "launch": LaunchSettings}.get(path.partition(".")[0], Recipe)
+            raise UserError(prefix + str(unknown("key", path.rpartition(".")[2], section.model_fields))) from None
+        raise UserError(f"{prefix}{path}: {first['msg'].lower()}") from None
+
+
+def read(path: Path) -> Recipe:
+    """Read the recipe of a sweep's folder."""
+    from ngym_cli.config import read_toml
+
+    return _validate(read_toml(path), str(path))
+
+
+def differences(old: Recipe, new: Recipe) -> list[str]:
+    """Return in words where two recipes differ."""
+    one, two = dict(_flat(old.identity())), dict(_flat(new.identity()))
+    return [
+        f"{key}: {_said(one.get(key))} -> {_said(two.get(key))}"
+        for key in dict.fromkeys([*one, *two])
+        if one.get(key) != two.get(key)
+    ]
+
+
+def _said(value: Any) -> str:
+    text = "not given" if value is None else json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."

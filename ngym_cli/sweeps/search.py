@@ -1,0 +1,191 @@
+"""Search with Optuna. Every worker talks to the study itself, through a journal file that is safe on shared disks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.config import RunConfig
+from ngym_cli.errors import UserError
+from ngym_cli.session import Watch
+from ngym_cli.sweeps import check, space, work
+from ngym_cli.sweeps.folder import STUDY, Sweep
+from ngym_cli.sweeps.recipe import SearchSettings
+
+NAME = "sweep"
+INSTALL = "a search needs Optuna: pip install 'ngym[search]'"
+
+#: Trials drawn at random before TPE, or the median, has something to go by.
+STARTUP_TRIALS = 10
+STARTUP_PRUNING = 5
+
+#: After this long, a trial that was drawn but not recorded belongs to a worker that was killed in between.
+FORGOTTEN = timedelta(seconds=60)
+
+
+def optuna() -> Any:
+    """Return the package.
+
+    Raises:
+        UserError: how to install it, where it is not.
+    """
+    try:
+        import optuna as package
+    except ImportError:
+        raise UserError(INSTALL) from None
+    logging.getLogger("optuna").setLevel(logging.ERROR)
+    package.logging.set_verbosity(package.logging.ERROR)
+    return package
+
+
+def open_study(sweep: Sweep, job: int = 0) -> tuple[Any, Any]:
+    """Return the study of a search and its storage; made when there is none yet.
+
+    Args:
+        sweep: the search.
+        job: whose draws will be made; each has its own stream.
+    """
+    package = optuna()
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    settings = _settings(sweep)
+    storage = JournalStorage(JournalFileBackend(str(sweep.path / STUDY)))
+    study = package.create_study(
+        study_name=NAME,
+        storage=storage,
+        load_if_exists=True,
+        direction="maximize",
+        sampler=_sampler(package, settings, job),
+        pruner=_pruner(package, sweep, settings),
+    )
+    return study, storage
+
+
+def _settings(sweep: Sweep) -> SearchSettings:
+    if sweep.recipe.search is None:
+        raise UserError(f"sweep {sweep.path} is no search")
+    return sweep.recipe.search
+
+
+def _sampler(package: Any, settings: SearchSettings, job: int) -> Any:
+    seed = int(np.random.SeedSequence([settings.seed, job]).generate_state(1)[0])
+    if settings.sampler == "random":
+        return package.samplers.RandomSampler(seed=seed)
+    return package.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS, constant_liar=True)
+
+
+def _pruner(package: Any, sweep: Sweep, settings: SearchSettings) -> Any:
+    if settings.pruner == "median":
+        return package.pruners.MedianPruner(n_startup_trials=STARTUP_PRUNING)
+    if settings.pruner == "hyperband":
+        run = sweep.settings({})
+        steps = int(run.get("timesteps") or 0)
+        every = int(run.get("evaluation", {}).get("every") or 1)
+        return package.pruners.HyperbandPruner(min_resource=every, max_resource=steps or "auto")
+    return package.pruners.NopPruner()
+
+
+def prepare(sweep: Sweep) -> None:
+    """Make the study before the first trial: the default setting is tried too, so that no search ends below it."""
+    study, _ = open_study(sweep)
+    if not study.get_trials(deepcopy=False):
+        values = default_params(sweep, check.complete_config(sweep.recipe, {}))
+        if values is not None:
+            study.enqueue_trial(values)
+        return
+    recorded = {(sweep.drawn(job) or {}).get("number") for job in sweep.jobs}
+    running = study.get_trials(deepcopy=False, states=(_state().RUNNING,))
+    for trial in running:
+        started = trial.datetime_start
+        if trial.number not in recorded and started is not None and datetime.now() - started > FORGOTTEN:
+            study.tell(trial.number, state=_state().FAIL)
+
+
+def _state() -> Any:
+    from optuna.trial import TrialState
+
+    return TrialState
+
+
+def default_params(sweep: Sweep, default: RunConfig) -> dict[str, Any] | None:
+    """Return the default setting as parameters of the search, or None where it lies outside the space."""
+    found: dict[str, Any] = {}
+    for key, kind in space.kinds(_settings(sweep).space).items():
+        value: Any = default.model_dump()
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if not kind.holds(value):
+            return None
+        found[key] = value
+    return found
+
+
+def claim(sweep: Sweep, study: Any, storage: Any, job: int) -> Any:
+    """Return the trial of a job: the one that it has drawn before, or a new one."""
+    from optuna.trial import Trial
+
+    drawn = sweep.drawn(job)
+    if drawn is not None:
+        study_id = storage.get_study_id_from_name(NAME)
+        return Trial(study, storage.get_trial_id_from_study_id_trial_number(study_id, int(drawn["number"])))
+    trial = study.ask()
+    params = {key: kind.suggest(trial, key) for key, kind in space.kinds(_settings(sweep).space).items()}
+    runs.write_json(sweep.drawn_path(job), {"number": trial.number, "params": params})
+    return trial
+
+
+def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
+    """Do one trial of the search: all its seeds, one after the other; its value is their mean.
+
+    Returns:
+        As ``ngym_cli.sweeps.work.perform``.
+    """
+    study, storage = open_study(sweep, job)
+    trial = claim(sweep, study, storage, job)
+    finished = study.get_trials(deepcopy=False)[trial.number].state.is_finished()
+    metric = _settings(sweep).maximize
+    scores: list[float] = []
+    for entry in sweep.jobs[job]:
+        values = sweep.values(entry) or {}
+        watch = None if finished else _watch(trial, metric, scores, int(sweep.settings(values).get("timesteps") or 0))
+        status, manifest = work.run_one(sweep, entry, values, trust, watch)
+        if status == "interrupted":
+            return work.STOPPED
+        scores.append(float(manifest[metric]))
+        if status == "pruned":
+            break
+    if not finished:
+        if status == "pruned":
+            study.tell(trial.number, state=_state().PRUNED)
+        else:
+            study.tell(trial.number, float(np.mean(scores)))
+    runs.write_text(sweep.told_path(job), status)
+    return work.DONE
+
+
+def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
+    """Report evaluations of a run to the study, as the mean with the seeds before it, and end it when told to."""
+    done = list(before)
+
+    def watch(step: int, summary: Mapping[str, Any]) -> str | None:
+        place = len(done) * steps + step
+        trial.report(float(np.mean([*done, summary[metric]])), place)
+        return work.PRUNED if step < steps and trial.should_prune() else None
+
+    return watch
+
+
+def importance(sweep: Sweep) -> dict[str, float]:
+    """Return how much each parameter decides the result (PED-ANOVA, arXiv 2304.10255); nothing from too few trials."""
+    package = optuna()
+    study, _ = open_study(sweep)
+    try:
+        return {key: float(value) for key, value in package.importance.get_param_importances(study).items()}
+    except (RuntimeError, ValueError):
+        return {}

@@ -1,0 +1,78 @@
+"""What a search may draw: ``KIND:...`` for each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ngym_cli.errors import unknown
+from ngym_cli.values import parse_scalar
+
+KINDS = ("log", "float", "int", "logint", "choice")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One parameter of a search.
+
+    Attributes:
+        name: one of ``KINDS``.
+        values: low and high (and a step for ``int``), or the values of a choice.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+
+    def suggest(self, trial: Any, key: str) -> Any:
+        """Let an Optuna trial draw the parameter."""
+        if self.name == "choice":
+            return trial.suggest_categorical(key, self.values)
+        low, high, *step = self.values
+        if self.name in ("int", "logint"):
+            return trial.suggest_int(key, low, high, step=step[0] if step else 1, log=self.name == "logint")
+        return trial.suggest_float(key, low, high, log=self.name == "log")
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value could be drawn."""
+        if self.name == "choice":
+            return value in self.values
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        low, high, *step = self.values
+        return low <= value <= high and (not step or (value - low) % step[0] == 0)
+
+    def corners(self) -> tuple[Any, ...]:
+        """Return values that stand for all others when a search is checked."""
+        return self.values if self.name == "choice" else self.values[:2]
+
+
+def parse_kind(key: str, text: str) -> Kind:
+    """Read ``log:1e-4:1e-2``, ``float:0:1``, ``int:16:256[:16]``, ``logint:16:256`` or ``choice:lstm:gru``.
+
+    Raises:
+        ValueError: on an unknown kind, numbers missing, or an empty range.
+    """
+    name, *parts = text.split(":")
+    if name not in KINDS:
+        raise ValueError(f"space {key}: {unknown('kind', name, KINDS)}")
+    values = tuple(parse_scalar(part) for part in parts)
+    if name == "choice":
+        if len(values) < 2:
+            raise ValueError(f"space {key}: a choice needs two values or more")
+        return Kind(name, values)
+    whole = name in ("int", "logint")
+    wanted = int if whole else (int, float)
+    fits = len(values) == 2 or name == "int" and len(values) == 3
+    if not fits or any(isinstance(v, bool) or not isinstance(v, wanted) for v in values):
+        numbers = "two whole numbers" if whole else "two numbers"
+        raise ValueError(f"space {key}: {name} takes {numbers}, lowest and highest, not '{':'.join(parts)}'")
+    low, high, *step = values
+    if not low < high or (name in ("log", "logint") and low <= 0) or (step and step[0] < 1):
+        raise ValueError(f"space {key}: '{text}' is no range{' above 0' if name.startswith('log') else ''}")
+    return Kind(name, values)
+
+
+def kinds(space: Mapping[str, str]) -> dict[str, Kind]:
+    """Return all parameters of a search."""
+    return {key: parse_kind(key, text) for key, text in space.items()}

@@ -1,0 +1,136 @@
+"""How far a sweep is, read from its folder alone: from any shell, on any machine that sees the disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.work import PRUNED
+
+#: States of a run in a sweep, and those that nothing will be added to.
+STATES = ("queued", "running", "done", "pruned", "broken", "failed")
+FINAL = ("done", "pruned")
+
+Row = dict[str, Any]
+
+
+def row(sweep: Sweep, entry: Entry) -> Row:
+    """Return the state of one run.
+
+    Returns:
+        ``id``, ``name``, ``job``, ``values``, ``state`` (``broken``: interrupted or crashed, and to be resumed),
+        ``performance``, ``steps``, ``timesteps``, ``seconds`` (taken), ``left`` (seconds), ``error``, ``reason``.
+    """
+    values = sweep.values(entry)
+    found: Row = {
+        "id": None, "name": entry.name, "job": entry.job, "values": values or dict(entry.values), "state": "queued",
+        "performance": None, "steps": 0, "timesteps": None, "seconds": None, "left": None, "error": None,
+        "reason": None,
+    }  # fmt: skip
+    if values is not None:
+        path = sweep.run_path(entry, values)
+        found["id"] = str(path)
+        if (path / runs.MANIFEST).exists():
+            try:
+                found.update(_of_manifest(runs.Run(path).manifest()))
+            except UserError as error:
+                found.update(state="failed", error=str(error))
+    if found["state"] == "queued" and sweep.recipe.search is not None and sweep.told_path(entry.job).exists():
+        found["state"] = "pruned"
+    if found["state"] in ("queued", "broken", "failed"):
+        why = sweep.error(entry.job)
+        if why is not None:
+            found.update(state="failed", error=why)
+    return found
+
+
+def _of_manifest(manifest: dict[str, Any]) -> Row:
+    status, reason = manifest["status"], manifest.get("exit_reason")
+    states = {"running": "running", "finished": "done", "failed": "failed"}
+    state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "broken")
+    config = manifest.get("config") or {}
+    found: Row = {
+        "state": state,
+        "performance": manifest.get("performance"),
+        "reward_per_trial": manifest.get("reward_per_trial"),
+        "steps": manifest.get("steps") or 0,
+        "timesteps": config.get("timesteps"),
+        "seconds": manifest.get("wall_seconds"),
+        "reason": reason,
+        "error": reason if state == "failed" else None,
+    }
+    if state == "running":
+        found.update(_progress(manifest, found["steps"], found["timesteps"] or 0))
+    return found
+
+
+def _progress(manifest: dict[str, Any], steps: int, total: int) -> Row:
+    """Return the seconds that a run has taken since it was last begun, and has left."""
+    resumed = manifest.get("resumed") or []
+    begun, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest["started"], 0)
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(begun)).total_seconds()
+    left = seconds * (total - steps) / (steps - at) if steps > at and total else None
+    return {"seconds": seconds, "left": left}
+
+
+class Observer:
+    """Looks at a sweep again and again; what is final is read once.
+
+    Args:
+        sweep: which.
+    """
+
+    def __init__(self, sweep: Sweep):
+        """See the class."""
+        self.sweep = sweep
+        self._final: dict[str, Row] = {}
+
+    def rows(self) -> list[Row]:
+        """Return the state of every run."""
+        return [self._row(entry) for entry in self.sweep.entries]
+
+    def _row(self, entry: Entry) -> Row:
+        known = self._final.get(entry.name)
+        if known is None:
+            known = row(self.sweep, entry)
+            if known["state"] in FINAL:
+                self._final[entry.name] = known
+        return known
+
+
+def counts(rows: Sequence[Row]) -> dict[str, int]:
+    """Return how many runs are in each state."""
+    found = Counter(item["state"] for item in rows)
+    return {state: found[state] for state in STATES}
+
+
+def unfinished_jobs(sweep: Sweep, rows: Sequence[Row]) -> list[int]:
+    """Return the jobs that are not done, in their order."""
+    by_job: dict[int, list[str]] = {}
+    for item in rows:
+        by_job.setdefault(item["job"], []).append(item["state"])
+    return [job for job, states in by_job.items() if not _over(sweep, job, states)]
+
+
+def _over(sweep: Sweep, job: int, states: list[str]) -> bool:
+    """Say whether a job is done; a search trial that was ended early leaves its other seeds untouched."""
+    if sweep.recipe.search is None:
+        return all(state in FINAL for state in states)
+    return sweep.told_path(job).exists()
+
+
+def time_left(rows: Sequence[Row], workers: int) -> float | None:
+    """Return about how many seconds the rest of a sweep takes, or None as long as nothing is known."""
+    took = [item["seconds"] for item in rows if item["state"] == "done" and item["seconds"]]
+    running = [item["left"] for item in rows if item["state"] == "running" and item["left"] is not None]
+    if not took and not running:
+        return None
+    each = sum(took) / len(took) if took else max(running)
+    waiting = sum(item["state"] in ("queued", "broken") for item in rows)
+    return (waiting * each + sum(running)) / max(workers, 1)
