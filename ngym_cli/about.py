@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
+from rich.table import Table
 
 from ngym_cli import config as configuration
+from ngym_cli import docstrings
 from ngym_cli.building import facts_of, find_wrapper, make_env, wrapper_names
-from ngym_cli.catalog import metadata_of
+from ngym_cli.catalog import changes, metadata_of
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.terminal import cell, console
@@ -44,6 +47,8 @@ def describe(name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | 
 
 def describe_wrapper(name: str) -> dict[str, Any]:
     """Return all that is known of a wrapper."""
+    from neurogym.wrappers import key_of
+
     cls = find_wrapper(name)
     meta = metadata_of(cls)
     return {
@@ -55,7 +60,11 @@ def describe_wrapper(name: str) -> dict[str, Any]:
         "link": meta.get("paper_link"),
         "order": meta.get("order", ""),
         "carries": bool(getattr(cls, "carries", False)),
+        "changes": changes(cls),
+        "decides": list(getattr(cls, "decides", ())),
+        "inside_of": [key_of(other) for other in getattr(cls, "inside_of", ())],
         "arguments": _arguments(cls, ("env",)),
+        "meaning": docstrings.arguments(cls),
         "text": inspect.getdoc(cls) or "",
     }
 
@@ -101,6 +110,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "chance": facts.chance,
         "ceiling": facts.ceiling,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
+        "meaning": docstrings.arguments(task.entry),
         "trial": trial,
         "text": inspect.getdoc(task.entry) or "",
     }
@@ -188,22 +198,40 @@ def show(found: Mapping[str, Any]) -> None:
         out.print(f"{found['paper']}, {found['link']}", style="dim", soft_wrap=True)
     if found["kind"] == "wrapper":
         rows = {
+            "summary": found["text"].partition("\n\n")[0],
+            "changes": found["changes"],
+            "decides": found["decides"],
             "order": found["order"],
+            "must be inside": found["inside_of"],
             "across trials": "carries information" if found["carries"] else "trials stay independent",
         }
     else:
         rows = _task_rows(found)
-    rows["arguments"] = ", ".join(f"{key}={value}" for key, value in found["arguments"].items())
     out.print()
     for label, value in rows.items():
         if value not in ("", None, [], {}):
-            out.print(f"  [dim]{label:<16}[/dim] {cell(value)}", soft_wrap=True)
+            out.print(f"  [dim]{label:<16}[/dim] {escape(cell(value))}", soft_wrap=True)
+    _show_arguments(found)
     if found["kind"] == "task":
         out.print()
         from ngym_cli.drawn_trial import lines
 
         for line in lines(found):
             out.print(line, soft_wrap=True, markup=False)
+
+
+def _show_arguments(found: Mapping[str, Any]) -> None:
+    """Print each argument, its default and what it means."""
+    if not found["arguments"]:
+        return
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, default in found["arguments"].items():
+        given = str(default) if default == "required" else f"={default}"
+        table.add_row(f"  {name}", escape(given), escape(found["meaning"].get(name, "")))
+    out = console()
+    flag = "--task-arg NAME=VALUE" if found["kind"] == "task" else f"--wrappers {found['id']}:NAME=VALUE"
+    out.print(f"\n  [dim]arguments[/dim]  {flag}", soft_wrap=True)
+    out.print(table)
 
 
 def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:

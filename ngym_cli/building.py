@@ -148,7 +148,8 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),
-        carries=bool(task.metadata.get("carries", getattr(inner, "metadata", {}).get("carries", False))) or any(getattr(w, "carries", False) for w in _layers(env)),
+        carries=bool(task.metadata.get("carries", getattr(inner, "metadata", {}).get("carries", False)))
+        or any(getattr(w, "carries", False) for w in _layers(env)),
         conditions=dict(getattr(inner, "conditions", {}) or {}),
         chance=chance_of(env),
         ceiling=_call(inner, "ceiling"),

@@ -20,12 +20,16 @@ WIDTH = 160
 #: Columns of each listing that are shown; ``--json`` has them all.
 SHOWN: dict[str, tuple[str, ...]] = {
     "tasks": ("id", "description", "tags"),
-    "wrappers": ("id", "description", "carries"),
+    "wrappers": ("id", "description", "changes", "order"),
     "algs": ("id", "description", "actions", "networks"),
     "networks": ("id", "description", "defaults"),
     "tags": ("id", "tasks"),
     "runs": ("id", "status", "steps", "performance", "started"),
+    "differences": ("task", "difference"),
 }
+
+#: Tags that too many tasks have to be a heading.
+COMMON = ("perceptual", "supervised")
 
 
 def console() -> Console:
@@ -40,20 +44,29 @@ def print_json(data: Any) -> None:
 
 
 def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a listing as a table, tasks by group."""
+    """Print a listing as a table; tasks by tag."""
     out = console()
     names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
-    groups = list(dict.fromkeys(row.get("group", "") for row in rows)) if what == "tasks" else [""]
-    for group in groups:
+    for group, members in _grouped(what, rows).items():
         table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
         for name in names:
-            table.add_column(name, overflow="fold", no_wrap=name == "id")
-        for row in rows:
-            if what != "tasks" or row["group"] == group:
-                table.add_row(*(Text(printable(cell(row.get(name)))) for name in names))
+            table.add_column(name, overflow="fold", no_wrap=name in ("id", "task"))
+        for before, row in zip([{}, *members], members, strict=False):
+            repeated = what == "differences" and before.get("task") == row["task"]
+            table.add_row(*("" if repeated and name == "task" else cell(row.get(name)) for name in names))
         out.print(table)
     noun = {"algs": "algorithms"}.get(what, what)
     out.print(f"{len(rows)} {noun if len(rows) != 1 else noun.removesuffix('s')}", style="dim")
+
+
+def _grouped(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the rows under the heading that they belong to, most common heading first; "" is none."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        tags = list(row.get("tags") or ["other"])
+        telling = [tag for tag in tags if tag not in COMMON] or tags
+        groups.setdefault(telling[0] if what == "tasks" else "", []).append(row)
+    return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
 
 
 def cell(value: Any) -> str:

@@ -13,22 +13,37 @@ from ngym_cli import completion
 def command(
     what: Annotated[
         str,
-        typer.Argument(help="tasks, wrappers, algs, networks, tags or runs.", autocompletion=completion.listings),
+        typer.Argument(
+            help="tasks, wrappers, algs, networks, tags, runs, or differences (from NeuroGym's tasks).",
+            autocompletion=completion.listings,
+        ),
     ] = "tasks",
-    search: Annotated[list[str] | None, typer.Argument(help="Only tasks in which these words occur.")] = None,
+    search: Annotated[
+        list[str] | None, typer.Argument(help="Only tasks, wrappers or differences in which these words occur.")
+    ] = None,
     tag: Annotated[str | None, typer.Option(help="Only tasks with this tag.", autocompletion=completion.tags)] = None,
     paper: Annotated[str | None, typer.Option(help="Only tasks whose paper contains this text.")] = None,
+    obs: Annotated[
+        str | None,
+        typer.Option(help="Only tasks with such observations: image, vector, a number or name of channels."),
+    ] = None,
+    action: Annotated[
+        str | None,
+        typer.Option(help="Only tasks with such actions: discrete, continuous, a number or name of actions."),
+    ] = None,
     ceilings: Annotated[bool, typer.Option("--ceilings", help="Show the best possible performance of tasks.")] = False,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of objects with an 'id'.")] = False,
 ) -> None:
-    """List tasks, wrappers, algorithms, networks, tags or runs."""
+    """List tasks, wrappers, algorithms, networks, tags, runs, or where tasks differ from NeuroGym's."""
     from ngym_cli import catalog, terminal
 
     make = catalog.listing(what)
-    catalog.refuse_filters(what, tag=tag, paper=paper, ceilings=ceilings, search=search)
+    catalog.refuse_filters(what, tag=tag, paper=paper, obs=obs, action=action, ceilings=ceilings, search=search)
     if what == "tasks":
-        rows = make(tag=tag, search=search or (), paper=paper, ceilings=ceilings)
+        rows = make(tag=tag, search=search or (), paper=paper, ceilings=ceilings, obs=obs, action=action)
+    elif what in catalog.SEARCHED:
+        rows = make(search=search or ())
     else:
         rows = make(runs) if what == "runs" else make()
     terminal.print_json(rows) if json else terminal.print_rows(what, rows)

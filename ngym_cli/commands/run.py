@@ -33,7 +33,7 @@ def command(
     timing: Annotated[
         list[str] | None,
         typer.Option(
-            help="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:A:B:.., "
+            help="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:MS1:MS2:.., "
             "truncated_exponential:MEAN:MIN:MAX, constant:X, until:T.",
             rich_help_panel=TASK,
         ),

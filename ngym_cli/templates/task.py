@@ -32,7 +32,7 @@ class MyTask(TrialEnv):
         "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
         # One line: what the agent does.
         "description": "say after a delay which of two noisy stimuli was stronger",
-        # True if what is right in a trial depends on earlier trials (blocks, learning): memory is then kept across them.
+        # True if what is right in a trial depends on earlier trials (blocks, learning): memory is then kept.
         "carries": False,
         # Where you depart from the paper, a sentence each.
         "differences": [],

@@ -1,0 +1,131 @@
+"""Writing a new task, and checking tasks against the contract."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+BAD = '''
+import numpy as np
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
+
+
+class Bad(TrialEnv):
+    """Answers at once."""
+
+    metadata = {"paper_name": None, "paper_link": "here", "tags": ["percetual"], "description": "", "carries": False}
+    default_timing = {"decision": 100}
+    default_rewards = {"correct": 1.0, "fail": 2.0}
+    rule = Rule(fixate=(), answer=("decision",))
+
+    def __init__(self, dt=100, rewards=None, timing=None):
+        super().__init__(dt=dt, rewards=rewards, timing=timing)
+        self.observation_space = spaces.Box(-1, 1, shape=(1,), dtype=np.float32, name={"cue": 0})
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+        self.conditions = {"ground_truth": (1, 2)}
+
+    def _new_trials(self, trials):
+        trials.add_period("decision")
+        trials.set_groundtruth(trials.draw("ground_truth"), "decision")
+
+
+class Broken(Bad):
+    def _new_trials(self, trials):
+        trials.add_perod("decision")
+
+
+class Unmakable(Bad):
+    def __init__(self):
+        raise RuntimeError("no screen")
+
+
+class NoTask:
+    pass
+'''
+
+
+@pytest.mark.parametrize(("file", "name"), [("my_task.py", "MyTask"), ("grid-cells2.py", "GridCells2")])
+def test_new_task_passes_the_contract_and_trains(ngym, tmp_path, file, name):
+    assert name in ngym("new", file).out
+    checked = ngym("check", f"{file}:{name}")
+    assert checked.code == 0, checked.out + checked.err
+    assert "1 of 1 tasks ok" in checked.out
+    run = ngym(
+        "run", "--task", f"{file}:{name}", "--n-envs", "8", "--timesteps", "2048", "--eval-trials", "20", "--json"
+    )
+    assert run.code == 0, run.err
+    assert json.loads(run.out)["status"] == "finished"
+    assert "stimulus" in ngym("info", f"{file}:{name}").out
+
+
+@pytest.mark.parametrize("file", ["my_task", "2.py", ".py", "class.txt", "no/such/folder/task.py"])
+def test_new_refuses_what_is_no_file_name(ngym, file):
+    result = ngym("new", file)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+
+
+def test_new_does_not_overwrite(ngym, tmp_path):
+    (tmp_path / "my_task.py").write_text("mine")
+    result = ngym("new", "my_task.py")
+    assert result.code == 2
+    assert "exists" in result.err
+    assert (tmp_path / "my_task.py").read_text() == "mine"
+
+
+def test_check_says_what_is_wrong(ngym, tmp_path):
+    (tmp_path / "bad.py").write_text(BAD)
+    result = ngym("check", "bad.py:Bad", "--json")
+    assert result.code == 1
+    (found,) = json.loads(result.out)
+    problems = {row["id"]: row["problem"] for row in found["checks"] if row["status"] == "failed"}
+    assert "metadata lacks 'differences'" in problems["metadata"]
+    assert "the ground truth" in problems["ground_truth_is_best_paid"]
+    assert all(row["description"] for row in found["checks"])
+    text = ngym("check", "bad.py:Bad")
+    assert text.code == 1
+    assert "failed  metadata lacks 'differences'" in text.out
+    assert "expected: " in text.out
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("Broken", "AttributeError: 'Trials' object has no attribute 'add_perod'"),
+        ("Unmakable", "RuntimeError: no screen (bad.py, line "),
+        ("NoTask", "NoTask is not a trial-based task"),
+    ],
+)
+def test_check_survives_a_broken_task_and_names_the_line(ngym, tmp_path, name, problem):
+    (tmp_path / "bad.py").write_text(BAD)
+    result = ngym("check", f"bad.py:{name}")
+    assert result.code == 1
+    assert problem in result.out
+    assert "Traceback" not in result.out + result.err
+
+
+def test_check_of_tasks_of_the_registry(ngym):
+    result = ngym("check", "RDM-v0", "GoNogo-v0", "--json")
+    assert result.code == 0
+    assert [row["id"] for row in json.loads(result.out)] == ["RDM-v0", "GoNogo-v0"]
+
+
+@pytest.mark.long
+def test_check_of_the_whole_registry(ngym):
+    result = ngym("check", "--all")
+    assert result.code == 0, result.out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["RDM-v0", "--all"], ["RDM"], ["none.py:MyTask"], ["yang19"], ["RDM-v0+GoNogo-v0"]]
+)
+def test_check_of_nothing_or_of_something_else_is_wrong_input(ngym, arguments):
+    result = ngym("check", *arguments)
+    if arguments == ["RDM"]:
+        assert result.code == 0  # the version may be left out
+    else:
+        assert (result.code, result.out) == (2, "")
+        assert result.err.count("\n") == 1
