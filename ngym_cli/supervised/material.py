@@ -73,7 +73,7 @@ class TaskDraw:
     Args:
         names: The tasks.
         weights: Name (or its middle part, "ctxdm1" of "yang19.ctxdm1-v0") to how often it is drawn; others weigh 1.
-        per_batch: One task for a whole block instead of one for each trial.
+        per_batch: One task for a whole batch of trials instead of one for each.
 
     Raises:
         ValueError: If a name is unknown or a weight is negative.
@@ -96,10 +96,8 @@ class TaskDraw:
         self.shares = shares / shares.sum()
 
     def __call__(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Names for the next n trials."""
-        return self.names[rng.choice(len(self.names), 1 if self.per_batch else n, p=self.shares).repeat(
-            n if self.per_batch else 1
-        )]  # fmt: skip
+        """Names for n trials."""
+        return self.names[rng.choice(len(self.names), n, p=self.shares)]
 
 
 class TrialStream:
@@ -146,12 +144,15 @@ class TrialStream:
         self._left: Material | None = None
         self._action: Any = no_action(self.task.action_space)
         self._reward = 0.0
+        self._now: np.ndarray | None = None  # the task of the batch at hand, if a batch has only one
         self._block_rows, self._n = block_rows, TRIALS_ONE_BY_ONE
 
     # -- taking -------------------------------------------------------------------------------------------------------
 
     def trials(self, rows: int) -> Material:
         """The next whole trials, as many as fit into `rows`, but at least one."""
+        if self.draw is not None and self.draw.per_batch:
+            self._left, self._now = None, self.draw(1, self.task.np_random)
         left = self._at_least(rows + 1)
         ends = np.cumsum(left.length)
         n = max(1, int(np.searchsorted(ends, rows, side="right")))
@@ -177,7 +178,9 @@ class TrialStream:
         task = self.task
         if not task._many:
             return join([self._material(task.make_trials(1)) for _ in range(TRIALS_ONE_BY_ONE)])
-        given = {} if self.draw is None else {"task": self.draw(self._n, task.np_random)}
+        given = {}
+        if self.draw is not None:
+            given["task"] = self.draw(self._n, task.np_random) if self._now is None else np.repeat(self._now, self._n)
         trials = task.make_trials(self._n, **given)
         rows = min(self._block_rows, BYTES_PER_BLOCK // max(1, trials.ob[0].nbytes))
         self._n = max(1, round(rows / max(1.0, float(trials.length.mean()))))

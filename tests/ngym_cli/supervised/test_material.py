@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym.multi import make_multi
 from neurogym.wrappers import wrapper_class
 from ngym_cli.supervised.layout import side_by_side
 from ngym_cli.supervised.material import TaskDraw, TrialStream
@@ -81,9 +82,18 @@ def test_tasks_are_drawn_by_weight():
     rng = np.random.default_rng(0)
     drawn = TaskDraw(names, {"ctxdm1": 5}, per_batch=False)(7000, rng)
     assert [np.mean(drawn == name) for name in names] == pytest.approx([1 / 7, 5 / 7, 1 / 7], abs=0.02)
-    assert len(set(TaskDraw(names, {}, per_batch=True)(100, rng))) == 1
     with pytest.raises(ValueError, match="ctxdm3.*ctxdm1"):
         TaskDraw(names, {"ctxdm3": 1}, per_batch=False)
+
+
+def test_a_batch_can_have_one_task():
+    env = make_multi("GoNogo-v0+ContextDecisionMaking-v0", pad=True)
+    seen, several = set(), stream(env, draw=TaskDraw(env.unwrapped.names, {}, per_batch=True))
+    for _ in range(20):
+        cue = several.trials(400).ob[:, -2:]
+        assert len(np.unique(cue, axis=0)) == 1
+        seen.add(tuple(cue[0]))
+    assert len(seen) == 2
 
 
 def test_what_cannot_be_learned_from_is_refused():
