@@ -18,6 +18,28 @@ TABLES = ("reward", "performance", "event")
 #: Index of a task, trials of it, and their places in the block; a task may occur more than once or not at all.
 Parts = list[tuple[int, Trials, np.ndarray]]
 
+#: What records of some tasks have (type and shape of each entry), their periods, bytes and steps of a mean trial.
+Records = tuple[dict[str, tuple[np.dtype, tuple[int, ...]]], list[str], float, float]
+
+_KNOWN: dict[tuple, Records] = {}  # found once, and the same in equal environments
+
+
+def records_of(tasks: Sequence[TrialEnv], names: Sequence[str]) -> Records:
+    """What the records of some tasks have; makes a few trials of each if these tasks were not looked at before."""
+    key = tuple((name, type(t), tuple(t.conditions), tuple(t.timing)) for name, t in zip(names, tasks, strict=True))
+    if key not in _KNOWN:
+        columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
+        periods: list[str] = []
+        probes = [task.make_trials(4) for task in tasks]
+        for probe in probes:
+            for name, values in probe.info.items():
+                values = np.asarray(values)
+                columns.setdefault(name, (values.dtype, values.shape[1:]))
+            periods += [name for name in probe.starts if name not in periods]
+        size = np.mean([sum(values.nbytes for values in probe.fields.values()) / probe.n for probe in probes])
+        _KNOWN[key] = columns, periods, float(size), float(np.mean([probe.length.mean() for probe in probes]))
+    return _KNOWN[key]
+
 
 def rows_of(trials: Trials, at: np.ndarray) -> np.ndarray:
     """Rows of the trials ``at``, one trial after the other."""

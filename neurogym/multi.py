@@ -12,7 +12,8 @@ from neurogym.core import OrderEnforcing
 from neurogym.envs import registration
 from neurogym.envs.collections import COLLECTIONS
 from neurogym.utils.scheduler import BaseSchedule, schedule_from
-from neurogym.wrappers.schedule_envs import ScheduleEnvs, distinct
+from neurogym.wrappers.schedule_envs import ScheduleEnvs
+from neurogym.wrappers.several import distinct
 
 
 def task_ids(text: str | Sequence[str]) -> list[str]:

@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import rules, spaces
-from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.vector import layers
+from neurogym.core import TrialEnv
+from neurogym.wrappers.several import carries, check_tasks
 
 TYPES = ("main", "distractor", "both")
 
@@ -91,8 +91,7 @@ class Combine(TrialEnv):
         self.rewards = {**other.rewards, **main.rewards}
         self.conditions = {"combine_type": list(range(3)), **main.conditions}
         self.conditions |= {f"distractor_{name}": values for name, values in other.conditions.items()}
-        carries = any(task.metadata.get("carries", False) for task in self.tasks)
-        self.metadata = {**type(self).metadata, "carries": carries}
+        self.metadata = {**type(self).metadata, "carries": any(carries(one) for one in self.envs)}
         self._running = [False, False]
         self._scores = [0.0, 0.0]
 
@@ -267,20 +266,12 @@ def _is_number(value: Any) -> bool:
 
 def _check(envs: list[gym.Env], dt: float | None, mix: Sequence[float], share: bool) -> None:
     for env in envs:
-        if not isinstance(env.unwrapped, TrialEnv):
-            raise TypeError(f"Combine needs trial-based tasks, not {env.unwrapped}")
-        if not isinstance(env.action_space, gym.spaces.Discrete) or len(env.observation_space.shape) != 1:  # type: ignore[arg-type]
+        if not isinstance(env.action_space, gym.spaces.Discrete) or len(env.observation_space.shape or ()) != 1:
             raise ValueError(f"Combine needs discrete actions and one-dimensional observations, which {env} has not")
-        for layer in layers(env):
-            overrides = isinstance(layer, TrialWrapper) and any(
-                getattr(type(layer), name) is not getattr(TrialWrapper, name) for name in ("observe", "step")
-            )
-            if overrides:
-                name = type(layer).__name__
-                raise ValueError(f"{name} must be outside Combine: combine the tasks first, then put {name} on")
+    check_tasks(envs, "Combine")
     main, other = envs
-    if other.unwrapped.dt != main.unwrapped.dt or (dt is not None and dt != main.unwrapped.dt):  # type: ignore[attr-defined]
-        raise ValueError("Combine needs tasks with the same dt")
+    if dt is not None and dt != main.unwrapped.dt:  # type: ignore[attr-defined]
+        raise ValueError(f"dt must be that of the tasks, got {dt!r}")
     sizes = [int(env.action_space.n) for env in envs]  # type: ignore[attr-defined]
     if share and sizes[0] != sizes[1]:
         raise ValueError(

@@ -10,17 +10,14 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import MOST_TRIALS, ROWS_PER_BLOCK, TrialEnv, TrialWrapper
-from neurogym.mixing import MixedRule, Parts, empty_column, interleave, view_of
+from neurogym.mixing import MixedRule, Parts, empty_column, interleave, records_of, view_of
 from neurogym.trials import Trials
 from neurogym.utils.names import unknown
 from neurogym.utils.scheduler import BaseSchedule
-from neurogym.vector import layers
+from neurogym.wrappers.several import carries, check_spaces, check_tasks, distinct, name_of
 
 STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead
 BLOCK_BYTES = 6e5  #: memory for a block in the order of the schedule
-
-#: What the records of tasks have, by what determines it; found once and shared by equal environments.
-_RECORDS: dict[tuple, tuple[dict[str, tuple[np.dtype, tuple[int, ...]]], list[str], float, float]] = {}
 
 
 class ScheduleEnvs(TrialEnv):
@@ -64,11 +61,12 @@ class ScheduleEnvs(TrialEnv):
     ):
         """See the class."""
         self.envs = list(envs)
-        _check(self.envs, schedule, pad)
+        check_spaces(self.envs, schedule, pad)
+        check_tasks(self.envs, type(self).__name__)
         self.tasks: list[TrialEnv] = [env.unwrapped for env in self.envs]  # type: ignore[misc]
         super().__init__(dt=self.tasks[0].dt)
         self.schedule, self.env_input = schedule, env_input
-        self.names = distinct([_name(env) for env in self.envs] if names is None else list(names))
+        self.names = distinct([name_of(env) for env in self.envs] if names is None else names)
         self.fast = all(task.declared and task._plannable for task in self.tasks)
         self.rule = MixedRule(self.tasks) if self.fast else None  # type: ignore[assignment,misc]
         self.abort = any(task.abort for task in self.tasks)
@@ -83,8 +81,7 @@ class ScheduleEnvs(TrialEnv):
         self.conditions = {"task": self.names}
         for task in reversed(self.tasks):
             self.conditions |= task.conditions
-        carries = any(_carries(env) for env in self.envs)
-        self.metadata = {**type(self).metadata, "carries": carries}
+        self.metadata = {**type(self).metadata, "carries": any(carries(env) for env in self.envs)}
         widest = max(self.envs, key=lambda env: env.observation_space.shape)
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
         self.observation_space = widest.observation_space
@@ -171,7 +168,10 @@ class ScheduleEnvs(TrialEnv):
             self.schedule.reset()
             self.schedule.seed(int(self.np_random.integers(2**31)))
         if self.fast and not self._columns:
-            self._look_at_records()
+            self._columns, self._periods, size, length = records_of(self.tasks, self.names)
+            self._stock_size = int(np.clip(STOCK_BYTES / (len(self.tasks) * size), 4, MOST_TRIALS))
+            rows = np.clip(BLOCK_BYTES * length / size, ROWS_PER_BLOCK, 4 * ROWS_PER_BLOCK)
+            self._most = max(1, int(rows / length))
         for env, task in zip(self.envs, self.tasks, strict=True):
             seed = int(self.np_random.integers(2**31))
             if self.fast:
@@ -179,29 +179,9 @@ class ScheduleEnvs(TrialEnv):
             else:
                 env.reset(seed=seed)
 
-    def _look_at_records(self) -> None:
-        """Find out what the record of each task has, so that every block has the same columns, and how much to make."""
-        key = tuple(
-            (n, type(t), tuple(t.conditions), tuple(t.timing)) for n, t in zip(self.names, self.tasks, strict=True)
-        )
-        if key not in _RECORDS:
-            columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
-            periods: list[str] = []
-            probes = [task.make_trials(4) for task in self.tasks]
-            for probe in probes:
-                for name, values in probe.info.items():
-                    values = np.asarray(values)
-                    columns.setdefault(name, (values.dtype, values.shape[1:]))
-                periods += [name for name in probe.starts if name not in periods]
-            size = np.mean([sum(values.nbytes for values in probe.fields.values()) / probe.n for probe in probes])
-            _RECORDS[key] = columns, periods, float(size), float(np.mean([probe.length.mean() for probe in probes]))
-        self._columns, self._periods, size, length = _RECORDS[key]
-        self._stock_size = int(np.clip(STOCK_BYTES / (len(self.tasks) * size), 4, MOST_TRIALS))
-        self._most = int(np.clip(BLOCK_BYTES / size, ROWS_PER_BLOCK / length, 4 * ROWS_PER_BLOCK / length))
-
     def _block_size(self) -> int:
         """Trials to make ahead: as many as fit into the memory set aside, few after a reset."""
-        return 1 if not self._plannable else 8 if self._ahead is None else max(1, self._most)
+        return 1 if not self._plannable else 8 if self._ahead is None else self._most
 
     def _check_conditions(self, given: dict[str, Any]) -> None:  # type: ignore[override]
         for name, value in given.items():
@@ -310,57 +290,6 @@ class ScheduleEnvs(TrialEnv):
         """The tasks, one per line."""
         listed = "".join(f"\n  {env}" for env in self.envs)
         return f"<{type(self).__name__} of {len(self.envs)} tasks{listed}>"
-
-
-def _check(envs: list[gym.Env], schedule: BaseSchedule | None, pad: bool) -> None:
-    if not envs:
-        raise ValueError("ScheduleEnvs needs at least one task")
-    for env in envs:
-        if not isinstance(env.unwrapped, TrialEnv):
-            raise TypeError(f"ScheduleEnvs needs trial-based tasks, not {env.unwrapped}")
-        for layer in layers(env):
-            shows = isinstance(layer, TrialWrapper) and (
-                type(layer).observe is not TrialWrapper.observe or type(layer).step is not TrialWrapper.step
-            )
-            if shows:
-                raise ValueError(
-                    f"{type(layer).__name__} must be outside ScheduleEnvs: schedule the tasks first, then put "
-                    f"{type(layer).__name__} on"
-                )
-    if schedule is not None and schedule.n != len(envs):
-        raise ValueError(f"the schedule has {schedule.n} conditions, but there are {len(envs)} tasks")
-    first = envs[0]
-    for env in envs[1:]:
-        same = env.observation_space.shape == first.observation_space.shape and _size(env) == _size(first)
-        paddable = all(isinstance(e.action_space, gym.spaces.Discrete) for e in (env, first)) and (
-            len(env.observation_space.shape) == len(first.observation_space.shape) == 1
-        )
-        if not (same or (pad and paddable)):
-            raise ValueError(
-                f"{_name(env)} ({env.observation_space.shape} observation, {env.action_space}) does not fit "
-                f"{_name(first)} ({first.observation_space.shape} observation, {first.action_space})"
-                + ("; pad=True widens the smaller one" if paddable and not pad else "")
-            )
-        if env.unwrapped.dt != first.unwrapped.dt:  # type: ignore[attr-defined]
-            raise ValueError(f"{_name(env)} has another dt than {_name(first)}: a session has one time step")
-
-
-def _size(env: gym.Env) -> Any:
-    return getattr(env.action_space, "n", env.action_space.shape)
-
-
-def _name(env: gym.Env) -> str:
-    return env.spec.id if env.spec is not None else str(env.unwrapped).strip("<>").split("\n")[0]
-
-
-def distinct(names: list[str]) -> list[str]:
-    """The names, numbered where one occurs more than once."""
-    return [name if names.count(name) == 1 else f"{name}#{names[:i].count(name) + 1}" for i, name in enumerate(names)]
-
-
-def _carries(env: gym.Env) -> bool:
-    inner = env.unwrapped.metadata.get("carries", False)
-    return bool(inner) or any(getattr(layer, "carries", False) for layer in layers(env))
 
 
 class MultiEnvs(ScheduleEnvs):

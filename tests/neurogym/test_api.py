@@ -125,7 +125,7 @@ def test_several_tasks_by_name() -> None:
     for ids, kwargs, message in (
         ("RDM-v0+GoNogo-v0", {"pad": False}, "does not fit"),
         ("RDM-v0+ReachingDelayResponse-v0", {}, "does not fit"),
-        ("RDM-v0+ReadySetGo-v0", {}, "another dt"),
+        ("RDM-v0+ReadySetGo-v0", {}, "same dt"),
         ("RDM-v0+GoNogo-v0", {"schedule": "often"}, "unknown schedule"),
         ("RDM-v0+GoNogo-v0", {"cohss": 1}, "none of the tasks takes cohss"),
         ("RDM-v0+GoNogo-v0", {"timing": {"fixaton": 1}}, "none of the tasks takes timing fixaton"),
