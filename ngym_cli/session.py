@@ -33,6 +33,9 @@ PATIENCE = 10.0
 
 Numbers = dict[str, Any]
 
+#: Told of each evaluation, by step and summary; returns why the run should end early, or None.
+Watch = Callable[[int, Mapping[str, Any]], str | None]
+
 
 class Stop(Exception):
     """Ends the learning of a run that was asked to stop, at a point from which it can be resumed exactly."""
@@ -54,6 +57,7 @@ class Session:
         display: what the user sees.
         policy: gives the present policy, for evaluations.
         write_checkpoint: writes a checkpoint of the present step with the given state of this session.
+        watch: told of each evaluation; may end the run early.
         stop: why the learner should stop, or None.
         step: steps taken so far, over all environments.
         reported: step of the last update whose losses were recorded.
@@ -68,6 +72,7 @@ class Session:
     display: Display
     policy: Callable[[], Any]
     write_checkpoint: Callable[[int, Numbers], Path]
+    watch: Watch | None = None
     stop: str | None = None
     step: int = 0
     reported: int = 0
@@ -147,6 +152,9 @@ class Session:
         self._draw(found)
         self.display.say(f"{self.step:,} steps: {sentence(found.summary)}")
         self._found = found
+        why = self.watch(self.step, found.summary) if self.watch is not None and self.stop is None else None
+        if why:
+            self.ask_to_stop(why)
         return found
 
     def _draw(self, found: evaluation.Evaluation) -> None:

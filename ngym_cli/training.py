@@ -16,7 +16,7 @@ from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.learners import build_model, complete, find_algorithm
 from ngym_cli.progress import Display, Silent
 from ngym_cli.recording import TrialRecorder
-from ngym_cli.session import Numbers, Session, Stop, stopping
+from ngym_cli.session import Numbers, Session, Stop, Watch, stopping
 
 MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
 Announce = Callable[[RunConfig], None]
@@ -44,6 +44,7 @@ def train(
     overwrite: bool = False,
     announce: Announce = lambda _: None,
     make_display: MakeDisplay = lambda *_: Silent(),
+    watch: Watch | None = None,
 ) -> Outcome:
     """Train an agent and leave a run folder behind.
 
@@ -56,6 +57,7 @@ def train(
         overwrite: replace a run of that name.
         announce: told the configuration once the task is known to work, before torch is imported.
         make_display: returns what shows the progress.
+        watch: told of each evaluation; may end the run early.
 
     Raises:
         UserError: if the configuration does not work, the folder cannot be made or written to, the user's task fails,
@@ -73,7 +75,7 @@ def train(
     manifest = provenance.opening(config, facts) | ({"init_from": begun} if begun else {})
     run = runs.create(path, overwrite, config.to_toml(), manifest)
     with locks.held(run.path):
-        return _go(_Parts(run, config, facts, model, venv, make_display))
+        return _go(_Parts(run, config, facts, model, venv, make_display, watch))
 
 
 def resume(
@@ -81,6 +83,7 @@ def resume(
     trust: bool = False,
     announce: Announce = lambda _: None,
     make_display: MakeDisplay = lambda *_: Silent(),
+    watch: Watch | None = None,
 ) -> Outcome:
     """Continue a run that did not finish from its last checkpoint; without one, from its beginning.
 
@@ -91,6 +94,7 @@ def resume(
         trust: let its record name a user's own code.
         announce: told the configuration once the task is known to work, before torch is imported.
         make_display: returns what shows the progress.
+        watch: told of each evaluation; may end the run early.
 
     Raises:
         UserError: if the run is finished, in use, damaged, or fails as in ``train``.
@@ -118,7 +122,7 @@ def resume(
             runs.clear_leftovers(run.path)
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
             run.update(**provenance.reopening(manifest, saved.step if saved else 0), **begun)
-        return _go(_Parts(run, config, facts, model, venv, make_display), saved, complaints)
+        return _go(_Parts(run, config, facts, model, venv, make_display, watch), saved, complaints)
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,7 @@ class _Parts:
     model: Any
     venv: Any
     make_display: MakeDisplay
+    watch: Watch | None
 
     def session(self, saved: checkpoints.Saved | None) -> Session:
         """Return the session of a new run, or of one that goes on from a checkpoint."""
@@ -146,6 +151,7 @@ class _Parts:
             self.make_display(self.config, facts, path),
             lambda: self.model.policy,
             self._write_checkpoint,
+            self.watch,
         )
         if saved is None:
             session.board.hyperparameters(self.config.model_dump(), self.config.to_toml())
