@@ -102,6 +102,9 @@ class Supervised(BaseAlgorithm):
                 raise ValueError(f"{name} must be at least 1, got {value}")
         if answer_share is not None and not 0 < answer_share < 1:
             raise ValueError(f"answer_share must be between 0 and 1, got {answer_share}")
+        for period, weight in (loss_weight or {}).items():
+            if weight < 0:
+                raise ValueError(f"the weight of period {period} must not be negative, got {weight}")
         if draw not in ("trial", "batch"):
             raise ValueError(f"draw must be 'trial' or 'batch', got {draw!r}")
         self.batch_size, self.seq_len, self.n_updates, self.n_steps = batch_size, seq_len, n_updates, n_steps

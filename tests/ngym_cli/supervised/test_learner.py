@@ -149,6 +149,7 @@ def test_settings_that_make_no_sense_are_refused(learner):
         ({"seq_len": 0}, "seq_len"),
         ({"task_weight": {"go": 2}}, "several tasks"),
         ({"task": "Bandit-v0"}, "no ground truth"),
+        ({"loss_weight": {"decision": -1}}, "must not be negative"),
         ({"loss_weight": {"decide": 1}}, "decide.*decision"),
     ]:
         with pytest.raises(ValueError, match=message):
