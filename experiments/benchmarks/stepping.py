@@ -62,7 +62,8 @@ def main(names):
         declared += [rates] if fast else []
         print(f"{id_:44} {rates[0]:10,.0f} {rates[1]:11,.0f} {rates[2]:11,.0f}  {'array' if fast else 'loop'}")
     medians = np.median(declared, axis=0)
-    print(f"{'median of ' + str(len(declared)) + ' declared':44} {medians[0]:10,.0f} {medians[1]:11,.0f} {medians[2]:11,.0f}")
+    label = f"median of {len(declared)} declared"
+    print(f"{label:44} {medians[0]:10,.0f} {medians[1]:11,.0f} {medians[2]:11,.0f}")
 
 
 if __name__ == "__main__":
