@@ -96,14 +96,13 @@ _SPECS = (
         "ngym_cli.algorithms.reinforce:Reinforce",
         RECURRENT,
         defaults={
-            "learning_rate": 2e-3,
-            "n_steps": 128,
+            "learning_rate": 5e-3,
+            "n_steps": 64,
             "gamma": 1.0,
             "ent_coef": 0.0,
             "vf_coef": 0.5,
             "max_grad_norm": 1.0,
         },
-        network_defaults={"shared": False},
     ),
     AlgorithmSpec(
         "supervised",

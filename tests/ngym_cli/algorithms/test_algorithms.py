@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from ngym_cli.algorithms import ALGORITHMS, algorithm_spec, check_pairing
+from ngym_cli.algorithms import ALGORITHMS, check_pairing
 from ngym_cli.algorithms.build import make_model
 
 VECTOR = spaces.Box(-1, 1, (3,), np.float32)
@@ -54,4 +54,3 @@ def test_wrong_pairings_are_refused(algorithm, network, observations, actions, m
 
 def test_sources_are_given():
     assert all(spec.paper and spec.summary for spec in ALGORITHMS.values())
-    assert algorithm_spec("reinforce").network_defaults == {"shared": False}
