@@ -20,8 +20,8 @@ class Reinforce(RecurrentPPO):
     never resets the rollout counts as one trial, closed by the baseline's prediction.
 
     Args:
-        policy: as for `RecurrentPPO`. The paper gives the baseline its own network (`shared=False`); with one network for
-            both the gradient of the baseline's error shapes it too, and random dots are learned several times sooner.
+        policy: as for `RecurrentPPO`. The paper gives the baseline its own network (`shared=False`); with one for both
+            the gradient of the baseline's error shapes it too, and random dots are learned several times sooner.
         env: a vectorised environment.
         n_steps: length of a rollout; several trials.
         kwargs: learning_rate, gamma, ent_coef, vf_coef, max_grad_norm, seed and the like.
