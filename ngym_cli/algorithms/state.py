@@ -139,7 +139,8 @@ def _save_generators(model: BaseAlgorithm, tensors: Tensors) -> Info:
     tensors["generator/torch"] = torch.get_rng_state()
     if model.device.type == "cuda":
         tensors["generator/cuda"] = torch.cuda.get_rng_state(model.device)
-    kind, keys, *rest = np.random.get_state()  # noqa: NPY002 (Stable-Baselines3 draws from the global generator)
+    legacy: Any = np.random.get_state()  # Stable-Baselines3 draws from the global generator
+    kind, keys, *rest = legacy
     tensors["generator/numpy"] = torch.from_numpy(keys.astype(np.int64))
     version, words, gauss = random.getstate()
     tensors["generator/python"] = torch.tensor(words, dtype=torch.int64)
