@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from ngym_cli.commands import evaluate, info, list_, plot, run
+from ngym_cli.commands import check, diff, evaluate, info, list_, new, plot, report, run, sweep
 from ngym_cli.errors import UserError, one_line
 
 app = typer.Typer(
@@ -24,6 +24,11 @@ app.command("list")(list_.command)
 app.command("info")(info.command)
 app.command("eval")(evaluate.command)
 app.command("plot")(plot.command)
+app.command("report")(report.command)
+app.command("sweep")(sweep.command)
+app.command("new")(new.command)
+app.command("check")(check.command)
+app.command("diff")(diff.command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -56,6 +61,8 @@ def main() -> None:
         fail(one_line(error))
     except (KeyboardInterrupt, typer.Abort):
         fail("interrupted", 130)
+    except MemoryError as error:
+        fail(f"not enough memory: {one_line(error)}")
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -64,5 +71,6 @@ def main() -> None:
 
 def fail(message: str, code: int = 2) -> None:
     """Print one line on stderr and exit."""
-    sys.stderr.write(f"ngym: {' '.join(message.split())}\n")
+    line = "".join(char if char.isprintable() else "?" for char in " ".join(message.split()))
+    sys.stderr.write(f"ngym: {line}\n")
     sys.exit(code)

@@ -15,6 +15,7 @@ from ngym_cli.plotting.style import (
     GREY,
     Unavailable,
     interval_points,
+    legend_below,
     new_figure,
     reference_lines,
 )
@@ -107,11 +108,7 @@ def psychometric_axes(axes: Axes, parts: Sequence[Part], draws: int = DRAWS, leg
         title=f"psychometric curve, {fits[0][1].model} fit, 95 % intervals",
     )  # fmt: skip
     if legend:
-        _legend_below(axes)
-
-
-def _legend_below(axes: Axes) -> None:
-    axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left", handlelength=1)
+        legend_below(axes.get_figure(root=True), axes)
 
 
 def chronometric_check(view: View) -> None:
@@ -126,7 +123,7 @@ def chronometric(view: View) -> Figure:
     """Draw reaction times, the diffusion to a bound that predicts them, and the accuracy that it implies."""
     figure, (left, right) = new_figure(1, 2)
     chronometric_axes(left, right, view.parts("coh", "rt", "outcome"))
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", handlelength=1.5)
+    legend_below(figure, left)
     return figure
 
 
@@ -216,7 +213,7 @@ def condition_panels(
     for row in axes:
         row[0].set_ylabel("performance")
     if len(parts) > 1:
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
+        legend_below(figure, axes[0][0])
     return figure
 
 

@@ -88,7 +88,7 @@ def fixed_points(view: View) -> Figure:
     spectrum.plot(values.real, values.imag, "o", markersize=3, color=COLOURS[0])
     spectrum.set(
         xlabel="real part", ylabel="imaginary part", aspect="equal",
-        title=f"eigenvalues at the slowest point (speed {result.speed[0]:.1e})",
+        title=f"eigenvalues, slowest point ({result.speed[0]:.0e})",
     )  # fmt: skip
     return figure
 

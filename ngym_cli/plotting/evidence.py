@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli.plotting.behaviour import LABELS
-from ngym_cli.plotting.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, new_figure
+from ngym_cli.plotting.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
 from ngym_cli.plotting.view import Part, View
 
 #: Bootstrap draws behind intervals.
@@ -63,9 +63,9 @@ def kernel(view: View) -> Figure:
     if steps < 2:
         raise Unavailable("the stimulus lasts less than two steps")
     figure, axes = new_figure(width=4.6)
-    for (name, pair), colour in zip(_pairs(view).items(), COLOURS, strict=False):
-        aligned = channels.align(onset, stop=steps)[weak]
-        signed = aligned[..., pair[1]] - aligned[..., pair[0]]
+    aligned = channels.align(onset, stop=steps)[weak]
+    evidence = {name: aligned[..., second] - aligned[..., first] for name, (first, second) in _pairs(view).items()}
+    for (name, signed), colour in zip(_by_relevance(evidence, table, weak).items(), COLOURS, strict=False):
         signed = _fluctuations(signed, table, weak)
         if signed.std() == 0:
             continue
@@ -76,10 +76,19 @@ def kernel(view: View) -> Figure:
     axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set(
         xlabel="time from stimulus onset (ms)", ylabel="weight on choice (log odds per s.d.)",
-        title=f"psychophysical kernel, weak evidence, n = {int(weak.sum()):,}, 95 % interval",
+        title=f"psychophysical kernel, n = {int(weak.sum()):,} trials",
     )  # fmt: skip
     axes.legend()
     return figure
+
+
+def _by_relevance(evidence: dict[str, Any], table: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, Any]:
+    """Return the evidence of two modalities as relevant and irrelevant, where the trials say which is which."""
+    if len(evidence) != 2 or "context" not in table or not set(np.unique(table["context"])) <= {0, 1}:
+        return evidence
+    first, second = evidence.values()
+    flip = (table["context"][rows] == 1)[:, None]
+    return {"relevant": np.where(flip, second, first), "irrelevant": np.where(flip, first, second)}
 
 
 def _flat(observations: np.ndarray) -> np.ndarray:
@@ -126,9 +135,9 @@ def context(view: View) -> Figure:
         title=f"use of context, n = {sum(len(p.table['trial']) for p in parts):,}, 95 % intervals",
     )  # fmt: skip
     bars.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    bars.set(ylabel="weight on choice (log odds per % coherence)", title="weights of the evidence, 95 % intervals")
-    for axes in (curves, bars):
-        axes.legend()
+    bars.set(ylabel="weight (log odds per % coherence)", title="weights of the evidence")
+    curves.legend()
+    legend_below(figure, bars, side="right")
     return figure
 
 
@@ -193,8 +202,8 @@ def cues(view: View) -> Figure:
     curves.set(xlabel="signed coherence (%)", ylabel="P(second choice)", title=f"{parts[0].label}, by modality")
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)
-    for axes in (curves, bars):
-        axes.legend()
+    curves.legend()
+    legend_below(figure, bars, side="right")
     return figure
 
 
@@ -211,9 +220,9 @@ def wagering(view: View) -> Figure:
         text = f"{part.label}: {p.value:.2f} of the offers, n = {int(found.sure.n.sum()):,}"
         interval_points(left, found.sure, fmt="o-", color=part.colour, label=text)
         a = found.advantage
+        known = f"; advantage {a.value:+.3f} [{a.low:+.3f}, {a.high:+.3f}]" if np.isfinite(a.value) else ""
         waived = f"{part.label}: offered and waived, n = {int(found.accuracy_offered.n.sum()):,}"
-        forced = f"not offered, n = {int(found.accuracy_not_offered.n.sum()):,}; advantage {a.value:+.3f} "
-        forced += f"[{a.low:+.3f}, {a.high:+.3f}]"
+        forced = f"{part.label}: not offered, n = {int(found.accuracy_not_offered.n.sum()):,}{known}"
         there = found.accuracy_offered.n > 0
         interval_points(right, _only(found.accuracy_offered, there), fmt="o-", color=part.colour, label=waived)
         interval_points(
@@ -225,7 +234,7 @@ def wagering(view: View) -> Figure:
     right.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     right.set(xlabel=LABELS["coh"], ylabel="accuracy", ylim=(0.3, 1.05), title="accuracy of answers, 95 % intervals")
     left.legend()
-    right.legend(loc="lower right")
+    legend_below(figure, right, side="right")
     return figure
 
 

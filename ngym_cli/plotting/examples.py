@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.plotting.style import COLOURS, GREY, new_figure
+from ngym_cli.plotting.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.plotting.view import View
 
 
@@ -88,7 +88,7 @@ def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure
     got.axhline(0, color=GREY, linewidth=0.5)
     got.set(ylabel="reward", xlabel="time (ms)")
     _mark_trials((seen, done, got), trace, dt)
-    figure.legend(*done.get_legend_handles_labels(), loc="outside lower left", ncols=4)
+    legend_below(figure, done, 4)
     return figure
 
 

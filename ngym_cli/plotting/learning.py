@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli import summary
-from ngym_cli.plotting.style import COLOURS, Unavailable, new_figure, reference_lines, shades
+from ngym_cli.plotting.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
 from ngym_cli.plotting.view import Source, View
 from ngym_cli.recording import Table
 
@@ -38,7 +38,7 @@ def learning(view: View) -> Figure:
         _group(axes, name, sources, colour)
     reference_lines(axes, view.chance, view.ceiling)
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="learning")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left")
+    legend_below(figure, axes)
     _thousands(axes)
     return figure
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.plotting.style import COLOURS, GREY, Unavailable, new_figure, shades
+from ngym_cli.plotting.style import COLOURS, GREY, Unavailable, legend_below, new_figure, shades
 from ngym_cli.plotting.view import Series, View
 from ngym_cli.recording import Table
 
@@ -161,7 +161,7 @@ def psth(view: View) -> Figure:
 
 
 def _condition_legend(figure: Figure, axes: Axes) -> None:
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=3)
+    legend_below(figure, axes, 3)
 
 
 def trajectories(view: View) -> Figure:

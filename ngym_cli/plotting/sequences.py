@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.plotting.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, new_figure
+from ngym_cli.plotting.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
 from ngym_cli.plotting.view import Part, View
 
 #: Trials back that the history regression looks.
@@ -62,7 +62,7 @@ def history(view: View) -> Figure:
         axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
         axis.set(xlabel="trials back", title=title, xticks=range(1, LAGS + 1))
     axes[0].set_ylabel("weight on choice (log odds)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
+    legend_below(figure, axes[0], 2)
     return figure
 
 
@@ -86,7 +86,9 @@ def stay(view: View) -> Figure:
             raise Unavailable(str(error)) from None
         names = [name.replace("_", "\n") for name in found.stay]
         text = f"{part.label}: model-based {found.model_based.value:.2f} "
-        text += f"[{found.model_based.low:.2f}, {found.model_based.high:.2f}], model-free {found.model_free.value:.2f} "
+        text += (
+            f"[{found.model_based.low:.2f}, {found.model_based.high:.2f}],\nmodel-free {found.model_free.value:.2f} "
+        )
         text += f"[{found.model_free.low:.2f}, {found.model_free.high:.2f}]; n = {sum(found.n.values()):,}"
         offset = 0.15 * (k - (len(parts) - 1) / 2)
         if len(parts) == 1:
@@ -96,7 +98,7 @@ def stay(view: View) -> Figure:
                       label=text, offset=offset)  # fmt: skip
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set(ylabel="P(stay)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left", handlelength=1)
+    legend_below(figure, axes)
     return figure
 
 
@@ -135,7 +137,7 @@ def regret(view: View) -> Figure:
         random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
     axes.plot(curve.x, random * curve.x, color=GREY, linestyle=":", label="random choices")
     axes.set(
-        xlabel="trial of the session", ylabel="cumulative regret (expected reward lost)",
+        xlabel="trial of the session", ylabel="cumulative regret (reward)",
         title="regret, mean over sessions, 95 % interval",
     )  # fmt: skip
     axes.legend()

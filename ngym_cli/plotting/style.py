@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -93,6 +94,22 @@ def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Any], **
     place = options.pop("offset", 0.0) + np.arange(len(names))
     axes.errorbar(place, values, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
     axes.set_xticks(range(len(names)), names)
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int = 1, side: str = "left") -> None:
+    """Put the legend of axes below the figure, its words folded so that they fit.
+
+    Args:
+        figure: the figure.
+        axes: whose legend.
+        columns: entries side by side.
+        side: ``left`` or ``right``.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    half = 0.5 if side == "right" else 1.0
+    letters = int(15 * half * figure.get_figwidth() / (_scale.get() * columns)) - 4
+    folded = ["\n".join(textwrap.wrap(label, max(letters, 20))) for label in labels]
+    figure.legend(handles, folded, loc=f"outside lower {side}", ncols=columns, handlelength=1.5)
 
 
 def new_figure(

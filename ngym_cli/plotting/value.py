@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.plotting.style import GREY, Unavailable, interval_points, new_figure
+from ngym_cli.plotting.style import GREY, Unavailable, interval_points, legend_below, new_figure
 from ngym_cli.plotting.view import View
 
 DRAWS = 200
@@ -44,7 +44,7 @@ def indifference(view: View) -> Figure:
         xlabel="offered amounts, B : A", ylabel="P(choose B)", ylim=(-0.03, 1.05),
         title="choice between two goods, 95 % intervals",
     )  # fmt: skip
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left", handlelength=1)
+    legend_below(figure, axes)
     return figure
 
 
@@ -91,7 +91,7 @@ def interval(view: View) -> Figure:
     right.axhline(0, color=GREY, linestyle="--", linewidth=1)
     left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
     right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left")
+    legend_below(figure, left)
     right.legend()
     return figure
 

@@ -1,0 +1,34 @@
+"""``ngym report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngym_cli import completion
+
+
+def command(
+    run: Annotated[
+        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
+    ] = "latest",
+    out: Annotated[Path | None, typer.Option(help="File to write; default report.html in the run's folder.")] = None,
+    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print where it is as one JSON document.")] = False,
+) -> None:
+    """Write one self-contained HTML page: figures, tables, configuration and provenance of a run."""
+    from ngym_cli import threads
+
+    threads.one()
+    from ngym_cli import reporting, terminal
+
+    path = reporting.report(run, runs, out, trust)
+    if json:
+        terminal.print_json({"id": str(path)})
+    else:
+        terminal.console().print(str(path), soft_wrap=True, markup=False)
