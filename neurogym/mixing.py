@@ -164,7 +164,7 @@ class MixedRule:
         """Fill the tables of the trials, unless they were taken over with them."""
         if "event" in trials.fields:
             return
-        actions = int(trials.env.action_space.n)  # type: ignore[attr-defined]
+        actions = int(trials.env.action_space.n)
         tables = {
             name: np.zeros((trials.total, actions), np.uint8 if name == "event" else np.float64) for name in TABLES
         }

@@ -8,12 +8,9 @@ import neurogym as ngym
 from neurogym.utils.data import Dataset
 
 chosen = arguments(__doc__)
-timing = {"fixation": 300, "stimulus": 750, "delay": ngym.TruncExp(600, 300, 3000), "decision": 100}
-options = {"dt": 100, "use_expl_context": True, "sigma": 1, "timing": timing}
-
-
-def make():
-    return ngym.make("ContextDecisionMaking-v0", **options)
+DELAYS = {"no delay": 0, "delay": ngym.TruncExp(600, 300, 3000)}
+#: The printed results are of trials of 11 steps, that is without the delay; with it learning takes longer.
+BUDGETS = {"no delay": (175_000, 1000), "delay": (500_000, 4000)}
 
 
 def curves(trials: dict[str, np.ndarray], fname: str) -> None:
@@ -36,17 +33,28 @@ def curves(trials: dict[str, np.ndarray], fname: str) -> None:
     figure.savefig(chosen.out / fname)
 
 
-stats = make().unwrapped.trial_length_stats(1000)
-report("random agent", evaluate(None, make, 1000, chosen.seed)["performance"].mean(), "0.312 to 0.345")
-steps = 10_000 if chosen.fast else 175_000
-model = train(make, steps, chosen.seed, units=128)
-found = evaluate(model, make, 1000, chosen.seed)
-report(f"recurrent PPO, {steps} steps, performance", found["performance"].mean(), "0.815 to 0.926")
-curves(found, "context_rl.png")
+for name, delay in DELAYS.items():
+    timing = {"fixation": 300, "stimulus": 750, "delay": delay, "decision": 100}
 
-data = Dataset(make(), batch_size=32, seq_len=int(2 * stats["percentile_95"]), seed=chosen.seed)
-net = supervised(data, 100 if chosen.fast else 1000, 128, chosen.seed, decay=1e-5, weights=[0.05, 1.0, 1.0])
-right, records = last_step(net, Dataset(make(), batch_size=100, aligned=True, seed=1000 + chosen.seed), 1000)
-report("supervised LSTM of 128, performance", right.mean(), "0.915 to 0.929")
-columns = ("ground_truth", "other_choice", "context", "coh_1", "coh_2", "choice")
-curves({name: np.array([record[name] for record in records]) for name in columns}, "context_supervised.png")
+    def make(timing=timing):
+        return ngym.make("ContextDecisionMaking-v0", dt=100, use_expl_context=True, sigma=1, timing=timing)
+
+    steps, updates = (10_000, 100) if chosen.fast else BUDGETS[name]
+    printed = name == "no delay"
+    stats = make().unwrapped.trial_length_stats(1000)
+    random = evaluate(None, make, 1000, chosen.seed)["performance"].mean()
+    report(f"{name}, random agent", random, "0.312 to 0.345" if printed else "none printed")
+    model = train(make, steps, chosen.seed, units=128)
+    found = evaluate(model, make, 1000, chosen.seed)
+    reference = "0.815 to 0.926" if printed else "none printed"
+    report(f"{name}, recurrent PPO, {steps} steps, performance", found["performance"].mean(), reference)
+    curves(found, f"context_rl_{name.replace(' ', '_')}.png")
+
+    data = Dataset(make(), batch_size=32, seq_len=int(2 * stats["percentile_95"]), seed=chosen.seed)
+    net = supervised(data, updates, 128, chosen.seed, decay=1e-5, weights=[0.05, 1.0, 1.0], log=500)
+    right, records = last_step(net, Dataset(make(), batch_size=100, aligned=True, seed=1000 + chosen.seed), 1000)
+    reference = "0.915 to 0.929" if printed else "none printed"
+    report(f"{name}, supervised LSTM of 128, {updates} batches, performance", right.mean(), reference)
+    columns = ("ground_truth", "other_choice", "context", "coh_1", "coh_2", "choice")
+    trials = {column: np.array([record[column] for record in records]) for column in columns}
+    curves(trials, f"context_supervised_{name.replace(' ', '_')}.png")

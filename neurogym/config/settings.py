@@ -96,7 +96,7 @@ class Config(_Section):
             if name not in type(self).model_fields:
                 raise ValueError(unknown("setting", name, type(self).model_fields))
         merged = _merged(_merged(from_file, _from_environment()), fields)
-        super().__init__(config_file=config_file, **merged)
+        super().__init__(**{**merged, "config_file": config_file})
 
     def model_post_init(self, context: Any) -> None:
         """Let figures be titled by the environment if no title is given."""

@@ -99,7 +99,8 @@ class Dataset:
     def seed(self, seed: int | None = None) -> None:
         """Start all streams again from ``seed``; None: from the operating system."""
         self._entropy = np.random.SeedSequence(seed).entropy
-        self._started, self._given = False, {}
+        self._started = False
+        self._given: dict[str, Any] = {}
         self._i_batch = 0
 
     def _start(self, *key: int) -> None:
@@ -149,10 +150,11 @@ class Dataset:
             mask[b, : len(rows["starts"])] = 1
             for name in FIELDS:
                 padded[name][b, : len(rows[name])] = rows[name]
-        arrays = [padded["inputs"], padded["targets"], mask, padded["period"], padded["starts"]]
-        if not self.batch_first:
-            arrays = [np.ascontiguousarray(np.swapaxes(array, 0, 1)) for array in arrays]
-        return Batch(*arrays, [record for _, record in taken])  # type: ignore[misc]
+        inputs, targets, period, starts = (self._ordered(padded[name]) for name in FIELDS)
+        return Batch(inputs, targets, self._ordered(mask), period, starts, [record for _, record in taken])
+
+    def _ordered(self, array: np.ndarray) -> np.ndarray:
+        return array if self.batch_first else np.ascontiguousarray(np.swapaxes(array, 0, 1))
 
     def __call__(self, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and targets of the next batch; see :meth:`sample`."""

@@ -262,7 +262,7 @@ def _rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | No
         ticks: dict[float, list[str]] = {}
         for event, amount in named.items():
             if np.isscalar(amount):
-                ticks.setdefault(float(amount), []).append(event[:5])
+                ticks.setdefault(float(np.asarray(amount)), []).append(event[:5])
         ax.set_yticks(list(ticks), [f"{'/'.join(events)} {amount:0.2f}" for amount, events in ticks.items()])
     ax.set_ylabel("Rew.")
 
@@ -303,5 +303,5 @@ def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) 
     movie = animation.FuncAnimation(figure, show, frames=len(frames), interval=interval, blit=True)
     if fname:
         path = fname if Path(fname).suffix else f"{fname}.mp4"
-        movie.save(path, fps=1000 / interval, dpi=300)
+        movie.save(path, fps=round(1000 / interval), dpi=300)
     return movie

@@ -88,7 +88,8 @@ def run_env(
     agent = Agent(env, model, def_act, reset_each_trial)
     ob, _ = env.reset()
     initial, ended = ob, 0
-    obs, sums, rewards, actions, gts, perfs, last_actions, starts = [], [], [], [], [], [], [], [0]
+    obs: list[Any] = []
+    sums, rewards, actions, gts, perfs, last_actions, starts = [], [], [], [], [], [], [0]
     total = np.zeros(np.shape(ob))
     while len(obs) < MOST_STEPS and (len(obs) < num_steps if num_trials is None else ended < num_trials):
         action = agent.act(ob)

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-SETTINGS = {"font.size": 8, "pdf.fonttype": 42, "ps.fonttype": 42, "axes.spines.top": False, "axes.spines.right": False}
+SETTINGS: Any = {
+    "font.size": 8,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 
 def save_figure(figure: Figure, fname: str | Path | None) -> None:
@@ -43,7 +49,7 @@ def order_by_sufix(file_list: Sequence[Any]) -> list[str]:
 
 def put_together_files(folder: str | Path) -> dict[str, np.ndarray]:
     """Everything that a Monitor saved in a folder, one array per key, in the order of trials; empty without files."""
-    files = order_by_sufix(Path(folder).glob("trial_*.npz"))
+    files = order_by_sufix(list(Path(folder).glob("trial_*.npz")))
     parts = [dict(np.load(file)) for file in files]
     keys = [key for key in (parts[0] if parts else ()) if all(key in part for part in parts)]
     return {key: np.concatenate([np.atleast_1d(part[key]) for part in parts]) for key in keys}
@@ -84,7 +90,7 @@ def plot_rew_across_training(
     smooth = np.convolve(metric, np.ones(width) / width, mode="valid")
     with plt.rc_context(SETTINGS):
         figure = ax.figure if ax is not None else plt.figure(figsize=(8, 8), layout="constrained")
-        axes = ax if ax is not None else figure.add_subplot()  # type: ignore[union-attr]
+        axes = ax if ax is not None else figure.add_subplot()
         axes.plot(
             np.arange(len(smooth)) + width, smooth, **{"color": COLOURS[0], "label": metric_name, **(fkwargs or {})}
         )

@@ -40,9 +40,8 @@ class Stream:
             raise TypeError(f"a Dataset needs a trial-based task, not {env.unwrapped}")
         self.env, self.task, self.ahead, self.periods = env, env.unwrapped, ahead, periods
         wrappers = [layer for layer in layers(env) if not isinstance(layer, OrderEnforcing)]
-        self.observers = (
-            [w for w in wrappers if type(w).observe is not TrialWrapper.observe] if _only_trial(wrappers) else []
-        )
+        trial_wrappers = [w for w in wrappers if isinstance(w, TrialWrapper)]
+        self.observers = [w for w in trial_wrappers if type(w).observe is not TrialWrapper.observe]
         self.kind = self._kind(wrappers)
         self.clear()
 
@@ -106,7 +105,7 @@ class Stream:
         rewards = np.concatenate([[self.last[1]], reward[:-1]])
         self.last = gt[-1], float(reward[-1])
         for wrapper in self.observers:
-            ob = wrapper.observe(ob, actions, rewards, lambda name: fields[name][index])  # type: ignore[attr-defined]
+            ob = wrapper.observe(ob, actions, rewards, lambda name: fields[name][index])
         return ob
 
     def _labels(self, trials: Trials) -> np.ndarray:

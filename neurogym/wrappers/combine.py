@@ -113,7 +113,7 @@ class Combine(TrialEnv):
     def _many(self) -> bool:
         return False
 
-    @property
+    @property  # type: ignore[misc]
     def choices(self) -> Any:
         """Wrappers that draw the ground truth belong on one of the tasks.
 
@@ -171,8 +171,9 @@ class Combine(TrialEnv):
             if self._running[j]:
                 self.ob[shift : shift + len(rows), self._columns[j] : self._columns[j + 1]] = self.tasks[j]._ob[rows]
             truth.append(np.zeros(len(self.gt), np.int64))
-            if self._running[j] and self.tasks[j]._gt is not None:
-                truth[j][shift : shift + len(rows)] = self.tasks[j]._gt[rows]
+            inner = self.tasks[j]._gt
+            if self._running[j] and inner is not None:
+                truth[j][shift : shift + len(rows)] = inner[rows]
         self.gt[...] = self._joint(truth[0], truth[1])
 
     def _inner_rows(self, j: int) -> np.ndarray:
@@ -187,10 +188,11 @@ class Combine(TrialEnv):
     # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if not 0 <= action < self.action_space.n:  # type: ignore[attr-defined]
+        if not 0 <= action < self.action_space.n:
             raise ValueError(f"action {action!r} is not in {self.action_space}")
         parts = (action, action) if self.share_action_space else divmod(int(action), self._sizes[1])
-        rewards, infos, truths = list(self.defaults), [{}, {}], [0, 0]
+        rewards, truths = list(self.defaults), [0, 0]
+        infos: list[dict[str, Any]] = [{}, {}]
         step = self._row - self._first
         for j, shift in enumerate((0, self._start)):
             if self._running[j] and step >= shift:
@@ -217,7 +219,7 @@ class Combine(TrialEnv):
         _, reward, _, _, info = task._step(action)
         block = task._block
         if not task.declared:
-            reward += float(np.broadcast_to(block.bonus, (block.n,))[task._at])  # type: ignore[union-attr]
+            reward += float(np.broadcast_to(block.bonus, (block.n,))[task._at])
         ended = bool(info["new_trial"]) or row + 1 >= task._end
         if ended and not info["new_trial"]:
             reward += task.r_tmax

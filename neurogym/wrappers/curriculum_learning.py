@@ -66,7 +66,7 @@ class CurriculumLearning(Phased):
     def revise(self, trials: Trials) -> None:
         """Set what is shown and paid."""
         if self.curr_ph == 0:
-            labels = [label for label in self.task.observation_space.name if label.startswith("stim")]  # type: ignore[attr-defined]
+            labels = [label for label in self.task.observation_space.name if label.startswith("stim")]
             for label in labels:
                 trials.set_ob(0, "stimulus", where=label)
             self.reward_any(trials)

@@ -41,7 +41,7 @@ class LearnTransMatrix(TrialWrapper):
         self._actions = choice_actions(env, "LearnTransMatrix")
         if not (0 <= lr <= 1 and 0 <= decay <= 1):
             raise ValueError(f"lr and decay must lie between 0 and 1, got {lr!r} and {decay!r}")
-        space = append_channels(env.observation_space, "transition", len(self._actions), 0, 1)  # type: ignore[arg-type]
+        space = append_channels(env.observation_space, "transition", len(self._actions), 0, 1)
         super().__init__(env)
         self.observation_space, self.lr, self.decay = space, lr, decay
         self.start_session()

@@ -73,24 +73,13 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         step_fn: Callable | None = None,
     ):
         """See the class."""
-        from neurogym.config import Config
-
         gym.utils.RecordConstructorArgs.__init__(self, config=config, name=name, trigger=trigger, interval=interval)
         gym.Wrapper.__init__(self, env)
-        task = type(env.unwrapped).__name__
-        if config is None:
-            plot = {"create": plot_create, "step": plot_steps, "title": task, "ext": ext}
-            settings = {"name": name or "Monitor", "trigger": trigger, "interval": interval, "verbose": verbose}
-            config = Config(env={"name": task}, monitor={**settings, "plot": plot})
-        elif isinstance(config, Mapping):
-            config = Config(**config)
-        elif isinstance(config, (str, Path)):
-            config = Config(config)
-        config.env.name = config.env.name or task
-        config.monitor.name = config.monitor.name or type(self).__name__
-        config.monitor.plot.title = config.monitor.plot.title or config.env.name
-        self.config, self.step_fn = config, step_fn
-        self.trigger, self.interval = config.monitor.trigger, config.monitor.interval
+        plot = {"create": plot_create, "step": plot_steps, "ext": ext}
+        given = {"name": name or "Monitor", "trigger": trigger, "interval": interval, "verbose": verbose, "plot": plot}
+        settings = _settings(config, given, type(env.unwrapped).__name__)
+        self.config, self.step_fn = settings, step_fn
+        self.trigger, self.interval = settings.monitor.trigger, settings.monitor.interval
         self.num_tr = self.steps_since_save = 0
         self.cum_reward = 0.0
         self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
@@ -222,7 +211,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """
         from neurogym.utils.saved import draw_history, order_by_sufix
 
-        files = order_by_sufix(self._folder.glob("trial_*.npz")) if self._folder is not None else []
+        files = order_by_sufix(list(self._folder.glob("trial_*.npz"))) if self._folder is not None else []
         if not files:
             logging.getLogger(__name__).warning("nothing has been saved yet: there is no training history to draw")
             return None
@@ -291,6 +280,22 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
                 result["mean_performance"],
             )
         return result
+
+
+def _settings(config: Any, given: dict[str, Any], task: str) -> Config:
+    """The settings of a Monitor: those of ``config`` if there is one, else what was given; names are filled in."""
+    from neurogym.config import Config
+
+    if config is None:
+        config = {"env": {"name": task}, "monitor": given}
+    if isinstance(config, Mapping):
+        config = Config(**config)
+    elif isinstance(config, (str, Path)):
+        config = Config(config)
+    config.env.name = config.env.name or task
+    config.monitor.name = config.monitor.name or "Monitor"
+    config.monitor.plot.title = config.monitor.plot.title or config.env.name
+    return config
 
 
 def _nothing() -> dict[str, list[Any]]:

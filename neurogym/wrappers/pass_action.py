@@ -39,8 +39,8 @@ class PassAction(TrialWrapper):
         if one_hot and not discrete:
             raise ValueError(f"one_hot needs discrete actions, not {space}")
         self._codes = np.eye(int(space.n), dtype=np.float32) if one_hot else None  # type: ignore[attr-defined]
-        self._flat = () if discrete else (int(np.prod(space.shape)),)  # type: ignore[arg-type]
-        width = len(self._codes) if self._codes is not None else (1 if discrete else self._flat[0])
+        self._flat: tuple[int, ...] = () if discrete else (int(np.prod(space.shape or ())),)
+        width = len(self._codes) if self._codes is not None else int(np.prod(self._flat))
         self.observation_space = append_channels(env.observation_space, "action", width)
 
     def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:

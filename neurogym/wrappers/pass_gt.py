@@ -31,7 +31,7 @@ class PassGT(TrialWrapper):
     def __init__(self, env: gym.Env):
         """See the class."""
         width = 1 if isinstance(env.action_space, gym.spaces.Discrete) else int(np.prod(env.action_space.shape))  # type: ignore[arg-type]
-        space = append_channels(env.observation_space, "gt", width)  # type: ignore[arg-type]
+        space = append_channels(env.observation_space, "gt", width)
         super().__init__(env)
         self.observation_space = space
         self._shown: np.ndarray | None = None  # ground truth of the row(s) that the agent acts on now

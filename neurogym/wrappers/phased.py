@@ -51,7 +51,8 @@ class Phased(TrialWrapper):
 
     def start_session(self) -> None:
         """Begin with the first phase."""
-        self.curr_ph, self._window, self._counted = self.init_ph, [], 0
+        self.curr_ph, self._counted = self.init_ph, 0
+        self._window: list[float] = []
         self._choice, self._reps = -1, 0
         self._first: bool | None = None  # whether the first answer of the trial was right
 

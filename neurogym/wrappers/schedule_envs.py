@@ -82,7 +82,7 @@ class ScheduleEnvs(TrialEnv):
         for task in reversed(self.tasks):
             self.conditions |= task.conditions
         self.metadata = {**type(self).metadata, "carries": any(carries(env) for env in self.envs)}
-        widest = max(self.envs, key=lambda env: env.observation_space.shape)
+        widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
         self.observation_space = widest.observation_space
         if env_input:
@@ -148,7 +148,7 @@ class ScheduleEnvs(TrialEnv):
         """Whether stepping is a look-up: every task has a declared rule and does not depend on the agent."""
         return self.fast
 
-    @property
+    @property  # type: ignore[misc]
     def choices(self) -> Any:
         """What the ground truth can be, if it is the same in all tasks.
 
@@ -229,7 +229,7 @@ class ScheduleEnvs(TrialEnv):
             task._take(task._make(n, mine), 0)
         else:
             self.envs[j].new_trial(**{k: v[0] for k, v in mine.items()})  # type: ignore[attr-defined]
-        return view_of(task._block, task._at, 1)  # type: ignore[arg-type]
+        return view_of(task._block, task._at, 1)
 
     def _from_stock(self, j: int, at: np.ndarray) -> Parts:
         """Trials of task ``j`` for the places ``at``; a few more than needed are made at a time."""

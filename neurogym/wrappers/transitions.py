@@ -13,7 +13,7 @@ from neurogym.wrappers.sampling import check_probabilities
 CONTEXTS = ("repeating", "ascending", "descending", "alternating")
 
 
-def preferring(targets: Sequence[int], p: float) -> np.ndarray:
+def preferring(targets: Sequence[int] | np.ndarray, p: float) -> np.ndarray:
     """A matrix in which choice ``targets[i]`` follows choice i with probability ``p``, the others equally often."""
     n = len(targets)
     matrix = np.full((n, n), (1 - p) / (n - 1) if n > 1 else 0.0)
@@ -76,6 +76,6 @@ def random_targets(rng: np.random.Generator, n: int, permutation: bool) -> np.nd
     return rng.permutation(n) if permutation else rng.integers(n, size=n)
 
 
-def label(targets: Sequence[int]) -> str:
+def label(targets: Sequence[int] | np.ndarray) -> str:
     """A context as text: the preferred successors, counted from 1, joined by dashes."""
     return "-".join(str(int(target) + 1) for target in targets)

@@ -64,16 +64,16 @@ class VariableMapping(TrialWrapper):
         self._session_age = 0
 
     def _new_mapping(self) -> None:
-        self._mapping = tuple((self.task.np_random.permutation(len(self._patterns)) + 1).tolist())
+        self._mapping = tuple(int(r) + 1 for r in self.task.np_random.permutation(len(self._patterns)))
         self._age = 0
 
     def _new_session(self) -> None:
         """Other stimuli: different patterns of ones and zeros."""
         rng, shape = self.task.np_random, self._patterns.shape
-        drawn: dict[tuple[int, ...], None] = {}
-        while len(drawn) < shape[0]:
-            drawn[tuple(rng.integers(2, size=shape[1]).tolist())] = None
-        self._patterns, self._session_age, self.session = np.array(list(drawn)), 0, self.session + 1
+        patterns = rng.integers(2, size=shape)
+        while len(np.unique(patterns, axis=0)) < len(patterns):
+            patterns = rng.integers(2, size=shape)
+        self._patterns, self._session_age, self.session = patterns, 0, self.session + 1
         self._new_mapping()
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -39,7 +40,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
     }
     carries = True
     accepts = ("phase",)
-    decides = ("sel_chs",)
+    decides: ClassVar[tuple[str, ...]] = ("sel_chs",)
     inside_of = ("PerfPhases",)
 
     def __init__(
