@@ -13,11 +13,12 @@ from rich.table import Table
 
 from ngym_cli import config as configuration
 from ngym_cli import docstrings
-from ngym_cli.building import facts_of, find_wrapper, make_env, wrapper_names
+from ngym_cli.building import facts_of, make_env
 from ngym_cli.catalog import changes, metadata_of
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.terminal import cell, console
+from ngym_cli.wrapping import find_wrapper, wrapper_names
 
 #: Steps after which the drawing of a trial is cut.
 MOST_STEPS = 2_000
@@ -93,7 +94,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "id": task.id,
         "kind": "task",
         "aliases": sorted(alias for alias, (target, _) in ALIASES.items() if target == task.id),
-        "description": meta.get("description", ""),
+        "description": "several tasks in one session" if task.several else meta.get("description", ""),
         "paper": meta.get("paper_name"),
         "link": meta.get("paper_link"),
         "tags": list(meta.get("tags", [])),

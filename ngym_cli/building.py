@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect as inspection
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +12,13 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
-from ngym_cli.config import RunConfig, TaskSettings
-from ngym_cli.errors import UserError, unknown
-from ngym_cli.tasks import Task, check_arguments, find_task, keyword_parameters, user_errors
+from neurogym.wrappers.schedule_envs import ScheduleEnvs
+from ngym_cli.config import RunConfig, TaskSettings, checked
+from ngym_cli.errors import UserError
+from ngym_cli.staggering import Staggered
+from ngym_cli.tasks import Task, find_task, keyword_parameters, user_errors
 from ngym_cli.values import duration_for_task, written_duration
+from ngym_cli.wrapping import ALWAYS, find_wrapper, wrap
 
 #: Steps that every new stack is tried for, with random actions, before anything is written.
 TRIAL_STEPS = 200
@@ -34,6 +39,7 @@ class Facts:
         observation_space: of the whole stack.
         action_space: of the task.
         labels: channel and action names.
+        tasks: of several tasks in one session, ``chance`` and ``ceiling`` of each by name.
     """
 
     id: str
@@ -46,13 +52,7 @@ class Facts:
     observation_space: gym.Space
     action_space: gym.Space
     labels: dict[str, Any] = field(default_factory=dict)
-
-
-def wrapper_names() -> list[str]:
-    """Return the wrappers as they are named on the command line."""
-    from neurogym import wrappers
-
-    return [wrappers.key_of(name) for name in wrappers.all_wrappers()]
+    tasks: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
 
 def make_env(task: Task, settings: TaskSettings) -> gym.Env:
@@ -72,36 +72,24 @@ def make_env(task: Task, settings: TaskSettings) -> gym.Env:
     if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
         raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
     for entry in settings.wrappers:
-        env = wrap(env, entry.name, entry.args)
+        env = wrap(env, entry.name, entry.args, another_task)
     return env
 
 
-def wrap(env: gym.Env, name: str, args: Mapping[str, Any]) -> gym.Env:
-    """Put one wrapper on an environment.
+def another_task(written: Any, dt: float) -> gym.Env:
+    """Make the further task that a wrapper takes.
+
+    Args:
+        written: a task's name, or a table of ``task`` and what ``TaskSettings`` has.
+        dt: time step of the first task (ms).
 
     Raises:
-        UserError: if there is no such wrapper, it lacks or refuses an argument, or it does not fit what is below it.
+        UserError: see ``make_env``.
     """
-    cls = find_wrapper(name)
-    check_arguments(cls, args, f"wrapper {name}", without=("env",))
-    try:
-        return cls(env, **args)
-    except (TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise UserError(f"wrapper {name}: {' '.join(str(error).split())}") from error
-
-
-def find_wrapper(name: str) -> type:
-    """Return a wrapper by its name on the command line.
-
-    Raises:
-        UserError: if there is none, with the nearest name.
-    """
-    from neurogym import wrappers
-
-    try:
-        return wrappers.wrapper_class(name)
-    except ValueError:
-        raise unknown("wrapper", name, wrapper_names()) from None
+    if not isinstance(written, Mapping):
+        return make_env(find_task(str(written)), TaskSettings(dt=dt or None))
+    settings = checked(TaskSettings, {"dt": dt or None, **{k: v for k, v in written.items() if k != "task"}})
+    return make_env(find_task(str(written.get("task", ""))), settings)
 
 
 def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.Env] = lambda env: env) -> Any:
@@ -121,8 +109,10 @@ def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.E
     from neurogym.vector import make_vec
     from ngym_cli.envs import TrialVecEnv
 
-    task = find_task(config.task)
-    venv = TrialVecEnv(make_vec(lambda: around(make_env(task, config)), n_envs), config.reset_state)
+    task, place = find_task(config.task), itertools.count()
+    venv = TrialVecEnv(
+        make_vec(lambda: around(Staggered.on(make_env(task, config), next(place))), n_envs), config.reset_state
+    )
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
 
 
@@ -148,8 +138,8 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),
-        carries=bool(task.metadata.get("carries", getattr(inner, "metadata", {}).get("carries", False)))
-        or any(getattr(w, "carries", False) for w in _layers(env)),
+        carries=any(bool(part.get("carries")) for part in (task.metadata, getattr(inner, "metadata", None) or {}))
+        or any(getattr(layer, "carries", False) for layer in _layers(env)),
         conditions=dict(getattr(inner, "conditions", {}) or {}),
         chance=chance_of(env),
         ceiling=_call(inner, "ceiling"),
@@ -160,7 +150,16 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
             "observation": dict(getattr(env.observation_space, "name", {}) or {}),
             "action": dict(getattr(env.action_space, "name", {}) or {}),
         },
+        tasks=_each_task(inner) if isinstance(inner, ScheduleEnvs) else {},
     )
+
+
+def _each_task(several: ScheduleEnvs) -> dict[str, dict[str, float | None]]:
+    """Return chance and ceiling of each of several tasks."""
+    return {
+        name: {"chance": chance_of(task), "ceiling": (_call(task, "ceiling") or {}).get("performance")}
+        for name, task in zip(several.names, several.tasks, strict=True)
+    }
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
@@ -213,8 +212,8 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         UserError: on anything in it that does not exist or does not fit together.
     """
     task = find_task(config.task)
-    env, facts = _tried(task, config)
-    inner: Any = env.unwrapped
+    facts = _tried(task, config)[1]
+    inner: Any = make_env(task, config.model_copy(update={"wrappers": []})).unwrapped
     found = config.model_dump()
     found["dt"] = facts.dt
     found["task_args"] = {**_plain_defaults(task), **config.task_args}
@@ -226,7 +225,7 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         numbers = {name: value for name, value in rewards.items() if isinstance(value, int | float)}
         found["rewards"] = {**numbers, **config.rewards}
     found["wrappers"] = [
-        {"name": entry.name, **_defaults(find_wrapper(entry.name), ("env",)), **entry.args} for entry in config.wrappers
+        {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
     ]
     if config.reset_state == "auto":
         found["reset_state"] = "never" if facts.carries else "trial"
@@ -237,8 +236,16 @@ def _plain_defaults(task: Task) -> dict[str, Any]:
     """Return the task's own arguments with their defaults, those that an old name stands for included."""
     registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
     without = ("dt", "timing", "rewards")
+    if task.several:
+        parameters = inspection.signature(task.entry).parameters
+        return {name: p.default for name, p in parameters.items() if name not in without and _writable(p.default)}
     fixed = {name: value for name, value in registered.items() if name not in without and _writable(value)}
     return {**_defaults(task.entry, without), **fixed}
+
+
+def _wrapper_defaults(name: str) -> dict[str, Any]:
+    cls = find_wrapper(name)
+    return {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
 
 
 def _defaults(entry: Any, without: tuple[str, ...]) -> dict[str, Any]:

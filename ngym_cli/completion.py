@@ -17,13 +17,14 @@ def _starting_with(names: Callable[[], Iterable[str]]) -> Callable[[str], list[s
 
 
 def _tasks() -> list[str]:
+    from neurogym.envs.collections import COLLECTIONS
     from ngym_cli.tasks import task_names
 
-    return task_names()
+    return [*task_names(), *COLLECTIONS]
 
 
 def _wrappers() -> list[str]:
-    from ngym_cli.building import wrapper_names
+    from ngym_cli.wrapping import wrapper_names
 
     return wrapper_names()
 
@@ -52,12 +53,19 @@ def _runs() -> list[str]:
     return ["latest", *(str(run.path) for run in runs.find_all(Path("runs")))]
 
 
-tasks = _starting_with(_tasks)
+_task = _starting_with(_tasks)
 algorithms = _starting_with(_algorithms)
 networks = _starting_with(_networks)
 tags = _starting_with(_tags)
 run_folders = _starting_with(_runs)
-listings = _starting_with(lambda: ("tasks", "wrappers", "algs", "networks", "tags", "runs"))
+listings = _starting_with(lambda: ("tasks", "wrappers", "algs", "networks", "tags", "runs", "differences"))
+schedules = _starting_with(lambda: ("random", "norepeat", "sequential", "block:100", "sequential_block:100"))
+
+
+def tasks(incomplete: str) -> list[str]:
+    """Complete a task, or the last of several joined by a plus sign."""
+    before, plus, last = incomplete.rpartition("+")
+    return [f"{before}{plus}{name}" for name in _task(last)]
 
 
 def wrappers(incomplete: str) -> list[str]:

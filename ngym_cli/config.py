@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
@@ -31,6 +31,9 @@ class Section(BaseModel):
     """A part of a configuration: unknown keys are errors, assignments are checked."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
+
+
+Model = TypeVar("Model", bound=Section)
 
 
 class WrapperConfig(Section):
@@ -74,7 +77,7 @@ class CheckpointConfig(Section):
 class TaskSettings(Section):
     """What may be said about a task; a stage of a curriculum can say it anew."""
 
-    dt: float | None = Field(None, gt=0, description="time step in ms")
+    dt: float | None = Field(None, ge=0.1, le=1e6, description="time step in ms")
     task_args: dict[str, Any] = Field(default_factory=dict, description="arguments of the task's constructor")
     timing: dict[str, Any] = Field(default_factory=dict, description="period -> duration in ms or a distribution")
     rewards: dict[str, float] = Field(default_factory=dict, description="outcome -> reward")
@@ -103,10 +106,10 @@ class RunConfig(TaskSettings):
     alg: str = "recurrent_ppo"
     network: str | None = None
     network_args: dict[str, Any] = Field(default_factory=dict)
-    units: int | None = Field(None, ge=1)
-    n_envs: int | None = Field(None, ge=1)
-    timesteps: int | None = Field(None, ge=1)
-    seed: int = Field(0, ge=0)
+    units: int | None = Field(None, ge=1, le=65_536)
+    n_envs: int | None = Field(None, ge=1, le=16_384)
+    timesteps: int | None = Field(None, ge=1, le=10**15)
+    seed: int = Field(0, ge=0, lt=2**63)
     device: str = "auto"
     init_from: str | None = Field(None, min_length=1, description="run whose weights to begin with")
     reset_state: ResetState = "auto"
@@ -139,28 +142,34 @@ def _without_none(value: Any, free: bool = False) -> Any:
 
 
 def from_dict(data: Mapping[str, Any], source: str = "") -> RunConfig:
-    """Check a configuration.
+    """Check a configuration; see ``checked``."""
+    return checked(RunConfig, data, source)
+
+
+def checked(model: type[Model], data: Mapping[str, Any], source: str = "") -> Model:
+    """Check a configuration, or a part of one.
 
     Args:
-        data: nested dictionary with the keys of RunConfig.
+        model: what it must be.
+        data: nested dictionary with its keys.
         source: where it came from, for messages.
 
     Raises:
         UserError: on an unknown key (with the nearest), a wrong type or a value out of range.
     """
     try:
-        return RunConfig.model_validate(dict(data))
+        return model.model_validate(dict(data))
     except ValidationError as error:
-        raise _explain(error, source) from None
+        raise _explain(error, source, model) from None
 
 
-def _explain(error: ValidationError, source: str) -> UserError:
+def _explain(error: ValidationError, source: str, model: type[Section]) -> UserError:
     """Turn the first of pydantic's complaints into one line."""
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
     prefix = f"{source}: " if source else ""
     if first["type"] == "extra_forbidden":
-        return UserError(prefix + str(unknown("key", ".".join(path), _keys_at(path[:-1]))))
+        return UserError(prefix + str(unknown("key", ".".join(path), _keys_at(model, path[:-1]))))
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, Exception):
         return UserError(f"{prefix}{cause}")
@@ -168,9 +177,8 @@ def _explain(error: ValidationError, source: str) -> UserError:
     return UserError(f"{prefix}{'.'.join(path)}: {message}, not {first['input']!r}")
 
 
-def _keys_at(path: list[str]) -> list[str]:
-    """Return the valid keys of a section, written with the section's name in front."""
-    model: Any = RunConfig
+def _keys_at(model: Any, path: list[str]) -> list[str]:
+    """Return the valid keys of a section of a model, written with the section's name in front."""
     for part in path:
         field = model.model_fields.get(part)
         candidates = [field.annotation, *get_args(field.annotation)] if field else []

@@ -198,16 +198,19 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
     Returns:
         ``trials``, ``performance`` with its 95 % Wilson interval ``performance_ci``, ``chance``, ``ceiling`` (None
         where not known), ``reward_per_trial``, rates and means as in ``ngym_cli.summary.summarise``, and
-        ``conditions``: a row per value of each condition.
+        ``conditions``: a row per value of each condition; of several tasks each with its own chance and ceiling.
     """
     names = summary.condition_names(facts.conditions, table)
+    rows = summary.by_condition(table, names)
+    for row in rows:
+        row.update(facts.tasks.get(row["value"], {}) if row["condition"] == "task" else {})
     ceiling = facts.ceiling or {}
     return {
         **summary.summarise(table),
         "performance_ci": summary.interval(table["performance"]),
         "chance": facts.chance,
         "ceiling": ceiling.get("performance"),
-        "conditions": summary.by_condition(table, names),
+        "conditions": rows,
         "choices": summary.choice_probabilities(table),
     }
 

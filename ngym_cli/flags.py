@@ -16,6 +16,7 @@ def settings(
     task_arg: Iterable[str] | None = None,
     network_arg: Iterable[str] | None = None,
     set_: Iterable[str] | None = None,
+    schedule: str | None = None,
     loss_weight: Iterable[str] | None = None,
     task_weight: Iterable[str] | None = None,
     eval_every: int | None = None,
@@ -32,6 +33,7 @@ def settings(
         task_arg: ``name=value`` each.
         network_arg: ``name=value`` each.
         set_: ``hyperparameter=value`` each.
+        schedule: of several tasks; an argument of what they make together.
         loss_weight: ``period=weight`` each; a hyperparameter of supervised learning.
         task_weight: ``task=weight`` each; likewise.
         eval_every: steps between evaluations.
@@ -56,6 +58,8 @@ def settings(
         entries = _table(flag, given, parse)
         if entries:
             found[section] = entries
+    if schedule is not None:
+        found.setdefault("task_args", {})["schedule"] = schedule
     for name, flag, given in (
         ("loss_weight", "--loss-weight", loss_weight),
         ("task_weight", "--task-weight", task_weight),

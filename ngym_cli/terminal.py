@@ -116,12 +116,14 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
     out.print(table)
     if found["conditions"]:
         rows = Table(box=None, padding=(0, 2, 0, 0))
-        for name in ("condition", "value", "performance", "95 % interval", "trials"):
+        beside = [name for name in ("chance", "ceiling") if any(name in row for row in found["conditions"])]
+        for name in ("condition", "value", "performance", "95 % interval", "trials", *beside):
             rows.add_column(name, justify="left" if name == "condition" else "right")
         for row in found["conditions"]:
+            known = [cell(row[name]) if name in row else "" for name in beside]
             rows.add_row(
                 row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
-                f"{row['trials']:,}",
+                f"{row['trials']:,}", *known,
             )  # fmt: skip
         out.print()
         out.print(rows)

@@ -35,10 +35,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _is_reference(text: str) -> bool:
-    """Say whether a text may name a module, a file or a class; distributions (``uniform:200:600``) do not."""
+    """Say whether a text may name a module, a file or a class; ``uniform:200:600`` and ``block:100`` do not."""
     from neurogym.utils.ngym_random import DISTRIBUTIONS
 
-    if text.partition(":")[0] in (*DISTRIBUTIONS, "constant", "until"):
+    name, _, rest = text.partition(":")
+    if name in (*DISTRIBUTIONS, "constant", "until"):
+        return False
+    if name in ("block", "sequential_block") and rest.isdecimal():  # a schedule
         return False
     return ":" in text or "/" in text or "\\" in text or text.endswith(".py")
 

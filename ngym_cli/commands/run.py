@@ -16,9 +16,18 @@ def command(
     task: Annotated[
         str | None,
         typer.Option(
-            help="Id, old name, path/to/file.py:Class or package.module:Class; 'all' with --smoke.",
+            help="Id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a "
+            "collection (yang19); 'all' with --smoke.",
             rich_help_panel=TASK,
             autocompletion=completion.tasks,
+        ),
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            help="Of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials).",
+            rich_help_panel=TASK,
+            autocompletion=completion.schedules,
         ),
     ] = None,
     wrappers: Annotated[
@@ -126,7 +135,7 @@ def command(
     from ngym_cli import flags, running
 
     given = flags.settings(
-        task=task, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg, alg=alg, network=network,
+        task=task, schedule=schedule, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg, alg=alg, network=network,
         units=units, network_arg=network_arg, set_=set_, reset_state=reset_state, n_envs=n_envs, timesteps=timesteps,
         loss_weight=loss_weight, task_weight=task_weight, init_from=init_from, seed=seed, device=device,
         eval_every=eval_every, eval_trials=eval_trials, checkpoint_every=checkpoint_every,

@@ -1,0 +1,42 @@
+"""Several tasks in blocks or in turn: environments side by side begin with different ones."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+
+from neurogym.core import TrialWrapper
+from neurogym.utils.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
+from neurogym.wrappers.schedule_envs import ScheduleEnvs
+
+#: Schedules that would otherwise begin with the same task in every environment.
+IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)
+
+
+class Staggered(TrialWrapper):
+    """Begins each session with the task whose turn it is at this place of the batch.
+
+    So a batch has trials of all tasks at any time, in training as in an evaluation shorter than a block.
+
+    Args:
+        env: the whole stack.
+        place: which of the environments side by side this one is.
+    """
+
+    metadata = {"description": "begins with another task in each environment of a batch"}
+    task: ScheduleEnvs  # type: ignore[assignment]
+
+    def __init__(self, env: gym.Env, place: int):
+        """See the class."""
+        super().__init__(env)
+        self.place = place
+
+    @classmethod
+    def on(cls, env: gym.Env, place: int) -> gym.Env:
+        """Put it on where there are several tasks that come in blocks or in turn; leave others as they are."""
+        inner = env.unwrapped
+        in_step = type(inner) is ScheduleEnvs and isinstance(inner.schedule, IN_STEP)
+        return cls(env, place) if in_step else env
+
+    def start_session(self) -> None:
+        """Choose the task of the first trial; the schedule goes on from there."""
+        self.task.set_i(self.place % len(self.task.envs))
