@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -16,6 +17,9 @@ LARGEST_TEXT = 4 << 20
 
 #: Deepest nesting of a configuration or record.
 DEEPEST = 64
+
+#: A dotted key of very many parts, over which the parser of TOML would take minutes.
+_LONG_KEY = re.compile(r"""(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){64}""")
 
 #: Most files that a run folder may hold.
 MOST_FILES = 100_000
@@ -96,6 +100,8 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     Raises:
         UserError: if it is damaged or nested too deeply.
     """
+    if _LONG_KEY.search(text):
+        raise UserError(f"{path} has a key of more than {DEEPEST} parts; refused")
     try:
         return _shallow(tomllib.loads(text.replace("\r\n", "\n")), path)
     except RecursionError:

@@ -142,7 +142,7 @@ def build_model(config: RunConfig, venv: Any) -> Any:
             device=device_of(config.device),
             verbose=0,
         )
-    except (TypeError, ValueError, AssertionError) as error:
+    except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
         raise UserError(f"{config.alg}: {' '.join(str(error).split())}") from error
 
 

@@ -71,9 +71,25 @@ def load_model(folder: Path, config: RunConfig, venv: Any) -> tuple[Any, int]:
         trained, here = description.get(name), describe_space(space)
         if trained != here:
             raise UserError(f"the model was trained with {name} {trained}, but the task now has {here}")
+    tensors = read_weights(folder / WEIGHTS)
+    _refuse_small(folder / WEIGHTS, config)
     model = build_model(_small(config), venv)
-    fill(model.policy, read_weights(folder / WEIGHTS), folder / WEIGHTS)
+    fill(model.policy, tensors, folder / WEIGHTS)
     return model, int(description.get("steps", 0))
+
+
+def _refuse_small(path: Path, config: RunConfig) -> None:
+    """Refuse a file of weights that is too small for the network that the configuration asks for, before it is built.
+
+    Raises:
+        UserError: if the file has fewer bytes than a matrix of the recurrent weights (for others: a layer's biases).
+    """
+    from ngym_cli.learners import find_network
+
+    units = int(config.units or 0)
+    numbers = units**2 if config.network and find_network(config.network).recurrent else units
+    if path.is_file() and path.stat().st_size < 4 * numbers:
+        raise UserError(f"{path} is too small for a network of {units:,} units")
 
 
 def _small(config: RunConfig) -> RunConfig:

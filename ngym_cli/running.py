@@ -174,7 +174,7 @@ def evaluate(
     """
     run_ = runs.find(reference, root)
     label = name or f"trials{trials}-seed{seed}{'' if deterministic else '-stochastic'}"
-    if label != Path(label).name or label.startswith("."):
+    if not runs.is_plain_name(label):
         raise UserError(f"evaluation name '{label}' must be a plain folder name")
     folder = run_.path / "eval" / label
     if name and folder.exists() and not overwrite:

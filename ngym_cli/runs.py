@@ -23,6 +23,14 @@ TRIALS = "trials"
 MODEL = "model"
 ROOT = Path("runs")
 
+#: What a listing of runs shows of each manifest, and of which type it is.
+LISTED: dict[str, Any] = {
+    **dict.fromkeys(("status", "task", "alg", "network"), str),
+    **dict.fromkeys(("seed", "steps", "trials"), int),
+    "performance": (int, float),
+    **dict.fromkeys(("started", "ended"), str),
+}
+
 #: Seconds without a change after which a run on another machine is taken to have ended.
 QUIET = 120.0
 
@@ -180,13 +188,18 @@ def this_process() -> dict[str, Any]:
     return {"host": os.uname().nodename, "pid": os.getpid(), "started": start_of_process(os.getpid())}
 
 
+def is_plain_name(name: str) -> bool:
+    """Say whether a name can be that of a folder: visible, printable, not too long, not a path."""
+    return bool(name.strip()) and name.isprintable() and len(name) < 150 and name == Path(name).name and name[0] != "."
+
+
 def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> Path:
     """Return the folder of a new run: ``root/task/alg/name``, the name made of time and seed unless given.
 
     Raises:
         UserError: if the name is not a plain folder name.
     """
-    if name is not None and (not name.strip() or name != Path(name).name or name.startswith(".")):
+    if name is not None and not is_plain_name(name):
         raise UserError(f"run name '{name}' must be a plain folder name")
     parent = root / safe_name(task) / alg
     if name is not None:
@@ -220,14 +233,8 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]
     Raises:
         UserError: if it exists or cannot be made.
     """
+    refuse_existing(path, overwrite)
     try:
-        if path.exists():
-            if not overwrite:
-                raise Taken(f"run folder {path} exists; choose another --name or say --overwrite")
-            if any(path.iterdir()) and not (path / MANIFEST).exists() and not (path / CONFIG).exists():
-                raise UserError(f"{path} is not a run folder; it will not be overwritten")
-            if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
-                raise Taken(f"run folder {path} is in use by another process")
         with atomic_path(path) as temporary:
             temporary.mkdir()
             (temporary / CONFIG).write_text(config, encoding="utf-8")
@@ -235,6 +242,26 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]
     except OSError as error:
         raise UserError(f"cannot make run folder {path}: {error.strerror or error}") from None
     return Run(path)
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Refuse a folder that a new run must not take the place of.
+
+    Raises:
+        Taken: if there is a run, unless ``overwrite``; or it is in use.
+        UserError: if it is not a run folder, or cannot be read.
+    """
+    try:
+        if not path.exists():
+            return
+        if not overwrite:
+            raise Taken(f"run folder {path} exists; choose another --name or say --overwrite")
+        if not path.is_dir() or any(path.iterdir()) and not any((path / name).exists() for name in (MANIFEST, CONFIG)):
+            raise UserError(f"{path} is not a run folder; it will not be overwritten")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
+        raise Taken(f"run folder {path} is in use by another process")
 
 
 def _says_running(path: Path) -> bool:
@@ -317,5 +344,7 @@ def describe(run: Run) -> dict[str, Any]:
         manifest = run.manifest()
     except UserError as error:
         return {**row, "status": "damaged", "error": str(error)}
-    keys = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "started", "ended")
-    return {**row, **{key: manifest.get(key) for key in keys}}
+    return {
+        **row,
+        **{key: value if isinstance(value := manifest.get(key), kind) else None for key, kind in LISTED.items()},
+    }

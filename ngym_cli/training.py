@@ -63,6 +63,8 @@ def train(
         UserError: if the configuration does not work, the folder cannot be made or written to, the user's task fails,
             or a number is not finite.
     """
+    path = runs.folder_for(root, config.task, config.alg, name, config.seed)
+    runs.refuse_existing(path, overwrite)
     config, facts = resolve(config)
     find_algorithm(config.alg)
     announce(config)
@@ -71,7 +73,6 @@ def train(
     model = build_model(config, venv)
     begun = models.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
     venv.seed(streams(config.seed)["environments"])
-    path = runs.folder_for(root, config.task, config.alg, name, config.seed)
     manifest = provenance.opening(config, facts) | ({"init_from": begun} if begun else {})
     run = runs.create(path, overwrite, config.to_toml(), manifest)
     with locks.held(run.path):

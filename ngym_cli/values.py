@@ -7,6 +7,9 @@ from typing import Any
 
 from ngym_cli.errors import UserError
 
+#: Longest duration of a period (ms).
+LONGEST = 10_000_000
+
 _WORDS: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
 
 
@@ -117,6 +120,8 @@ def parse_duration(text: Any, period: str) -> Any:
         raise UserError(f"timing {period}: {error}") from None
     if not 0 <= shortest < math.inf:
         raise UserError(f"timing {period}: a duration must be 0 ms or more, not {shortest:g}")
+    if shortest > LONGEST:
+        raise UserError(f"timing {period}: a duration must be at most {LONGEST:,} ms, not {shortest:g}")
     return written
 
 

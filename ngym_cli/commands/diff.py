@@ -1,0 +1,26 @@
+"""``ngym diff``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngym_cli import completion
+
+
+def command(
+    one: Annotated[
+        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
+    ],
+    other: Annotated[str, typer.Argument(help="The other run.", autocompletion=completion.run_folders)],
+    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON array of differences.")] = False,
+) -> None:
+    """Say where two runs differ: configuration, seeds, versions, results. Exit code 1 if they do, 0 if not."""
+    from ngym_cli import differences, terminal
+
+    rows = differences.between(one, other, runs)
+    terminal.print_json(rows) if json else differences.show(rows)
+    raise typer.Exit(1 if rows else 0)
