@@ -78,7 +78,7 @@ def kernel(view: View) -> Figure:
         xlabel="time from stimulus onset (ms)", ylabel="weight on choice (log odds per s.d.)",
         title=f"psychophysical kernel, n = {int(weak.sum()):,} trials",
     )  # fmt: skip
-    axes.legend()
+    legend_below(figure, axes)
     return figure
 
 

@@ -116,7 +116,7 @@ def _thousands(axes: Axes) -> None:
 
 def development_check(view: View) -> None:
     """Say why there is no development curve."""
-    if not any(len(_development(source)) > 1 for source in view.sources):
+    if not any(_development(source) for source in view.sources):
         raise Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
 
 

@@ -55,14 +55,14 @@ class FigureSpec:
 
         if self.columns:
             view.parts(*self.columns)
+        check = self._function("_check", optional=True)
+        if check is not None:
+            check(view)
         if self.record:
             recording = view.recorded.recording
             for name in self.record:
                 if name not in recording.quantities:
                     raise Unavailable(f"{name} was not recorded; ngym eval --record {name} does")
-        check = self._function("_check", optional=True)
-        if check is not None:
-            check(view)
 
     def _function(self, suffix: str, optional: bool = False) -> Any:
         module = import_module(f"ngym_cli.plotting.{self.module}")
