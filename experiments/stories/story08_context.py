@@ -44,7 +44,7 @@ for name, delay in DELAYS.items():
     stats = make().unwrapped.trial_length_stats(1000)
     random = evaluate(None, make, 1000, chosen.seed)["performance"].mean()
     report(f"{name}, random agent", random, "0.312 to 0.345" if printed else "none printed")
-    model = train(make, steps, chosen.seed, units=128)
+    model = train(make, steps, chosen.seed, units=128, n_envs=32)
     found = evaluate(model, make, 1000, chosen.seed)
     reference = "0.815 to 0.926" if printed else "none printed"
     report(f"{name}, recurrent PPO, {steps} steps, performance", found["performance"].mean(), reference)
