@@ -155,39 +155,3 @@ def _check(config: RunConfig) -> None:
     for text in (" ".join(str(warning.message).split()) for warning in caught if "gymnasium" in str(warning.filename)):
         if not any(expected in text for expected in EXPECTED):
             raise UserError(f"Gymnasium's checker: {text}")
-
-
-def evaluate(
-    reference: str,
-    root: Path,
-    trials: int,
-    deterministic: bool,
-    seed: int,
-    name: str | None,
-    overwrite: bool,
-    trust: bool = False,
-) -> tuple[dict[str, Any], Path]:
-    """Evaluate a run on fresh trials; return the summary and where it was written.
-
-    Raises:
-        UserError: if there is no such run, it is damaged, or the evaluation exists.
-    """
-    run_ = runs.find(reference, root)
-    label = name or f"trials{trials}-seed{seed}{'' if deterministic else '-stochastic'}"
-    if not runs.is_plain_name(label):
-        raise UserError(f"evaluation name '{label}' must be a plain folder name")
-    folder = run_.path / "eval" / label
-    if name and folder.exists() and not overwrite:
-        raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
-    config = run_.config(trust)
-    use_one_thread()
-    from ngym_cli import evaluation
-    from ngym_cli.building import inspect
-    from ngym_cli.models import load_policy
-
-    facts = inspect(config)
-    policy, steps = load_policy(run_, config)
-    found = evaluation.evaluate(policy, config, facts, trials, seed, deterministic)
-    found.summary.update(run=str(run_.path), model_steps=steps)
-    evaluation.save(found, folder)
-    return found.summary, folder

@@ -108,7 +108,7 @@ def psychometric_axes(axes: Axes, parts: Sequence[Part], draws: int = DRAWS, leg
         title=f"psychometric curve, {fits[0][1].model} fit, 95 % intervals",
     )  # fmt: skip
     if legend:
-        legend_below(axes.get_figure(root=True), axes)
+        legend_below(axes)
 
 
 def chronometric_check(view: View) -> None:
@@ -123,7 +123,7 @@ def chronometric(view: View) -> Figure:
     """Draw reaction times, the diffusion to a bound that predicts them, and the accuracy that it implies."""
     figure, (left, right) = new_figure(1, 2)
     chronometric_axes(left, right, view.parts("coh", "rt", "outcome"))
-    legend_below(figure, left)
+    legend_below(left)
     return figure
 
 
@@ -213,7 +213,7 @@ def condition_panels(
     for row in axes:
         row[0].set_ylabel("performance")
     if len(parts) > 1:
-        legend_below(figure, axes[0][0])
+        legend_below(axes[0][0])
     return figure
 
 

@@ -78,7 +78,7 @@ def kernel(view: View) -> Figure:
         xlabel="time from stimulus onset (ms)", ylabel="weight on choice (log odds per s.d.)",
         title=f"psychophysical kernel, n = {int(weak.sum()):,} trials",
     )  # fmt: skip
-    legend_below(figure, axes)
+    legend_below(axes)
     return figure
 
 
@@ -137,7 +137,7 @@ def context(view: View) -> Figure:
     bars.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
     bars.set(ylabel="weight (log odds per % coherence)", title="weights of the evidence")
     curves.legend()
-    legend_below(figure, bars, side="right")
+    legend_below(bars, side="right")
     return figure
 
 
@@ -203,7 +203,7 @@ def cues(view: View) -> Figure:
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)
     curves.legend()
-    legend_below(figure, bars, side="right")
+    legend_below(bars, side="right")
     return figure
 
 
@@ -234,7 +234,7 @@ def wagering(view: View) -> Figure:
     right.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     right.set(xlabel=LABELS["coh"], ylabel="accuracy", ylim=(0.3, 1.05), title="accuracy of answers, 95 % intervals")
     left.legend()
-    legend_below(figure, right, side="right")
+    legend_below(right, side="right")
     return figure
 
 

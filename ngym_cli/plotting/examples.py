@@ -88,7 +88,7 @@ def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure
     got.axhline(0, color=GREY, linewidth=0.5)
     got.set(ylabel="reward", xlabel="time (ms)")
     _mark_trials((seen, done, got), trace, dt)
-    legend_below(figure, done, 4)
+    legend_below(done, 4)
     return figure
 
 

@@ -38,7 +38,7 @@ def learning(view: View) -> Figure:
         _group(axes, name, sources, colour)
     reference_lines(axes, view.chance, view.ceiling)
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="learning")
-    legend_below(figure, axes)
+    legend_below(axes)
     _thousands(axes)
     return figure
 

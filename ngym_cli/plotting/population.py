@@ -161,7 +161,7 @@ def psth(view: View) -> Figure:
 
 
 def _condition_legend(figure: Figure, axes: Axes) -> None:
-    legend_below(figure, axes, 3)
+    legend_below(axes, 3)
 
 
 def trajectories(view: View) -> Figure:
@@ -230,8 +230,9 @@ def decoding(view: View) -> Figure:
             raise Unavailable(str(error)) from None
         except ValueError:
             continue
-        diagonal = np.diag if across is None else np.asarray
-        low, value, high = (diagonal(part) for part in (result.low, result.accuracy, result.high))
+        low, value, high = result.low, result.accuracy, result.high
+        if across is None:
+            low, value, high = np.diag(low), np.diag(value), np.diag(high)
         across = (name, result.accuracy) if across is None else across
         left.fill_between(time, low, high, alpha=0.2, linewidth=0, color=colour)
         left.plot(time, value, color=colour, label=f"{name}, {len(result.classes)} classes, n = {int(known.sum()):,}")

@@ -62,7 +62,7 @@ def history(view: View) -> Figure:
         axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
         axis.set(xlabel="trials back", title=title, xticks=range(1, LAGS + 1))
     axes[0].set_ylabel("weight on choice (log odds)")
-    legend_below(figure, axes[0], 2)
+    legend_below(axes[0], 2)
     return figure
 
 
@@ -98,7 +98,7 @@ def stay(view: View) -> Figure:
                       label=text, offset=offset)  # fmt: skip
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set(ylabel="P(stay)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
-    legend_below(figure, axes)
+    legend_below(axes)
     return figure
 
 

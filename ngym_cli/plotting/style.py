@@ -96,20 +96,21 @@ def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Any], **
     axes.set_xticks(range(len(names)), names)
 
 
-def legend_below(figure: Figure, axes: Axes, columns: int = 1, side: str = "left") -> None:
+def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
     """Put the legend of axes below the figure, its words folded so that they fit.
 
     Args:
-        figure: the figure.
         axes: whose legend.
         columns: entries side by side.
         side: ``left`` or ``right``.
     """
+    figure: Any = axes.get_figure(root=True)
     handles, labels = axes.get_legend_handles_labels()
     half = 0.5 if side == "right" else 1.0
     letters = int(15 * half * figure.get_figwidth() / (_scale.get() * columns)) - 4
     folded = ["\n".join(textwrap.wrap(label, max(letters, 20))) for label in labels]
-    figure.legend(handles, folded, loc=f"outside lower {side}", ncols=columns, handlelength=1.5)
+    place: Any = f"outside lower {side}"
+    figure.legend(handles, folded, loc=place, ncols=columns, handlelength=1.5)
 
 
 def new_figure(

@@ -13,10 +13,10 @@ DRAWS = 200
 
 def indifference(view: View) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
-    from neurogym.analysis import from_trials
+    from neurogym.analysis import Curve, from_trials
 
     figure, axes = new_figure(width=4.6)
-    ends = [np.inf, 0.0]
+    ends = (np.inf, 0.0)
     for part in view.parts("n_a", "n_b", "a_first", "choice"):
         try:
             found = from_trials.indifference_point(part.table, n_boot=DRAWS)
@@ -25,11 +25,11 @@ def indifference(view: View) -> Figure:
         curve = found.choices
         both = np.isfinite(curve.x) & (curve.x > 0)
         ratios = curve.x[both]
-        ends = [min(ends[0], ratios.min() / 2), max(ends[1], ratios.max() * 2)]
+        ends = (min(ends[0], float(ratios.min()) / 2), max(ends[1], float(ratios.max()) * 2))
         x = np.geomspace(ratios.min(), ratios.max(), 200)
         axes.fill_between(x, *found.fit.band(np.log(x)), alpha=0.2, linewidth=0, color=part.colour)
         axes.plot(x, found.fit.predict(np.log(x)), color=part.colour)
-        shown = type(curve)(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
+        shown = Curve(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
         v = found.relative_value
         text = f"{part.label}: 1 A = {v.value:.2f} B [{v.low:.2f}, {v.high:.2f}], n = {int(curve.n.sum()):,}"
         interval_points(axes, shown, color=part.colour, label=text)
@@ -44,7 +44,7 @@ def indifference(view: View) -> Figure:
         xlabel="offered amounts, B : A", ylabel="P(choose B)", ylim=(-0.03, 1.05),
         title="choice between two goods, 95 % intervals",
     )  # fmt: skip
-    legend_below(figure, axes)
+    legend_below(axes)
     return figure
 
 
@@ -59,7 +59,7 @@ def interval_check(view: View) -> None:
 
 def interval(view: View) -> Figure:
     """Draw produced against target intervals, and their error."""
-    from neurogym.analysis import from_trials
+    from neurogym.analysis import Curve, from_trials
 
     figure, (left, right) = new_figure(1, 2)
     parts = view.parts("production", "rt", "outcome")
@@ -80,8 +80,8 @@ def interval(view: View) -> Figure:
         text = f"{part.label}, n = {int(rows.sum()):,}: slope {found.slope.value:.2f} "
         text += f"[{found.slope.low:.2f}, {found.slope.high:.2f}], Weber fraction {found.weber_fraction.value:.3f}"
         interval_points(left, found.produced, fmt="o-", color=part.colour, label=text)
-        error = found.produced
-        curve = type(error)(error.x, error.value - error.x, error.low - error.x, error.high - error.x, error.n)
+        made = found.produced
+        curve = Curve(made.x, made.value - made.x, made.low - made.x, made.high - made.x, made.n)
         b = found.bias
         interval_points(
             right, curve, fmt="o-", color=part.colour, label=f"bias {b.value:.0f} ms [{b.low:.0f}, {b.high:.0f}]"
@@ -91,7 +91,7 @@ def interval(view: View) -> Figure:
     right.axhline(0, color=GREY, linestyle="--", linewidth=1)
     left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
     right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
-    legend_below(figure, left)
+    legend_below(left)
     right.legend()
     return figure
 

@@ -66,7 +66,7 @@ class Source:
     @cached_property
     def config(self) -> Any:
         """Its configuration."""
-        return self.run.config(self.trust)
+        return self.run.config(self.trust).in_stage(-1)
 
     @cached_property
     def facts(self) -> Any:
