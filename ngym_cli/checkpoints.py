@@ -90,7 +90,7 @@ def write(folder: Path, step: int, model: Any, venv: Any, session: dict[str, Any
     tensors, learner = training_state(model)
     bad = not_finite(tensors)
     if bad:
-        raise FloatingPointError(f"{bad} is not finite at step {step:,}")
+        raise FloatingPointError(f"{bad} is not finite")
     state = {
         "format": FORMAT,
         "step": step,

@@ -53,7 +53,8 @@ def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
             table.add_column(name, overflow="fold", no_wrap=name in ("id", "task"))
         for before, row in zip([{}, *members], members, strict=False):
             repeated = what == "differences" and before.get("task") == row["task"]
-            table.add_row(*("" if repeated and name == "task" else cell(row.get(name)) for name in names))
+            cells = ["" if repeated and name == "task" else cell(row.get(name)) for name in names]
+            table.add_row(*(Text(printable(text)) for text in cells))
         out.print(table)
     noun = {"algs": "algorithms"}.get(what, what)
     out.print(f"{len(rows)} {noun if len(rows) != 1 else noun.removesuffix('s')}", style="dim")

@@ -12,11 +12,13 @@ from ngym_cli import checkpoints, evaluation, locks, models, provenance, runs
 from ngym_cli.board import Board
 from ngym_cli.building import Facts, build_venv, inspect, resolve
 from ngym_cli.config import RunConfig, streams
+from ngym_cli.curriculum import Curriculum, renew, stages_of
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.learners import build_model, complete, find_algorithm
 from ngym_cli.progress import Display, Silent
 from ngym_cli.recording import TrialRecorder
 from ngym_cli.session import Numbers, Session, Stop, Watch, stopping
+from ngym_cli.until import Until
 
 MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
 Announce = Callable[[RunConfig], None]
@@ -69,14 +71,16 @@ def train(
     find_algorithm(config.alg)
     announce(config)
     config = complete(config, facts)
-    venv = build_venv(config, int(config.n_envs or 1))
+    course = _course(config, facts)
+    venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
     model = build_model(config, venv)
     begun = models.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
     venv.seed(streams(config.seed)["environments"])
-    manifest = provenance.opening(config, facts) | ({"init_from": begun} if begun else {})
+    manifest = provenance.opening(config, _goal(course, facts)) | ({"init_from": begun} if begun else {})
+    manifest |= {"stages": course.record()} if course else {}
     run = runs.create(path, overwrite, config.to_toml(), manifest)
     with locks.held(run.path):
-        return _go(_Parts(run, config, facts, model, venv, make_display, watch))
+        return _go(_Parts(run, config, _goal(course, facts), model, venv, make_display, watch, course))
 
 
 def resume(
@@ -110,7 +114,8 @@ def resume(
         find_algorithm(config.alg)
         announce(config)
         saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
-        venv = build_venv(config, int(config.n_envs or 1))
+        course = _course(config, facts, saved)
+        venv = build_venv(course.stage.config if course else config, int(config.n_envs or 1))
         model = build_model(config, venv)
         begun = {}
         if saved is not None:
@@ -123,7 +128,23 @@ def resume(
             runs.clear_leftovers(run.path)
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
             run.update(**provenance.reopening(manifest, saved.step if saved else 0), **begun)
-        return _go(_Parts(run, config, facts, model, venv, make_display, watch), saved, complaints)
+        parts = _Parts(run, config, _goal(course, facts), model, venv, make_display, watch, course)
+        return _go(parts, saved, complaints)
+
+
+def _course(config: RunConfig, facts: Facts, saved: checkpoints.Saved | None = None) -> Curriculum | None:
+    """Return the curriculum of a configuration, as far as a checkpoint says; None if there are no stages."""
+    if not config.stages:
+        return None
+    course = Curriculum(stages_of(config, facts))
+    if saved is not None:
+        course.set_state(saved.session["curriculum"])
+    return course
+
+
+def _goal(course: Curriculum | None, facts: Facts) -> Facts:
+    """Return what is known of the task that is to be learned: that of the last stage."""
+    return course.stages[-1].facts if course else facts
 
 
 @dataclass(frozen=True)
@@ -137,12 +158,16 @@ class _Parts:
     venv: Any
     make_display: MakeDisplay
     watch: Watch | None
+    course: Curriculum | None
 
     def session(self, saved: checkpoints.Saved | None) -> Session:
         """Return the session of a new run, or of one that goes on from a checkpoint."""
         path, facts, state = self.run.path, self.facts, saved.session if saved else {}
         recorder = TrialRecorder(path / runs.TRIALS, self.config.task, facts.dt, self.venv.num_envs, facts.rt_from)
         recorder.set_state(state.get("recorder"))
+        if self.course is not None:
+            stage = self.course.stage
+            recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
         session = Session(
             self.run,
             self.config,
@@ -153,12 +178,20 @@ class _Parts:
             lambda: self.model.policy,
             self._write_checkpoint,
             self.watch,
+            self.course,
+            lambda stage: renew(self.model, self.venv, stage.config, stage.seed),
+            self._until(),
         )
         if saved is None:
             session.board.hyperparameters(self.config.model_dump(), self.config.to_toml())
         else:
             session.set_state(saved.step, state)
         return session
+
+    def _until(self) -> Until | None:
+        if self.config.until is None:
+            return None
+        return Until(self.config.until, (self.facts.ceiling or {}).get("performance"), int(self.config.timesteps or 0))
 
     def _write_checkpoint(self, step: int, state: Numbers) -> Path:
         return checkpoints.write(self.run.path / checkpoints.FOLDER, step, self.model, self.venv, state)
@@ -175,7 +208,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
                 session.display.say(f"passed over: {complaint}")
             with stopping(session):
                 _learn(parts.model, session)
-                status = "finished" if session.stop is None else "interrupted"
+                status = "finished" if session.stop is None or session.complete else "interrupted"
                 found = _close(session, parts.model, status)
     except BaseException as error:
         _abandon(parts.run, session, error)
@@ -217,10 +250,18 @@ def _learn(model: Any, session: Session) -> None:
         return
     except NotFinite as error:
         trial = session.recorder.count(error.env) + 1
-        step = model.num_timesteps
-        raise UserError(f"step {step:,}: {error} in its trial {trial:,}; training stopped") from error
+        raise UserError(f"{_after(model)}: {error} in its trial {trial:,}; training stopped") from error
     except FloatingPointError as error:
-        raise UserError(f"step {session.step:,}: {error}; training stopped") from error
+        raise UserError(f"{_after(model)}: {error}; training stopped") from error
+    except (ValueError, RuntimeError) as error:
+        bad = checkpoints.not_finite({f"policy/{name}": value for name, value in model.policy.state_dict().items()})
+        if bad is None:
+            raise
+        raise UserError(f"{_after(model)}: {bad} is not finite; training stopped") from error
+
+
+def _after(model: Any) -> str:
+    return f"after {model.num_timesteps:,} steps"
 
 
 def _close(session: Session, model: Any, status: str) -> Numbers:
@@ -234,7 +275,7 @@ def _close(session: Session, model: Any, status: str) -> Numbers:
         checkpoints.slim(session.run.path / checkpoints.FOLDER)
     ending = provenance.closing(session.times(), status, session.stop or "all steps taken")
     session.run.update(**ending, **_results(session, found))
-    return found.summary
+    return {**found.summary, **({"until": session.until.record()} if session.until else {})}
 
 
 def _results(session: Session, found: evaluation.Evaluation) -> Numbers:
@@ -243,6 +284,8 @@ def _results(session: Session, found: evaluation.Evaluation) -> Numbers:
         "steps": session.step,
         "trials": session.recorder.trials,
         **{key: found.summary[key] for key in keys},
+        **({"until": session.until.record()} if session.until else {}),
+        **({"stages": session.curriculum.record()} if session.curriculum else {}),
     }
 
 
