@@ -138,8 +138,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),
-        carries=any(bool(part.get("carries")) for part in (task.metadata, getattr(inner, "metadata", None) or {}))
-        or any(getattr(layer, "carries", False) for layer in _layers(env)),
+        carries=_carries(env, task),
         conditions=dict(getattr(inner, "conditions", {}) or {}),
         chance=chance_of(env),
         ceiling=_call(inner, "ceiling"),
@@ -160,6 +159,12 @@ def _each_task(several: ScheduleEnvs) -> dict[str, dict[str, float | None]]:
         name: {"chance": chance_of(task), "ceiling": (_call(task, "ceiling") or {}).get("performance")}
         for name, task in zip(several.names, several.tasks, strict=True)
     }
+
+
+def _carries(env: gym.Env, task: Task) -> bool:
+    """Say whether a task or one of its wrappers carries information across trials."""
+    told = (task.metadata, getattr(env.unwrapped, "metadata", None) or {})
+    return any(bool(part.get("carries")) for part in told) or any(getattr(w, "carries", False) for w in _layers(env))
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
@@ -228,8 +233,18 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
     ]
     if config.reset_state == "auto":
-        found["reset_state"] = "never" if facts.carries else "trial"
+        carries = facts.carries or any(_stage_carries(config, k) for k in range(len(config.stages)))
+        found["reset_state"] = "never" if carries else "trial"
     return RunConfig.model_validate(found), facts
+
+
+def _stage_carries(config: RunConfig, index: int) -> bool:
+    own = config.in_stage(index)
+    try:
+        task = find_task(own.task)
+        return _carries(make_env(task, own), task)
+    except UserError as error:
+        raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
 
 
 def _plain_defaults(task: Task) -> dict[str, Any]:

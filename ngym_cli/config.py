@@ -99,6 +99,32 @@ class TaskSettings(Section):
         return int(dt) if dt is not None and float(dt).is_integer() else dt
 
 
+class StageConfig(TaskSettings):
+    """One stage of a curriculum: what differs from the rest of the configuration, and when it ends.
+
+    It ends as soon as one of its criteria is met. That of the last stage ends the run; it may be left out.
+    """
+
+    name: str | None = Field(None, min_length=1, description="what to call it")
+    task: str | None = Field(None, min_length=1, description="another task; settings of the first do not apply to it")
+    wrappers: list[WrapperConfig] | None = Field(None, description="in place of the run's stack")  # type: ignore[assignment]
+    performance: float | None = Field(None, gt=0, le=1, description="ends when this is the mean of the last trials")
+    window: int = Field(500, ge=1, description="how many trials that are, over all environments")
+    trials: int | None = Field(None, ge=1, description="ends after so many trials, over all environments")
+
+    @field_validator("dt")
+    @classmethod
+    def _same_dt(cls, dt: float | None) -> float | None:
+        if dt is not None:
+            raise ValueError("dt is the same in all stages; it belongs above them")
+        return dt
+
+    @property
+    def has_end(self) -> bool:
+        """Whether there is a criterion."""
+        return self.performance is not None or self.trials is not None
+
+
 class RunConfig(TaskSettings):
     """Everything that determines a run."""
 
@@ -113,6 +139,8 @@ class RunConfig(TaskSettings):
     device: str = "auto"
     init_from: str | None = Field(None, min_length=1, description="run whose weights to begin with")
     reset_state: ResetState = "auto"
+    until: float | None = Field(None, gt=0, le=1, description="end when this fraction of the ceiling is held")
+    stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
     hyperparameters: dict[str, Any] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
     checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
@@ -122,11 +150,40 @@ class RunConfig(TaskSettings):
     def _none(cls, arguments: dict[str, Any]) -> dict[str, Any]:
         return {key: None if value == "none" else value for key, value in arguments.items()}
 
+    @field_validator("stages")
+    @classmethod
+    def _ends(cls, stages: list[StageConfig]) -> list[StageConfig]:
+        for number, stage in enumerate(stages[:-1], start=1):
+            if not stage.has_end:
+                raise ValueError(f"stage {stage.name or number} never ends: give it performance or trials")
+        return stages
+
+    def in_stage(self, index: int) -> RunConfig:
+        """Return the configuration while a stage is on; this one if there are no stages.
+
+        Args:
+            index: of the stage; -1 is the last, which is what evaluations are of.
+        """
+        if not self.stages:
+            return self
+        stage = self.stages[index]
+        tables = ("task_args", "timing", "rewards")
+        other = stage.task not in (None, self.task)
+        return self.model_copy(
+            update={
+                "task": stage.task or self.task,
+                "wrappers": self.wrappers if stage.wrappers is None else stage.wrappers,
+                **{key: {**({} if other else getattr(self, key)), **getattr(stage, key)} for key in tables},
+                "stages": [],
+            }
+        )
+
     def to_toml(self) -> str:
         """Return the configuration as TOML; what is None is left out, for TOML has no such value."""
         data = self.model_dump()
+        stages = [{k: v for k, v in _without_none(stage).items() if v != {}} for stage in data.pop("stages")]
         first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
-        return tomli_w.dumps(_without_none({**first, **data}))
+        return tomli_w.dumps({**_without_none({**first, **data}), **({"stages": stages} if stages else {})})
 
 
 def _without_none(value: Any, free: bool = False) -> Any:

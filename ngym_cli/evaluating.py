@@ -133,7 +133,7 @@ def evaluate(references: Sequence[str], root: Path, asked: Request) -> Iterator[
         UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.
     """
     label = asked.label
-    if label != Path(label).name or label.startswith(".") or not label.strip():
+    if not runs.is_plain_name(label):
         raise UserError(f"evaluation name '{label}' must be a plain folder name")
     found = [runs.find(reference, root) for reference in references]
     for run in found:
@@ -154,7 +154,7 @@ def evaluate(references: Sequence[str], root: Path, asked: Request) -> Iterator[
 def _evaluate_run(run: runs.Run, label: str, asked: Request) -> Iterator[tuple[dict[str, Any], Path]]:
     from ngym_cli import building, comparing, exporting
 
-    config = run.config(asked.trust)
+    config = run.config(asked.trust).in_stage(-1)
     if asked.changes:
         config = configuration.from_dict(configuration.merge(config.model_dump(exclude_none=True), asked.changes))
         config, facts = building.resolve(config)

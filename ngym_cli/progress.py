@@ -101,11 +101,11 @@ class LiveDisplay:
         return grid
 
     def _numbers(self, numbers: Mapping[str, Any]) -> list[str]:
-        known = (("chance", self.chance), ("ceiling", self.ceiling))
+        known = (("chance", numbers.get("chance", self.chance)), ("ceiling", numbers.get("ceiling", self.ceiling)))
         beside = ", ".join(f"{name} {value:.3f}" for name, value in known if value is not None)
         performance = f"performance {numbers['performance']:.3f} over the last {numbers['trials']:,} trials"
         return [
-            performance + (f" ({beside})" if beside else ""),
+            (f"{numbers['stage']}, " if "stage" in numbers else "") + performance + (f" ({beside})" if beside else ""),
             f"reward per trial {numbers['reward_per_trial']:.3f}",
             f"aborts {numbers['abort_rate']:.1%}",
             f"{numbers['steps_per_second']:,.0f} steps per second",

@@ -69,6 +69,24 @@ class TrialRecorder:
         self._unwritten: list[Table] = []
         self._last: dict[str, list[Any]] = {name: [None] * n_envs for name in PREVIOUS}
 
+    def begin_stage(self, stage: int, task: str, dt: float, rt_from: str) -> None:
+        """Record the coming trials as those of a stage of a curriculum; sessions begin anew.
+
+        Args:
+            stage: its number.
+            task: id of its task.
+            dt: its time step in ms.
+            rt_from: name of the period that reaction times count from.
+        """
+        self.describe(stage, task, dt, rt_from)
+        self._last = {name: [None] * len(values) for name, values in self._last.items()}
+
+    def describe(self, stage: int, task: str, dt: float, rt_from: str) -> None:
+        """Say of which stage the coming trials are; arguments as in ``begin_stage``."""
+        self.constants["stage"] = stage
+        self.defaults = {"task": task, "rt_from": rt_from}
+        self.dt = dt
+
     def add(self, finished: Mapping[str, np.ndarray] | None, step: int) -> None:
         """Take the trials that ended in one step of the batch.
 

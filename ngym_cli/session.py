@@ -19,8 +19,10 @@ from ngym_cli import checkpoints, evaluation, runs, summary
 from ngym_cli.board import Board
 from ngym_cli.building import Facts
 from ngym_cli.config import RunConfig, streams
+from ngym_cli.curriculum import Curriculum, Stage
 from ngym_cli.progress import Display
 from ngym_cli.recording import Table, TrialRecorder, concatenate
+from ngym_cli.until import PROBE_TRIALS, Until
 
 #: Trials over which the live display averages.
 WINDOW = 1_000
@@ -58,7 +60,11 @@ class Session:
         policy: gives the present policy, for evaluations.
         write_checkpoint: writes a checkpoint of the present step with the given state of this session.
         watch: told of each evaluation; may end the run early.
+        curriculum: the stages of training, or None.
+        change_stage: gives the learner the environments of a stage.
+        until: the criterion on evaluations that ends the run, or None.
         stop: why the learner should stop, or None.
+        complete: whether it stops because a criterion was met: nothing is left to do.
         step: steps taken so far, over all environments.
         reported: step of the last update whose losses were recorded.
         pending: losses that are not yet recorded.
@@ -73,6 +79,10 @@ class Session:
     policy: Callable[[], Any]
     write_checkpoint: Callable[[int, Numbers], Path]
     watch: Watch | None = None
+    curriculum: Curriculum | None = None
+    change_stage: Callable[[Stage], None] = lambda _: None
+    until: Until | None = None
+    complete: bool = False
     stop: str | None = None
     step: int = 0
     reported: int = 0
@@ -115,13 +125,26 @@ class Session:
         now = time.monotonic()
         speed = (self.step - self._point[0]) / max(now - self._point[1], 1e-9)
         self._point = self.step, now
-        names = summary.condition_names(self.facts.conditions, table)
+        if self.curriculum is not None:
+            self.curriculum.take(table["performance"])
+        names = summary.condition_names(self._present.conditions, table)
         self.board.scalars({**summary.scalars(table, names), "time/steps_per_second": speed}, self.step)
         self._recent = {name: values[-WINDOW:] for name, values in concatenate([self._recent, table]).items()}
-        self.display.update(self.step, {**self.recent(), "steps_per_second": speed})
+        self.display.update(self.step, {**self.recent(), "steps_per_second": speed, **self._stage_numbers()})
         if now - self._updated > SECONDS_PER_UPDATE:
             self._updated = now
             self.run.update(steps=self.step, trials=self.recorder.trials, performance=self.recent()["performance"])
+
+    @property
+    def _present(self) -> Facts:
+        """What is known of the task that is learned from now; ``facts`` are of the last stage."""
+        return self.facts if self.curriculum is None else self.curriculum.stage.facts
+
+    def _stage_numbers(self) -> Numbers:
+        if self.curriculum is None:
+            return {}
+        ceiling = (self._present.ceiling or {}).get("performance")
+        return {"stage": self.curriculum.label, "chance": self._present.chance, "ceiling": ceiling}
 
     def recent(self) -> Numbers:
         """Return the summary of the last trials."""
@@ -139,11 +162,7 @@ class Session:
         if self._found is not None and self._evaluated == self.step:
             return self._found
         self._evaluated = self.step
-        settings = self.config.evaluation
-        seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], self.step]).generate_state(1)[0])
-        found = evaluation.evaluate(
-            self.policy(), self.config, self.facts, settings.trials, seed, settings.deterministic
-        )
+        found = self._on_fresh_trials(self.config.evaluation.trials, self.step)
         found.summary["model_steps"] = self.step
         names = summary.condition_names(self.facts.conditions, found.table)
         values = summary.scalars(found.table, names)
@@ -155,7 +174,25 @@ class Session:
         why = self.watch(self.step, found.summary) if self.watch is not None and self.stop is None else None
         if why:
             self.ask_to_stop(why)
+        if self.until is not None:
+            seconds, trials = self.times()[0], self.recorder.trials
+            if self.until.look_at(found.summary["performance"], self.step, trials, seconds):
+                self._complete(self.until.sentence())
         return found
+
+    def _on_fresh_trials(self, trials: int, *place: int) -> evaluation.Evaluation:
+        """Evaluate the present policy on the task that is to be learned; ``place`` determines the trials."""
+        settings = self.config.evaluation
+        seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
+        goal = self.config.in_stage(-1)
+        return evaluation.evaluate(self.policy(), goal, self.facts, trials, seed, settings.deterministic)
+
+    def _complete(self, why: str) -> None:
+        """Let the learner stop for good."""
+        if self.stop is None:
+            self.complete = True
+            self.display.say(why)
+            self.ask_to_stop(why)
 
     def _draw(self, found: evaluation.Evaluation) -> None:
         from ngym_cli.plotting import condition_figure, styled
@@ -168,11 +205,17 @@ class Session:
     # -- checkpoints --------------------------------------------------------------------------------------------------
 
     def between_updates(self) -> None:
-        """Write a checkpoint when it is time.
+        """Go on to the next stage, see whether the agent is good enough, and write a checkpoint, when it is time.
 
         Raises:
-            Stop: if the run was asked to stop.
+            Stop: if the run was asked to stop, or there is nothing left to do.
         """
+        if self.curriculum is not None and self.stop is None:
+            self._follow(self.curriculum)
+        if self.until is not None and self.stop is None and self.until.due(self.step):
+            trials = min(PROBE_TRIALS, self.config.evaluation.trials)
+            if self._on_fresh_trials(trials, self.step, 1).summary["performance"] >= self.until.target:
+                self.evaluate()
         performance = self._found.summary["performance"] if self._found and self._evaluated == self.step else -math.inf
         best = performance > self._best
         every = self.config.checkpoint.every
@@ -181,6 +224,23 @@ class Session:
             self.keep(performance if best else None)
         if self.stop is not None:
             raise Stop
+
+    def _follow(self, curriculum: Curriculum) -> None:
+        """Go on to the next stage if the present one has ended; after the last, stop."""
+        why = curriculum.ended()
+        if why is None:
+            return
+        said = f"{self.step:,} steps: {curriculum.label} ended: {why}"
+        if curriculum.is_last:
+            curriculum.close(why)
+            self._complete(said)
+        else:
+            stage = curriculum.advance(why, self.step, self.recorder.trials, self.times()[0])
+            self.recorder.begin_stage(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
+            self.change_stage(stage)
+            self._recent = {}
+            self.display.say(f"{said}; now {curriculum.label}")
+        self.run.update(stages=curriculum.record())
 
     def keep(self, performance: float | None = None) -> None:
         """Write a checkpoint of this step, unless there is one.
@@ -207,6 +267,8 @@ class Session:
             "evaluated": self._evaluated,
             "best": self._best,
             "spent": list(self.times()),
+            "curriculum": self.curriculum.state() if self.curriculum else None,
+            "until": self.until.state() if self.until else None,
         }
 
     def set_state(self, step: int, state: Mapping[str, Any]) -> None:
@@ -217,6 +279,8 @@ class Session:
         self._point = int(state["point"]), time.monotonic()
         self._best = float(state["best"])
         self.spent = float(state["spent"][0]), float(state["spent"][1])
+        if self.until is not None and state.get("until"):
+            self.until.set_state(state["until"])
 
     def times(self) -> tuple[float, float]:
         """Return the seconds that the run took so far, on the clock and of the processor, interruptions left out."""

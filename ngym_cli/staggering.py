@@ -23,7 +23,7 @@ class Staggered(TrialWrapper):
     """
 
     metadata = {"description": "begins with another task in each environment of a batch"}
-    task: ScheduleEnvs  # type: ignore[assignment]
+    task: ScheduleEnvs
 
     def __init__(self, env: gym.Env, place: int):
         """See the class."""

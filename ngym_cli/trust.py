@@ -14,7 +14,8 @@ FILE_WRAPPERS = ("monitor", "Monitor")
 
 def references(config: RunConfig) -> list[str]:
     """Return what a configuration names beyond this package: code to import, and wrappers that touch files."""
-    found = [config.task] if ":" in config.task else []
+    found = [text for k in range(len(config.stages)) for text in references(config.in_stage(k))]
+    found += [config.task] if ":" in config.task else []
     found += [text for text in _texts(config.task_args) if _is_reference(text)]
     for entry in config.wrappers:
         found += [text for text in _texts(entry.args) if _is_reference(text)]

@@ -87,6 +87,14 @@ def command(
     ] = None,
     n_envs: Annotated[int | None, typer.Option(help="Environments side by side.", rich_help_panel=AGENT)] = None,
     timesteps: Annotated[int | None, typer.Option(help="Steps to train for.", rich_help_panel=AGENT)] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            help="End when this fraction of the ceiling (of 1 where it is not known) is held on fresh trials; "
+            "--timesteps is the most.",
+            rich_help_panel=AGENT,
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Determines everything random.", rich_help_panel=RUN)] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda.", rich_help_panel=RUN)] = None,
     eval_every: Annotated[
@@ -135,10 +143,11 @@ def command(
     from ngym_cli import flags, running
 
     given = flags.settings(
-        task=task, schedule=schedule, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg, alg=alg, network=network,
-        units=units, network_arg=network_arg, set_=set_, reset_state=reset_state, n_envs=n_envs, timesteps=timesteps,
-        loss_weight=loss_weight, task_weight=task_weight, init_from=init_from, seed=seed, device=device,
-        eval_every=eval_every, eval_trials=eval_trials, checkpoint_every=checkpoint_every,
+        task=task, schedule=schedule, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg,
+        alg=alg, network=network, units=units, network_arg=network_arg, set_=set_, reset_state=reset_state,
+        n_envs=n_envs, timesteps=timesteps, loss_weight=loss_weight, task_weight=task_weight, init_from=init_from,
+        until=until, seed=seed, device=device, eval_every=eval_every, eval_trials=eval_trials,
+        checkpoint_every=checkpoint_every,
     )  # fmt: skip
     if smoke:
         code = running.smoke(given, config, json, trust)

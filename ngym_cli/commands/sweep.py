@@ -67,7 +67,8 @@ def command(
     space: Annotated[
         list[str] | None,
         typer.Option(
-            help="PARAMETER=log:LOW:HIGH, float:.., int:LOW:HIGH:STEP, logint:.., choice:MS1:MS2.", rich_help_panel=SEARCH
+            help="PARAMETER=log:LOW:HIGH, float:.., int:LOW:HIGH:STEP, logint:.., choice:V1:V2.",
+            rich_help_panel=SEARCH,
         ),
     ] = None,
     maximize: Annotated[

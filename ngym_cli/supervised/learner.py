@@ -158,6 +158,11 @@ class Supervised(BaseAlgorithm):
     def _weigh(self, trials: Any, keep: np.ndarray | None) -> np.ndarray:
         return row_weights(trials, keep, self.answer_share, self.loss_weight)
 
+    def take_new_tasks(self) -> None:
+        """Learn from the trials of environments that have taken the place of others; the weights are kept."""
+        self.streams = self._make_streams()
+        self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
+
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn(
