@@ -377,7 +377,7 @@ def _as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     columns = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
-        if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values):
+        if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
             columns[name] = np.empty(len(values), dtype=object)
             for i, value in enumerate(values):
                 columns[name][i] = value

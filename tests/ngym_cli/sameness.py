@@ -58,7 +58,9 @@ def assert_same_run(one, other):
     )
     assert curves(one) == curves(other)
     records = [json.loads((folder / "manifest.json").read_text()) for folder in (one, other)]
-    assert [(name, records[0][name], records[1][name]) for name in RESULTS if records[0][name] != records[1][name]] == []
+    assert [
+        (name, records[0][name], records[1][name]) for name in RESULTS if records[0][name] != records[1][name]
+    ] == []
     assert (one / "config.toml").read_text() == (other / "config.toml").read_text()
 
 

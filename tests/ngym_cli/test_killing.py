@@ -1,4 +1,4 @@
-"""`kill -9` at any moment: the folder is whole, resumes from its last checkpoint, and ends as if nothing had happened."""
+"""`kill -9` at any moment: the folder is whole, resumes from its last checkpoint, and ends as if left alone."""
 
 from __future__ import annotations
 

@@ -8,8 +8,13 @@ from neurogym.envs import registration
 from ngym_cli.building import inspect, resolve
 from ngym_cli.config import from_dict
 
-
-FEW = ("PerceptualDecisionMaking-v0", "DawTwoStep-v0", "Detection-v0", "ToneDetection-v0", "perceptualdecisionmaking.ibl20-v0")
+FEW = (
+    "PerceptualDecisionMaking-v0",
+    "DawTwoStep-v0",
+    "Detection-v0",
+    "ToneDetection-v0",
+    "perceptualdecisionmaking.ibl20-v0",
+)
 ALL = [pytest.param(task, marks=() if task in FEW else pytest.mark.long) for task in registration.every_task()]
 
 

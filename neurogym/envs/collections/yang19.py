@@ -56,7 +56,7 @@ def _task(
 
     def make(**kwargs: Any) -> YangTask:
         env = family(**fixed, **kwargs)
-        env.metadata = metadata  # type: ignore[misc]
+        env.metadata = metadata
         return env
 
     own = inspect.signature(YangTask.__init__).parameters

@@ -141,7 +141,7 @@ class Reaching1D(TrialEnv):
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
         """Show the own angle as it is, in place of that on the shortest way."""
-        planned = self._block.fields["angle"][self._row]  # type: ignore[union-attr]
+        planned = self._block.fields["angle"][self._row]
         if not info["new_trial"] and planned != self._angle:
             shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)
             ob[self._own] += shift.astype(ob.dtype)
