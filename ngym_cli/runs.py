@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import shutil
@@ -234,6 +235,10 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]
         UserError: if it exists or cannot be made.
     """
     refuse_existing(path, overwrite)
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > QUIET:  # of a process that was killed while it made the folder
+                shutil.rmtree(leftover)
     try:
         with atomic_path(path) as temporary:
             temporary.mkdir()
