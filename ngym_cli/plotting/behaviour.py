@@ -26,7 +26,7 @@ LABELS = {"coh": "coherence (%)", "coh_1": "coherence of modality 1 (%)", "coh_2
 STRENGTH = "coh"
 
 #: Bootstrap draws behind a band, fewer where there are several.
-DRAWS = 100
+DRAWS = 60
 
 #: Most columns that performance is broken down by, and points with their own number of trials.
 MOST_PANELS, MOST_COUNTS = 6, 8

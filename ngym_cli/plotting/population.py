@@ -14,10 +14,10 @@ from ngym_cli.plotting.view import Series, View
 from ngym_cli.recording import Table
 
 #: Trials that population figures use, and those that a decoder does.
-MOST_TRIALS, MOST_DECODED = 2_000, 500
+MOST_TRIALS, MOST_DECODED = 2_000, 400
 
 #: Fewest trials behind a condition; most conditions, units and decoded steps that are drawn; the steps of a window.
-FEWEST, MOST_CONDITIONS, MOST_UNITS, MOST_STEPS = 5, 12, 6, 40
+FEWEST, MOST_CONDITIONS, MOST_UNITS, MOST_STEPS = 5, 12, 6, 30
 
 #: Share of trials that must last until the end of the window.
 REACHED = 0.5

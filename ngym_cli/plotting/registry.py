@@ -62,7 +62,7 @@ class FigureSpec:
             recording = view.recorded.recording
             for name in self.record:
                 if name not in recording.quantities:
-                    raise Unavailable(f"{name} was not recorded; ngym eval --record {name} does")
+                    raise Unavailable(f"no {name} recorded; ngym eval --record {name} does it")
 
     def _function(self, suffix: str, optional: bool = False) -> Any:
         module = import_module(f"ngym_cli.plotting.{self.module}")
@@ -105,7 +105,7 @@ _ALL = (
     _spec("trajectories", "population", "population activity along its principal components", record=("activity",)),
     _spec("decoding", "population", "what can be read from the population at each time", record=("activity",)),
     _spec("selectivity", "population", "share of units selective to each task variable", record=("activity",)),
-    _spec("fixed-points", "dynamics", "fixed and slow points of the network, without stimulus",
+    _spec("fixed-points", "dynamics", "fixed and slow points of the network under the mean input of a period",
           record=("activity", "observations")),
     _spec("similarity", "population", "agreement of the representations of several runs", record=("activity",)),
     _spec("examples", "examples", "consecutive trials: observation, action, ground truth, reward"),

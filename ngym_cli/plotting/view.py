@@ -303,12 +303,15 @@ class View:
         return found
 
     def _split(self, series: Series, table: Table) -> Iterator[Part]:
-        from neurogym.analysis.tables import groups
+        from neurogym.analysis.tables import groups, select
 
         if not self.by:
             yield Part(series.text, series.colour, table)
             return
-        rows = list(groups(table, list(self.by)))
+        known = np.ones(len(table["trial"]), bool)
+        for name in self.by:
+            known &= np.array([value is not None and value == value for value in table[name]])
+        rows = list(groups(select(table, known), list(self.by)))
         if len(rows) > 24:
             raise UserError(f"--by {','.join(self.by)}: {len(rows)} conditions are too many to tell apart")
         colours = shades(len(rows)) if len(self.series) == 1 else [series.colour] * len(rows)
