@@ -79,8 +79,9 @@ _SPECS = (
         "Wang et al. 2018, 10.1038/s41593-018-0147-8",
         "ngym_cli.algorithms.recurrent_a2c:RecurrentA2C",
         RECURRENT,
+        n_envs=16,  # one update per rollout, so short rollouts of few environments, or it makes too few of them
         defaults={
-            "learning_rate": 1e-3,
+            "learning_rate": 3e-3,
             "n_steps": 32,
             "gamma": 0.99,
             "gae_lambda": 0.95,
