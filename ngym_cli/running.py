@@ -51,7 +51,7 @@ def run(
     if resume is not None and (flags or file or name or overwrite):
         raise UserError("--resume continues a run as it was configured; no other settings go with it")
     config = configuration.load(file, flags, trust) if resume is None else None
-    err = Console(stderr=True, highlight=False)
+    err = Console(stderr=True, highlight=False, markup=False, emoji=False)
     from ngym_cli import training
     from ngym_cli.progress import LiveDisplay, Silent
 

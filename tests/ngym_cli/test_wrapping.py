@@ -204,3 +204,28 @@ def test_tasks_that_cannot_be_mixed_are_refused(ngym, arguments, message):
     result = ngym("run", *arguments)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
+
+
+def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
+    from ngym_cli.training import resume, train
+    from tests.ngym_cli.sameness import assert_same_run
+    from tests.ngym_cli.test_resuming import Interrupting
+
+    config = from_dict(
+        {
+            "task": "RDM-v0+GoNogo-v0",
+            "task_args": {"schedule": "block:7"},
+            "wrappers": "pass_reward",
+            "n_envs": 4,
+            "units": 8,
+            "timesteps": 5000,
+            "hyperparameters": {"n_steps": 128},
+            "checkpoint": {"every": 1000},
+            "evaluation": {"every": 0, "trials": 20},
+        }
+    )
+    whole = train(config, tmp_path, "whole").run
+    cut = train(config, tmp_path, "cut", make_display=lambda *_: Interrupting(2500)).run
+    assert cut.manifest()["status"] == "interrupted"
+    resume(cut)
+    assert_same_run(whole.path, cut.path)
