@@ -15,14 +15,14 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]... [FIGURE]...",
-            help="Runs ('latest' by default) and figures (by default those that suit the task; see --list).",
+            help="Runs ('latest' by default) or a sweep; and figures (by default those that suit it; see --list).",
             autocompletion=completion.runs_and_figures,
         ),
     ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="Say which figures the run allows, and why it does not others.")
     ] = False,
-    by: Annotated[str | None, typer.Option(help="Columns to split by: coh,context.")] = None,
+    by: Annotated[str | None, typer.Option(help="Columns to split by: coh,context; parameters of a sweep.")] = None,
     compare: Annotated[
         str | None, typer.Option(help="Put runs together by alg, network, seed, task or run (each by itself).")
     ] = None,
@@ -43,10 +43,17 @@ def command(
 
     threads.one()
     from ngym_cli import drawing, terminal
+    from ngym_cli.sweeps import folder
 
-    references, figures = drawing.words(words or [], runs)
-    seen = drawing.view(references, runs, by, compare, evaluation, trust)
-    rows = drawing.available(seen) if list_ else drawing.draw(seen, figures, format, style, out)
+    if words and folder.is_sweep(Path(words[0])):
+        from ngym_cli.sweeps import figures as of_sweep
+
+        list_ = False
+        rows = of_sweep.draw(folder.load(Path(words[0])), words[1:], by, format, style, out)
+    else:
+        references, figures = drawing.words(words or [], runs)
+        seen = drawing.view(references, runs, by, compare, evaluation, trust)
+        rows = drawing.available(seen) if list_ else drawing.draw(seen, figures, format, style, out)
     if json:
         terminal.print_json(rows)
         return

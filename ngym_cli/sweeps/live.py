@@ -20,8 +20,8 @@ SECONDS_PER_LINE = 10.0
 
 #: Most rows of the picture; running and failed runs come first.
 MOST_ROWS = 20
-_ORDER = ("running", "failed", "broken", "done", "pruned", "queued")
-_STYLES = {"running": "bold", "failed": "red", "broken": "yellow", "queued": "dim"}
+_ORDER = ("running", "failed", "interrupted", "done", "pruned", "queued")
+_STYLES = {"running": "bold", "failed": "red", "interrupted": "yellow", "queued": "dim"}
 
 
 class LiveTable:
@@ -69,7 +69,7 @@ def headline(rows: Sequence[Row], workers: int) -> str:
     found = {state: count for state, count in status.counts(rows).items() if count or state in ("done", "running")}
     text = ", ".join(f"{count:,} {state}" for state, count in found.items()) + f" of {len(rows):,} runs"
     left = status.time_left(rows, workers)
-    unfinished = any(row["state"] in ("queued", "running", "broken") for row in rows)
+    unfinished = any(row["state"] in ("queued", "running", "interrupted") for row in rows)
     return text + (f", about {duration(left)} left" if left is not None and unfinished else "")
 
 

@@ -43,7 +43,11 @@ class SearchSettings(Section):
     """Parameters drawn by Optuna instead of listed."""
 
     trials: int = Field(ge=1, le=1_000_000)
-    space: dict[str, str] = Field(description="parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:A:B")
+    space: dict[str, str] = Field(
+        default_factory=dict,
+        validate_default=True,
+        description="parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:A:B",
+    )
     maximize: Literal["performance", "reward_per_trial"] = "performance"
     sampler: Literal["tpe", "random"] = "tpe"
     pruner: Literal["none", "median", "hyperband"] = "median"
@@ -225,7 +229,8 @@ def build(data: Mapping[str, Any], values: Mapping[str, list[Any]], source: str 
     Raises:
         UserError: on anything that does not exist or does not fit.
     """
-    recipe = _validate(data, source)
+    zipped = data.get("zip", [])
+    recipe = _validate({key: value for key, value in data.items() if key != "zip"}, source)
     run, grid = recipe.run, dict(recipe.grid)
     for key, items in values.items():
         grid.pop(key, None)
@@ -236,18 +241,31 @@ def build(data: Mapping[str, Any], values: Mapping[str, list[Any]], source: str 
             run = merge(run, nest({key: items[0]}))
     for key in [key for key, items in grid.items() if len(items) == 1]:
         run = merge(without(run, key), nest({key: grid.pop(key)[0]}))
-    groups = [[name for name in group if name in grid] for group in recipe.zip]
-    return _validate(
-        {**recipe.model_dump(exclude_none=True), "run": run, "grid": grid, "zip": [group for group in groups if group]},
-        source,
-    )
+    flat = {**recipe.model_dump(exclude_none=True), "run": run, "grid": grid}
+    alone = {key for key, items in {**recipe.grid, **values}.items() if len(items) == 1}
+    return _validate({**flat, "zip": _without_single(zipped, alone)}, source)
+
+
+def _without_single(groups: Any, alone: set[str]) -> Any:
+    """Return zipped groups without the parameters that have one value alone, and so nothing to change with."""
+    if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
+        return groups
+    kept = [[name for name in group if not (isinstance(name, str) and _known(name) in alone)] for group in groups]
+    return [group for group in kept if group]
+
+
+def _known(name: str) -> str:
+    try:
+        return canonical(name)
+    except ValueError:
+        return name
 
 
 def _validate(data: Mapping[str, Any], source: str) -> Recipe:
     try:
         return Recipe.model_validate(dict(data))
     except ValidationError as error:
-        first = error.errors()[0]
+        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
         prefix = f"{source}: " if source else ""
         path = ".".join(str(part) for part in first["loc"])
         cause = first.get("ctx", {}).get("error")

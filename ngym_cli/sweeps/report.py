@@ -12,8 +12,9 @@ from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.live import word
 
-#: Settings of a search that are shown, best first.
+#: Settings of a search that are shown, best first, and most settings of a grid.
 SHOWN = 10
+MOST_SETTINGS = 200
 
 #: Failed runs whose errors are printed.
 MOST_ERRORS = 10
@@ -34,13 +35,15 @@ def print_settings(out: Console, settings: Sequence[Mapping[str, Any]], search: 
         shown.add_column(name)
     for name in ("runs", "mean", "95 % interval", "IQM", "95 % interval", "failed"):
         shown.add_column(name, justify="right")
-    for setting in chosen:
+    for setting in chosen[:MOST_SETTINGS]:
         shown.add_row(
             *(word(setting["values"].get(key)) for key in keys), f"{setting['n']:,}", _number(setting["mean"]),
             _range(setting["mean_ci"]), _number(setting["iqm"]), _range(setting["iqm_ci"]),
             str(setting["failed"]) if setting["failed"] else "-",
         )  # fmt: skip
     out.print(shown)
+    if len(settings) > len(chosen[:MOST_SETTINGS]) and not search:
+        out.print(f"and {len(settings) - MOST_SETTINGS:,} more settings", style="dim")
     if any(setting["mean_ci"] for setting in chosen):
         out.print("mean and interquartile mean of performance over seeds; bootstrap intervals", style="dim")
 

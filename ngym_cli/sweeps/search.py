@@ -186,6 +186,8 @@ def importance(sweep: Sweep) -> dict[str, float]:
     package = optuna()
     study, _ = open_study(sweep)
     try:
-        return {key: float(value) for key, value in package.importance.get_param_importances(study).items()}
+        evaluator = package.importance.PedAnovaImportanceEvaluator()
+        found = package.importance.get_param_importances(study, evaluator=evaluator)
+        return {key: float(value) for key, value in found.items()}
     except (RuntimeError, ValueError):
         return {}

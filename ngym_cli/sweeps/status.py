@@ -14,7 +14,7 @@ from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.work import PRUNED
 
 #: States of a run in a sweep, and those that nothing will be added to.
-STATES = ("queued", "running", "done", "pruned", "broken", "failed")
+STATES = ("queued", "running", "done", "pruned", "interrupted", "failed")
 FINAL = ("done", "pruned")
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ def row(sweep: Sweep, entry: Entry) -> Row:
     """Return the state of one run.
 
     Returns:
-        ``id``, ``name``, ``job``, ``values``, ``state`` (``broken``: interrupted or crashed, and to be resumed),
+        ``id``, ``name``, ``job``, ``values``, ``state`` (``interrupted``: stopped or crashed, and to be resumed),
         ``performance``, ``steps``, ``timesteps``, ``seconds`` (taken), ``left`` (seconds), ``error``, ``reason``.
     """
     values = sweep.values(entry)
@@ -43,7 +43,7 @@ def row(sweep: Sweep, entry: Entry) -> Row:
                 found.update(state="failed", error=str(error))
     if found["state"] == "queued" and sweep.recipe.search is not None and sweep.told_path(entry.job).exists():
         found["state"] = "pruned"
-    if found["state"] in ("queued", "broken", "failed"):
+    if found["state"] in ("queued", "interrupted", "failed"):
         why = sweep.error(entry.job)
         if why is not None:
             found.update(state="failed", error=why)
@@ -53,7 +53,7 @@ def row(sweep: Sweep, entry: Entry) -> Row:
 def _of_manifest(manifest: dict[str, Any]) -> Row:
     status, reason = manifest["status"], manifest.get("exit_reason")
     states = {"running": "running", "finished": "done", "failed": "failed"}
-    state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "broken")
+    state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "interrupted")
     config = manifest.get("config") or {}
     found: Row = {
         "state": state,
@@ -62,6 +62,8 @@ def _of_manifest(manifest: dict[str, Any]) -> Row:
         "steps": manifest.get("steps") or 0,
         "timesteps": config.get("timesteps"),
         "seconds": manifest.get("wall_seconds"),
+        "chance": manifest.get("chance"),
+        "ceiling": manifest.get("ceiling"),
         "reason": reason,
         "error": reason if state == "failed" else None,
     }
@@ -132,5 +134,5 @@ def time_left(rows: Sequence[Row], workers: int) -> float | None:
     if not took and not running:
         return None
     each = sum(took) / len(took) if took else max(running)
-    waiting = sum(item["state"] in ("queued", "broken") for item in rows)
+    waiting = sum(item["state"] in ("queued", "interrupted") for item in rows)
     return (waiting * each + sum(running)) / max(workers, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -104,23 +105,31 @@ def _setting(members: list[Row], metric: str) -> dict[str, Any]:
         "values": {key: value for key, value in members[0]["values"].items() if key != "seed"},
         "n": len(scores),
         "failed": sum(row["state"] == "failed" for row in members),
-        "missing": sum(row["state"] in ("queued", "running", "broken") for row in members),
+        "missing": sum(row["state"] in ("queued", "running", "interrupted") for row in members),
         "pruned": sum(row["state"] == "pruned" for row in members),
-        **_statistics(np.array(scores)),
+        **statistics(np.array(scores)),
     }
 
 
-def _statistics(scores: np.ndarray) -> dict[str, Any]:
-    from neurogym.analysis import bootstrap, interquartile_mean
+def statistics(scores: np.ndarray) -> dict[str, Any]:
+    """Return ``mean`` and ``iqm`` of scores, and bootstrap intervals where there are two or more."""
+    from neurogym.analysis import interquartile_mean
 
     if not len(scores):
         return dict.fromkeys(("mean", "mean_ci", "iqm", "iqm_ci"))
     found: dict[str, Any] = {"mean": float(scores.mean()), "iqm": float(interquartile_mean(scores))}
-    for name, statistic in (("mean", np.mean), ("iqm", interquartile_mean)):
-        if len(scores) < 2:
-            found[f"{name}_ci"] = None
-            continue
-        draws = bootstrap(lambda index, of=statistic: of(scores[index]), len(scores), RESAMPLES)
-        tail = 100 * (1 - LEVEL) / 2
+    if len(scores) < 2:
+        return found | {"mean_ci": None, "iqm_ci": None}
+    drawn = scores[resamples(len(scores))]
+    tail = 100 * (1 - LEVEL) / 2
+    for name, draws in (("mean", drawn.mean(axis=1)), ("iqm", interquartile_mean(drawn, axis=1))):
         found[f"{name}_ci"] = [float(value) for value in np.percentile(draws, [tail, 100 - tail])]
     return found
+
+
+@lru_cache(maxsize=8)
+def resamples(n: int) -> np.ndarray:
+    """Return indices of ``n`` observations drawn with replacement, shape (resamples, n); always the same."""
+    from neurogym.analysis import bootstrap
+
+    return bootstrap(lambda index: index, n, RESAMPLES).astype(np.intp)

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from ngym_cli import runs, session, training
+from ngym_cli import runs, session, threads, training
 from ngym_cli.errors import Taken, one_line
 from ngym_cli.sweeps import folder
 from ngym_cli.sweeps.folder import Sweep
@@ -55,11 +55,10 @@ def perform(path: str, job: int, trust: bool = False) -> str:
 
 def _one_thread() -> None:
     """Let torch and its libraries compute in one thread: there is one worker on each core."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        os.environ["OMP_NUM_THREADS"] = "1"
+    threads.one()
     import torch
 
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
 def run_one(

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, 
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
 
-from ngym_cli import runs
+from ngym_cli import runs, threads
 from ngym_cli.sweeps import work
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
 
@@ -48,9 +48,9 @@ class Local:
         for job in order.jobs:
             waiting.put(job)
         count = min(self.workers, len(order.jobs))
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
-        with ThreadPoolExecutor(max(count, 1), thread_name_prefix="worker") as threads:
-            futures = [threads.submit(self._work, order, waiting) for _ in range(count)]
+        threads.one()
+        with ThreadPoolExecutor(max(count, 1), thread_name_prefix="worker") as pool:
+            futures = [pool.submit(self._work, order, waiting) for _ in range(count)]
             try:
                 while wait(futures, SECONDS_PER_LOOK).not_done:
                     order.look()

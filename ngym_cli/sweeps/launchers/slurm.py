@@ -50,11 +50,11 @@ class Slurm:
 
     def __init__(self, options: Mapping[str, Any], workers: int | None = None):
         """See the class."""
+        os.environ["SUBMITIT_PREEMPT_SIGNAL"] = WARNING  # submitit reads it when it is imported
         try:
             import submitit
         except ImportError:
             raise UserError(INSTALL) from None
-        os.environ.setdefault("SUBMITIT_PREEMPT_SIGNAL", WARNING)
         self.submitit, self.workers = submitit, workers
         self.options = {key.replace("-", "_"): value for key, value in options.items()}
         self.per_job = int(self.options.pop("runs_per_job", 0))
@@ -126,22 +126,27 @@ class Batch:
         self.path, self.jobs, self.trust = path, list(jobs), trust
 
     def __call__(self) -> list[str]:
-        """Do the jobs; when warned of the end, leave the rest to the same task put back into the queue."""
+        """Do the jobs that are not done; when warned of the end, put this task back into the queue with the rest."""
         from ngym_cli.sweeps import work
 
-        warned = signal.getsignal(getattr(signal, f"SIG{WARNING}"))
+        number = getattr(signal, f"SIG{WARNING}")
+        requeue = signal.getsignal(number)
         states: list[str] = []
         for job in self.jobs:
+            if self._rows(job, "state") <= set(status.FINAL):
+                continue
             states.append(work.perform(self.path, job, self.trust))
-            if states[-1] == work.STOPPED:
-                if callable(warned) and self._was_warned(job):
-                    warned(getattr(signal, f"SIG{WARNING}"), None)
+            warned = f"SIG{WARNING}" in self._rows(job, "reason")
+            if warned and (states[-1] == work.STOPPED or job != self.jobs[-1]) and callable(requeue):
+                requeue(number, None)
+            if warned or states[-1] == work.STOPPED:
                 break
         return states
 
-    def _was_warned(self, job: int) -> bool:
+    def _rows(self, job: int, name: str) -> set[str | None]:
+        """Return what the runs of a job say of something."""
         sweep = folder.load(Path(self.path))
-        return any(status.row(sweep, entry).get("reason") == f"SIG{WARNING}" for entry in sweep.jobs[job])
+        return {status.row(sweep, entry)[name] for entry in sweep.jobs[job]}
 
     def checkpoint(self) -> Any:
         """Return what submitit is to run again; each run has written its own checkpoint."""

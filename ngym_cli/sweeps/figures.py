@@ -1,0 +1,230 @@
+"""What ``ngym plot`` draws of a sweep: results by parameter, learning by parameter, and how a search went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.sweeps import plan, space, status
+from ngym_cli.sweeps.folder import STUDY, Sweep
+from ngym_cli.sweeps.live import word
+from ngym_cli.sweeps.status import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAMES = ("performance", "learning", "search")
+
+#: Points of a learning curve, and most runs that are read for one.
+BINS = 40
+MOST_RUNS = 500
+
+#: Resamples behind the band around a learning curve.
+BAND = 500
+
+
+def draw(
+    sweep: Sweep, names: Sequence[str], by: str | None, file_format: str, style: str, out: Path | None
+) -> list[dict[str, Any]]:
+    """Draw figures of a sweep.
+
+    Args:
+        sweep: which.
+        names: of ``NAMES``; none for all that suit it.
+        by: parameters to draw by, with commas; default all that differ, the seed aside.
+        file_format: png, svg or pdf.
+        style: screen or paper.
+        out: where to; default the sweep's ``figures``.
+
+    Returns:
+        Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
+
+    Raises:
+        UserError: on an unknown figure, format or parameter, or a figure asked for that cannot be drawn.
+    """
+    from ngym_cli.drawing import FORMATS, save_figure
+    from ngym_cli.plotting import Unavailable, styled
+
+    for name in names:
+        if name not in NAMES:
+            raise unknown("figure of a sweep", name, NAMES)
+    if file_format not in FORMATS:
+        raise unknown("format", file_format, FORMATS)
+    keys = parameters(sweep, by)
+    rows = [row for row in status.Observer(sweep).rows() if row["state"] in (*status.FINAL, "running")]
+    folder = out or sweep.path / "figures"
+    suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
+    found = []
+    for name in names or NAMES:
+        path = folder / f"{name}{suffix if name != 'search' else ''}.{file_format}"
+        try:
+            with styled(style):
+                save_figure(globals()[f"_{name}"](sweep, rows, keys), path)
+            found.append({"id": name, "path": str(path), "reason": None})
+        except Unavailable as reason:
+            if names:
+                raise UserError(f"{name}: {reason}") from None
+            found.append({"id": name, "path": None, "reason": str(reason)})
+    return found
+
+
+def parameters(sweep: Sweep, by: str | None) -> list[str]:
+    """Return the dotted keys of the parameters to draw by.
+
+    Raises:
+        UserError: if one is no parameter of the sweep.
+    """
+    swept = sweep.recipe.swept()
+    if by is None:
+        return [key for key in swept if key != "seed"] or swept[:1]
+    names = {**{key: key for key in swept}, **{short: key for key, short in plan.short_names(swept).items()}}
+    for name in by.split(","):
+        if name not in names:
+            raise unknown("parameter of the sweep", name, names)
+    return [names[name] for name in by.split(",")]
+
+
+def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+    """Draw the performance of every run against each parameter, with mean and interval where values repeat."""
+    from ngym_cli.plotting import Unavailable
+    from ngym_cli.plotting.style import new_figure, reference_lines
+
+    done = [row for row in rows if row["state"] == "done" and row["performance"] is not None]
+    if not done or not keys:
+        raise Unavailable("no run is done yet" if keys else "all runs have the same parameters")
+    figure, grid = new_figure(1, len(keys), squeeze=False, sharey=True)
+    ranges = _ranges(sweep)
+    names = plan.short_names(list(keys))
+    levels = _levels(done)
+    for axes, key in zip(grid[0], keys, strict=True):
+        if key in ranges:
+            axes.plot([row["values"][key] for row in done], [row["performance"] for row in done], "o", markersize=4)
+            axes.set_xscale("log" if ranges[key].name in ("log", "logint") else "linear")
+        else:
+            _categories(axes, done, key)
+        reference_lines(axes, *levels)
+        axes.set_xlabel(names[key])
+    grid[0][0].set(ylabel="performance", title=f"n = {len(done):,} runs")
+    return figure
+
+
+def _ranges(sweep: Sweep) -> dict[str, space.Kind]:
+    """Return the parameters that a search draws from a range of numbers."""
+    kinds = space.kinds(sweep.recipe.search.space) if sweep.recipe.search else {}
+    return {key: kind for key, kind in kinds.items() if kind.name != "choice"}
+
+
+def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
+    """Draw points for each value of a parameter beside each other, with mean and bootstrap interval."""
+    from ngym_cli.plotting.style import COLOURS
+    from ngym_cli.sweeps.summary import statistics
+
+    values = _values(done, key)
+    rng = np.random.default_rng(0)
+    for place, value in enumerate(values):
+        scores = np.array([row["performance"] for row in done if row["values"].get(key) == value])
+        axes.plot(place + rng.uniform(-0.12, 0.12, len(scores)), scores, "o", color=COLOURS[0], markersize=3, alpha=0.5)
+        found = statistics(scores)
+        low, high = found["mean_ci"] or (found["mean"], found["mean"])
+        error = [[found["mean"] - low], [high - found["mean"]]]
+        label = "mean, 95 % interval" if place == 0 else None
+        axes.errorbar(place + 0.25, found["mean"], error, fmt="s", color=COLOURS[1], markersize=4, label=label)
+    axes.set_xticks(range(len(values)), [word(value) for value in values], rotation=20 if len(values) > 3 else 0)
+    axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.legend()
+
+
+def _values(rows: Sequence[Row], key: str) -> list[Any]:
+    """Return the values of a parameter: numbers in their order, others as they come."""
+    values = list({repr(row["values"].get(key)): row["values"].get(key) for row in rows}.values())
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return sorted(values) if numbers else values
+
+
+def _levels(rows: Sequence[Row]) -> tuple[float | None, float | None]:
+    """Return chance and ceiling, where they are the same for all runs."""
+    found = []
+    for name in ("chance", "ceiling"):
+        values = {row.get(name) for row in rows}
+        found.append(values.pop() if len(values) == 1 else None)
+    return found[0], found[1]
+
+
+def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+    """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
+    from ngym_cli.plotting import Unavailable
+    from ngym_cli.plotting.style import COLOURS, new_figure, reference_lines
+    from ngym_cli.sweeps.summary import resamples
+
+    started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_RUNS]
+    if not started or not keys:
+        raise Unavailable("no run has begun yet" if keys else "all runs have the same parameters")
+    keys = [key for key in keys if key not in _ranges(sweep) and len(_values(started, key)) <= len(COLOURS)]
+    if not keys:
+        raise Unavailable("every run has values of its own")
+    edges = np.linspace(0, max(row["steps"] for row in started), BINS + 1)
+    curves = {row["name"]: _curve(row, edges) for row in started}
+    figure, grid = new_figure(1, len(keys), squeeze=False, sharey=True)
+    names = plan.short_names(list(keys))
+    middles = (edges[1:] + edges[:-1]) / 2
+    for axes, key in zip(grid[0], keys, strict=True):
+        for number, value in enumerate(_values(started, key)):
+            table = np.array([curves[row["name"]] for row in started if row["values"].get(key) == value])
+            label = f"{word(value)}, n = {len(table):,}"
+            with np.errstate(invalid="ignore"):
+                kept = np.isfinite(table).all(axis=0)
+            axes.plot(middles[kept], table[:, kept].mean(axis=0), color=COLOURS[number], label=label)
+            if len(table) > 1:
+                draws = table[:, kept][resamples(len(table))[:BAND]].mean(axis=1)
+                low, high = np.percentile(draws, [2.5, 97.5], axis=0)
+                axes.fill_between(middles[kept], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
+        reference_lines(axes, *_levels(started))
+        axes.set(xlabel="training steps", title=f"by {names[key]}")
+        axes.legend()
+    grid[0][0].set_ylabel("performance in training")
+    return figure
+
+
+def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
+    """Return the mean performance of a run's training trials between edges of steps; nan where there are none."""
+    from ngym_cli import runs
+    from ngym_cli.recording import read_trials
+
+    table = read_trials(Path(row["id"]) / runs.TRIALS, ("step", "performance"))
+    if "step" not in table:
+        return np.full(len(edges) - 1, np.nan)
+    place = np.clip(np.searchsorted(edges, table["step"]) - 1, 0, len(edges) - 2)
+    counts = np.bincount(place, minlength=len(edges) - 1)
+    sums = np.bincount(place, table["performance"], len(edges) - 1)
+    return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+
+
+def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+    """Draw the results of a search in the order of its trials, and how much each parameter decided them."""
+    from ngym_cli.plotting import Unavailable
+    from ngym_cli.plotting.style import COLOURS, new_figure
+    from ngym_cli.sweeps import search
+
+    if sweep.recipe.search is None or not (sweep.path / STUDY).exists():
+        raise Unavailable("the sweep is no search")
+    study, _ = search.open_study(sweep)
+    trials = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
+    if not trials:
+        raise Unavailable("no trial is done yet")
+    figure, (left, right) = new_figure(1, 2)
+    numbers, values = [trial.number for trial in trials], [trial.value for trial in trials]
+    left.plot(numbers, values, "o", markersize=4, color=COLOURS[0], label="trial")
+    left.step(numbers, np.maximum.accumulate(values), where="post", color=COLOURS[1], label="best so far")
+    metric = sweep.recipe.search.maximize.replace("_", " ")
+    left.set(xlabel="trial", ylabel=metric, title=f"n = {len(trials):,} complete trials")
+    left.legend()
+    found = search.importance(sweep)
+    names = plan.short_names(list(found))
+    right.barh([names[key] for key in reversed(found)], list(reversed(found.values())), color=COLOURS[2])
+    right.set(xlabel="importance (PED-ANOVA)", xlim=(0, 1), title="parameters" if found else "too few trials")
+    return figure

@@ -1,0 +1,88 @@
+"""``ngym sweep`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+FLAGS = (
+    "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "512", "--eval-trials", "10", "--eval-every", "0",
+    "--set", "n_steps=64", "--set", "n_epochs=1", "--workers", "1",
+)  # fmt: skip
+
+
+def test_flags_make_runs_and_the_same_flags_again_make_none(ngym, tmp_path):
+    result = ngym("sweep", *FLAGS, "--network", "lstm,gru", "--seed", "0:2", "--json")
+    assert result.code == 0, result.err
+    document = json.loads(result.out)
+    assert document["counts"]["done"] == 4
+    assert [(s["values"]["network"], s["n"]) for s in document["settings"]] == [("lstm", 2), ("gru", 2)]
+    made = sorted(tmp_path.glob("sweeps/*/runs/*/*/*/manifest.json"))
+    times = [path.stat().st_mtime_ns for path in made]
+    assert len(made) == 4
+    again = ngym("sweep", *FLAGS, "--network", "lstm,gru", "--seed", "0:2")
+    assert again.code == 0
+    assert "4 of 4 runs are done" in again.err
+    assert [path.stat().st_mtime_ns for path in made] == times
+    shown = json.loads(ngym("sweep", "status", "--json").out)
+    assert (shown["id"], shown["counts"]) == (document["id"], document["counts"])
+    assert len(json.loads(ngym("list", "runs", "--runs", f"{document['id']}/runs", "--json").out)) == 4
+
+
+def test_a_recipe_is_planned_without_leaving_anything(ngym, tmp_path):
+    (tmp_path / "coherence.toml").write_text(
+        """
+        zip = [["network", "units"]]
+        [run]
+        task = "GoNogo-v0"
+        n_envs = 4
+        timesteps = 512
+        hyperparameters = {n_steps = 64, n_epochs = 1}
+        evaluation = {every = 0, trials = 10}
+        [grid]
+        network = ["lstm", "gru"]
+        units = [8, 16]
+        seed = "0:3"
+        """
+    )
+    result = ngym("sweep", "coherence.toml", "--dry-run", "--json")
+    assert result.code == 0, result.err
+    plan = json.loads(result.out)
+    assert plan["id"] == "coherence"
+    assert [run["values"]["units"] for run in plan["runs"]] == [8, 8, 8, 16, 16, 16]
+    assert 0 < plan["seconds"] <= plan["core_seconds"]
+    assert not (tmp_path / "sweeps").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "nothing to sweep"),
+        (("stauts",), "did you mean 'status'"),
+        (("status", "x"), "no such sweep"),
+        (("resume", "x", "--alg", "ppo"), "takes a sweep as it is"),
+        (("--alg", "ppo,recurrent_poo"), "did you mean"),
+        (("--alg", "recurrent_ppo", "--set", "learning_rat=1e-3,1e-4"), "did you mean 'learning_rate'"),
+        (("--alg", "ppo,recurrent_ppo", "--network", "lstm"), "lstm"),
+        (("--task", "RDM-v0,GoNgo-v0"), "GoNogo-v0"),
+        (("--seed", "0:2", "--zip", "seed,units"), "units"),
+        (("--search", "3"), "--space"),
+        (("--search", "3", "--space", "learning_rat=log:1e-4:1e-2"), "learning_rate"),
+        (("--space", "units=int:8:16"), "trials"),
+        (("--seed", "0:2", "--on", "cloud"), "launcher"),
+    ],
+)
+def test_wrong_input_is_one_line_and_leaves_nothing(ngym, tmp_path, arguments, message):
+    result = ngym("sweep", *arguments)
+    assert result.code == 2, result
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert not (tmp_path / "sweeps").exists()
+
+
+def test_a_changed_recipe_is_refused_with_the_difference(ngym, make_sweep):
+    make_sweep("night", grid={"seed": [0, 1]})
+    result = ngym("sweep", *FLAGS, "--seed", "0:3", "--name", "night")
+    assert result.code == 2
+    assert "grid.seed: [0, 1] -> [0, 1, 2]" in result.err

@@ -1,0 +1,72 @@
+"""The runs that a recipe stands for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.errors import UserError
+from ngym_cli.sweeps import folder, plan
+from ngym_cli.sweeps.recipe import build
+
+
+def test_a_grid_with_seeds_innermost():
+    entries = plan.entries(build({"grid": {"seed": [0, 1], "alg": ["ppo", "recurrent_ppo"], "units": [8, 16]}}, {}))
+    assert [tuple(e.values[k] for k in ("alg", "units", "seed")) for e in entries] == [
+        ("ppo", 8, 0), ("ppo", 8, 1), ("ppo", 16, 0), ("ppo", 16, 1),
+        ("recurrent_ppo", 8, 0), ("recurrent_ppo", 8, 1), ("recurrent_ppo", 16, 0), ("recurrent_ppo", 16, 1),
+    ]  # fmt: skip
+    assert [e.job for e in entries] == list(range(8))
+    assert len({e.name for e in entries}) == 8
+
+
+def test_zipped_parameters_change_together():
+    recipe = build(
+        {"grid": {"network": ["lstm", "gru"], "units": [8, 16], "dt": [20, 50]}, "zip": [["network", "units"]]}, {}
+    )
+    found = [(e.values["network"], e.values["units"], e.values["dt"]) for e in plan.entries(recipe)]
+    assert found == [("lstm", 8, 20), ("lstm", 8, 50), ("gru", 16, 20), ("gru", 16, 50)]
+
+
+def test_trials_of_a_search_have_one_job_for_all_seeds():
+    recipe = build({"grid": {"seed": [0, 1]}, "search": {"trials": 3, "space": {"units": "int:8:64"}}}, {})
+    entries = plan.entries(recipe)
+    assert [e.job for e in entries] == [0, 0, 1, 1, 2, 2]
+    assert len({e.name for e in entries}) == 6
+
+
+def test_names_are_plain_folder_names_whatever_the_values(make_sweep):
+    stacks = ["pass_reward,noise:std_noise=0.1", "../../etc", ""]
+    recipe = build({"grid": {"wrappers": stacks, "hyperparameters.learning_rate": [1e-3, 0.123456789]}}, {})
+    for entry in plan.entries(recipe):
+        assert folder.check_name(entry.name) == entry.name
+        assert len(entry.name) <= plan.LONGEST_NAME
+
+
+def test_too_many_runs_are_refused():
+    grid = {"seed": "0:2000", "units": "1:1001"}
+    with pytest.raises(UserError, match="2,000,000 runs"):
+        plan.entries(build({"grid": grid}, {}))
+
+
+def test_the_folder_is_made_once_and_refuses_another_recipe(make_sweep):
+    first = make_sweep(grid={"seed": [0, 1]})
+    again = make_sweep(grid={"seed": [0, 1]}, launch={"on": "slurm"})
+    assert again.entries == first.entries
+    with pytest.raises(UserError, match=r"grid.seed: \[0, 1\] -> \[0, 1, 2\]"):
+        make_sweep(grid={"seed": [0, 1, 2]})
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", " "])
+def test_names_of_sweeps_stay_in_their_folder(make_sweep, name):
+    with pytest.raises(UserError, match="plain folder name"):
+        make_sweep(name, grid={"seed": [0, 1]})
+
+
+def test_a_damaged_list_is_said_in_one_line(make_sweep):
+    sweep = make_sweep(grid={"seed": [0, 1]})
+    (sweep.path / folder.LIST).write_text('[{"job": 0, "name": "../../x", "values": {}}]')
+    with pytest.raises(UserError, match="plain folder name"):
+        folder.load(sweep.path)
+    (sweep.path / folder.LIST).write_text("[{")
+    with pytest.raises(UserError, match="damaged sweep"):
+        folder.load(sweep.path)

@@ -1,0 +1,89 @@
+"""Search with Optuna: the default is tried, poor trials end early, and a search that was stopped goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.sweeps import status, work
+
+optuna = pytest.importorskip("optuna", reason="Optuna is not installed (pip install 'ngym[search]')")
+from ngym_cli.sweeps import search  # noqa: E402
+
+SPACE = {"learning_rate": "log:1e-4:1e-2", "units": "int:8:64"}
+
+
+def make_search(make_sweep, trials=3, **settings):
+    return make_sweep(search={"trials": trials, "space": SPACE, "pruner": "none", **settings})
+
+
+def complete(sweep):
+    return [t for t in search.open_study(sweep)[0].get_trials() if t.state.name == "COMPLETE"]
+
+
+def test_a_search_tries_the_default_first_and_goes_on_where_it_stopped(make_sweep):
+    sweep = make_search(make_sweep)
+    search.prepare(sweep)
+    assert work.perform(str(sweep.path), 0) == work.DONE
+    assert sweep.drawn(0)["params"] == {"hyperparameters.learning_rate": 3e-3, "units": 64}
+    study, storage = search.open_study(sweep, 1)
+    number = search.claim(sweep, study, storage, 1).number
+    drawn = sweep.drawn(1)
+    search.prepare(sweep)
+    for job in (1, 2):
+        assert work.perform(str(sweep.path), job) == work.DONE
+    assert sweep.drawn(1) == drawn
+    assert [t.number for t in complete(sweep)] == [0, number, number + 1]
+    rows = status.Observer(sweep).rows()
+    assert [row["state"] for row in rows] == ["done"] * 3
+    assert status.unfinished_jobs(sweep, rows) == []
+    for trial, row in zip(complete(sweep), rows, strict=True):
+        assert trial.value == row["performance"]
+        assert trial.params == {key: row["values"][key] for key in trial.params}
+
+
+def test_draws_are_reproducible_and_lie_in_their_space(make_sweep):
+    found = []
+    for name in ("one", "two"):
+        sweep = make_sweep(name, search={"trials": 6, "space": {**SPACE, "network": "choice:lstm:gru"}})
+        study, storage = None, None
+        for job in range(6):
+            study, storage = search.open_study(sweep, job)
+            search.claim(sweep, study, storage, job)
+        found.append([sweep.drawn(job)["params"] for job in range(6)])
+    assert found[0] == found[1]
+    assert len({str(params) for params in found[0]}) == 6
+    for params in found[0]:
+        assert 1e-4 <= params["hyperparameters.learning_rate"] <= 1e-2
+        assert 8 <= params["units"] <= 64
+        assert params["network"] in ("lstm", "gru")
+
+
+def test_the_value_of_a_trial_is_the_mean_over_its_seeds(make_sweep):
+    sweep = make_sweep(grid={"seed": [0, 1]}, search={"trials": 1, "space": SPACE, "pruner": "none"})
+    search.prepare(sweep)
+    assert work.perform(str(sweep.path), 0) == work.DONE
+    rows = status.Observer(sweep).rows()
+    assert complete(sweep)[0].value == pytest.approx(sum(row["performance"] for row in rows) / 2)
+
+
+def test_a_poor_trial_is_ended_early_and_not_taken_up_again(make_sweep, monkeypatch):
+    sweep = make_sweep(search={"trials": 2, "space": SPACE}, run={"timesteps": 1024, "evaluation": {"every": 256}})
+    search.prepare(sweep)
+    monkeypatch.setattr(optuna.trial.Trial, "should_prune", lambda self: self.number == 1)
+    monkeypatch.setattr("ngym_cli.session.STEPS_PER_POINT", 128)
+    monkeypatch.setattr("ngym_cli.callback.STEPS_PER_POINT", 128)
+    assert [work.perform(str(sweep.path), job) for job in (0, 1)] == [work.DONE, work.DONE]
+    rows = status.Observer(sweep).rows()
+    assert [row["state"] for row in rows] == ["done", "pruned"]
+    assert rows[1]["steps"] < 1024
+    assert status.unfinished_jobs(sweep, rows) == []
+    assert [t.state.name for t in search.open_study(sweep)[0].get_trials()] == ["COMPLETE", "PRUNED"]
+    assert work.perform(str(sweep.path), 1) == work.DONE
+    assert status.Observer(sweep).rows() == rows
+
+
+def test_a_search_without_optuna_says_how_to_install_it(monkeypatch, ngym):
+    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
+    result = ngym("sweep", "--search", "3", "--space", "units=int:8:16")
+    assert result.code == 2
+    assert "pip install 'ngym[search]'" in result.err
