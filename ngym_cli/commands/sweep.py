@@ -109,6 +109,9 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.", rich_help_panel=WHERE)] = False,
 ) -> None:
     """Make many runs: grids, seeds and searches, here, on a Ray cluster or on Slurm; repeating it goes on."""
+    from ngym_cli import threads
+
+    threads.one()
     from ngym_cli.sweeps import asked
 
     parameters = {

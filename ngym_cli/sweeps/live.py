@@ -18,6 +18,9 @@ from ngym_cli.sweeps.status import Observer, Row
 SECONDS_PER_PICTURE = 1.0
 SECONDS_PER_LINE = 10.0
 
+#: How many times longer than a look at all runs takes, the next one is put off: shared disks are for the runs.
+PATIENCE = 20.0
+
 #: Most rows of the picture; running and failed runs come first.
 MOST_ROWS = 20
 _ORDER = ("running", "failed", "interrupted", "done", "pruned", "queued")
@@ -37,7 +40,7 @@ class LiveTable:
         """See the class."""
         self.observer, self.console, self.workers = observer, console, workers
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
-        self._last = 0.0
+        self._last, self._pause = 0.0, 0.0
 
     def __enter__(self) -> LiveTable:
         """Begin to draw."""
@@ -54,10 +57,12 @@ class LiveTable:
     def look(self, force: bool = False) -> None:
         """Draw again when it is time."""
         now = time.monotonic()
-        if not force and now - self._last < (SECONDS_PER_PICTURE if self._live else SECONDS_PER_LINE):
+        pause = max(SECONDS_PER_PICTURE if self._live else SECONDS_PER_LINE, self._pause)
+        if not force and now - self._last < pause:
             return
         rows = self.observer.rows()
         self._last = time.monotonic()
+        self._pause = PATIENCE * (self._last - now)
         if self._live:
             self._live.update(picture(rows, self.workers), refresh=True)
         else:

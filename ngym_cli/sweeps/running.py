@@ -36,6 +36,8 @@ def make_recipe(file: Path | None, over: Mapping[str, Any], values: Mapping[str,
         UserError: on anything wrong in it.
     """
     data = read_toml(file) if file is not None else {}
+    if data and not set(data) & set(Recipe.model_fields):  # the configuration of a run
+        data = {"run": data}
     recipe = recipes.build(merge(data, over), values, str(file) if file is not None else "")
     if file is not None and not trust:
         check.require_trust(recipe, file, recipes.build({}, values))
@@ -193,11 +195,9 @@ def show(sweep: Sweep, json: bool) -> int:
 
 def _print_plan(recipe: Recipe, configs: list[RunConfig], name: str, json: bool) -> None:
     """Print the runs and how long they would take."""
-    from ngym_cli.running import use_one_thread
     from ngym_cli.sweeps import estimate
     from ngym_cli.sweeps.launchers.local import cores
 
-    use_one_thread()
     entries = plan.entries(recipe)
     total, longest = estimate.seconds(recipe, configs)
     workers = min(recipe.launch.workers or cores(), len(entries))

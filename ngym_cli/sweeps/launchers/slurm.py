@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ngym_cli import runs
+from ngym_cli import runs, threads
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.sweeps import folder, status
 from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order
@@ -97,7 +97,8 @@ class Slurm:
         if self.workers:
             given["array_parallelism"] = self.workers
         further = {key.replace("_", "-"): given.pop(key) for key in list(given) if key not in SUBMITIT}
-        executor.update_parameters(**given, additional_parameters=further)
+        one_thread = [f"export {name}=${{{name}:-1}}" for name in threads.VARIABLES]
+        executor.update_parameters(**given, additional_parameters=further, setup=one_thread)
         return executor
 
     def _watch(self, order: Order, names: set[str]) -> None:
@@ -156,7 +157,7 @@ class Batch:
 
 
 def in_queue() -> set[str]:
-    """Return the tasks that are pending or running, as ``ARRAY_TASK``.
+    """Return the tasks that are pending or running, as ``ARRAY_TASK``, or ``JOB`` for one that is no array.
 
     Raises:
         UserError: if the queue cannot be asked.
@@ -169,7 +170,7 @@ def in_queue() -> set[str]:
     except subprocess.SubprocessError as error:
         text = getattr(error, "stderr", None) or error
         raise UserError(f"Slurm does not answer: {' '.join(str(text).split())}") from None
-    return set(done.stdout.split())
+    return {name.removesuffix("_N/A") for name in done.stdout.split()}
 
 
 def minutes(text: str) -> int:

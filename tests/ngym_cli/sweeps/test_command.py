@@ -86,3 +86,10 @@ def test_a_changed_recipe_is_refused_with_the_difference(ngym, make_sweep):
     result = ngym("sweep", *FLAGS, "--seed", "0:3", "--name", "night")
     assert result.code == 2
     assert "grid.seed: [0, 1] -> [0, 1, 2]" in result.err
+
+
+def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
+    arguments = ("--timesteps", "2048", "--eval-every", "0", "--seed", "0:2", "--dry-run", "--json")
+    result = ngym("sweep", run_folder / "config.toml", *arguments)
+    assert result.code == 0, result.err
+    assert [run["values"] for run in json.loads(result.out)["runs"]] == [{"seed": 0}, {"seed": 1}]

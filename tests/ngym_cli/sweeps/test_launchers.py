@@ -137,9 +137,12 @@ def test_slurm_runs_a_job_array(make_sweep, monkeypatch):
         pytest.skip("Slurm is not installed here (there is no sbatch)")
     if not answers():
         pytest.skip("Slurm is installed, but no cluster answers (sinfo)")
-    sweep = make_sweep(grid={"seed": [0, 1]})
-    launchers.find(LaunchSettings(on="slurm", slurm={"time": "5", "mem": "1G"})).launch(order(sweep))
-    assert states(sweep) == ["done", "done"]
+    sweep = make_sweep(grid={"seed": [0, 1, 2]})
+    launcher = launchers.find(LaunchSettings(on="slurm", slurm={"time": "5", "mem": "1G"}))
+    launcher.launch(Order(sweep, [0], True, lambda: None))
+    assert states(sweep) == ["done", "queued", "queued"]
+    launcher.launch(order(sweep))
+    assert states(sweep) == ["done"] * 3
 
 
 @pytest.mark.long
