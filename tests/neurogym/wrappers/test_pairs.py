@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 from neurogym.vector import TrialVectorEnv, is_batchable, make_vec
 from tests.neurogym.wrappers.stacks import SEVERAL, SINGLE, TASKS, names_cover, put, rollout
@@ -60,6 +61,19 @@ def test_every_pair_works_or_says_why_not(task: str, inner: str) -> None:
         assert _same(first, rollout(env, seed=1)), f"{where}: reset(seed) does not start everything again"
         others = (rollout(env, seed=seed) for seed in range(2, 8))
         assert any(not _same(first, other) for other in others), f"{where}: the seed has no effect"
+
+
+@pytest.mark.parametrize("inner", EVERY)
+@pytest.mark.filterwarnings(r"ignore:[\s\S]*the `seed` function")  # NeuroGym 2.x scripts call it
+@pytest.mark.filterwarnings(r"ignore:[\s\S]*different from the unwrapped")  # it is a stack of wrappers
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_every_pair_passes_gymnasiums_checker(inner: str) -> None:
+    for outer in EVERY:
+        try:
+            env = _stack("RDM", inner, outer)
+        except (ValueError, TypeError, AttributeError, KeyError):
+            continue
+        check_env(env, skip_render_check=True)
 
 
 @pytest.mark.parametrize("inner", EVERY)
