@@ -52,6 +52,15 @@ class AlgorithmSpec:
 
 
 _DISCRETE = frozenset({"discrete"})
+_Q_LEARNING = {
+    "learning_rate": 5e-4,
+    "buffer_size": 50_000,
+    "learning_starts": 1000,
+    "batch_size": 128,
+    "gamma": 0.99,
+    "train_freq": 4,
+    "target_update_interval": 2000,
+}
 _SPECS = (
     AlgorithmSpec(
         "recurrent_ppo",
@@ -139,15 +148,7 @@ _SPECS = (
         ("mlp",),
         actions=_DISCRETE,
         n_envs=8,
-        defaults={
-            "learning_rate": 5e-4,
-            "buffer_size": 50_000,
-            "learning_starts": 1000,
-            "batch_size": 128,
-            "gamma": 0.99,
-            "train_freq": 4,
-            "target_update_interval": 2000,
-        },
+        defaults=_Q_LEARNING,
     ),
     AlgorithmSpec(
         "qrdqn",
@@ -157,15 +158,7 @@ _SPECS = (
         ("mlp",),
         actions=_DISCRETE,
         n_envs=8,
-        defaults={
-            "learning_rate": 5e-4,
-            "buffer_size": 50_000,
-            "learning_starts": 1000,
-            "batch_size": 128,
-            "gamma": 0.99,
-            "train_freq": 4,
-            "target_update_interval": 2000,
-        },
+        defaults=_Q_LEARNING,
     ),
     AlgorithmSpec(
         "trpo",

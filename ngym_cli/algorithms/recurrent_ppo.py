@@ -92,7 +92,7 @@ class RecurrentPPO(ContribRecurrentPPO):
             rollout.begin(t, self._last_obs, self._last_episode_starts)
             noise = [None if part is None else part[t] for part in rollout.noise]
             state, after = rollout.state(t), rollout.state(t + 1)
-            activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+            activity = actor.step(actor.features(rollout.obs[t]), state, after, noise)
             logits, rollout.values[t] = actor.heads(activity)
             rollout.logits[t] = logits
             actions = rollout.actions[t] = actor.choose(logits, draws[t])
