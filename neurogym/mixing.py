@@ -25,11 +25,20 @@ _KNOWN: dict[tuple, Records] = {}  # found once, and the same in equal environme
 
 
 def records_of(tasks: Sequence[TrialEnv], names: Sequence[str]) -> Records:
-    """What the records of some tasks have; makes a few trials of each if these tasks were not looked at before."""
-    key = tuple((name, type(t), tuple(t.conditions), tuple(t.timing)) for name, t in zip(names, tasks, strict=True))
+    """What the records of some tasks have; makes a few trials of each if these tasks were not looked at before.
+
+    The sizes decide how many trials are made ahead and thus what a seed gives, so they must not depend on chance or on
+    what was looked at before: the trials have a seed of their own, and the tasks must be seeded afterwards.
+    """
+    key = tuple(
+        (name, type(t), tuple(t.conditions), str(t.timing), t.dt, t.observation_space.shape)
+        for name, t in zip(names, tasks, strict=True)
+    )
     if key not in _KNOWN:
         columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
         periods: list[str] = []
+        for task in tasks:
+            task.begin_session(0)
         probes = [task.make_trials(4) for task in tasks]
         for probe in probes:
             for name, values in probe.info.items():
