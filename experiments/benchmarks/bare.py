@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
 
 class BareLoop:
@@ -13,7 +13,7 @@ class BareLoop:
 
     Args:
         env: a batch of environments.
-        n_steps, n_epochs, n_minibatches: of a rollout; minibatches are whole environments.
+        n_steps, n_epochs, n_minibatches: of a rollout; minibatches are whole stretches between resets.
         units: of the LSTM.
         learning_rate, gamma, gae_lambda, clip, vf_coef, max_grad_norm: as usual.
         seed: of torch.
@@ -94,29 +94,31 @@ class BareLoop:
         h: torch.Tensor,
         c: torch.Tensor,
     ) -> None:
-        """The clipped objective over minibatches of whole environments."""
+        """The clipped objective over minibatches of whole stretches between resets, padded to the longest."""
+        starts = starts.clone()
+        starts[0] = True
+        at = starts.t().nonzero()  # (environment, step), in this order
+        ends = torch.where(at[1:, 0] == at[:-1, 0], at[1:, 1], self.n_steps)
+        lengths = torch.cat([ends, torch.tensor([self.n_steps])]) - at[:, 1]
+        first = (at[:, 1] == 0)[:, None].float()
+        states = (h[at[:, 0]] * first)[None], (c[at[:, 0]] * first)[None]
+        columns = obs, actions, old, advantages, returns, torch.ones_like(old)
+        stretches = [column.transpose(0, 1).flatten(0, 1).split(lengths.tolist()) for column in columns]
         for _ in range(self.n_epochs):
-            for env in torch.randperm(self.env.num_envs).chunk(self.n_minibatches):
-                hidden = self.run(obs[:, env], starts[:, env], h[env][None], c[env][None])
+            for rows in torch.randperm(len(at)).chunk(self.n_minibatches):
+                padded = (pad_sequence([column[i] for i in rows]) for column in stretches)
+                x, action, old_log_prob, advantage, target, mask = padded
+                hidden, _ = self.lstm(x, tuple(part[:, rows] for part in states))
+                valid = mask > 0
                 log_probs = self.actor(hidden).log_softmax(-1)
-                chosen = log_probs.gather(-1, actions[:, env, None])[..., 0]
-                advantage = advantages[:, env]
+                chosen = log_probs.gather(-1, action[..., None])[..., 0][valid]
+                advantage = advantage[valid]
                 advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-                ratio = (chosen - old[:, env]).exp()
+                ratio = (chosen - old_log_prob[valid]).exp()
                 clipped = ratio.clamp(1 - self.clip, 1 + self.clip)
                 loss = -torch.min(advantage * ratio, advantage * clipped).mean()
-                loss = loss + self.vf_coef * ((returns[:, env] - self.critic(hidden)[..., 0]) ** 2).mean()
+                loss = loss + self.vf_coef * ((target - self.critic(hidden)[..., 0])[valid] ** 2).mean()
                 self.optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(self.parameters, self.max_grad_norm)
                 self.optimizer.step()
-
-    def run(self, obs: torch.Tensor, starts: torch.Tensor, h: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
-        """The LSTM over a rollout, in one call from reset to reset."""
-        bounds = sorted({0, len(obs), *np.flatnonzero(starts.any(1).numpy()).tolist()})
-        hidden = []
-        for begin, end in zip(bounds, bounds[1:], strict=False):
-            keep = (~starts[begin]).float()[None, :, None]
-            output, (h, c) = self.lstm(obs[begin:end], (h * keep, c * keep))
-            hidden.append(output)
-        return torch.cat(hidden)

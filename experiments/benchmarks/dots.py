@@ -1,7 +1,7 @@
 """Random dots as a bare batch of NumPy arrays: the environment of the hand-written loop.
 
-The task is PerceptualDecisionMaking with the wrappers pass_reward and pass_action, with nothing else in the way: no
-trial table, no options. What is measured is then the learner.
+The task is PerceptualDecisionMaking with the wrapper pass_reward, with nothing else in the way: no trial table, no
+options.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RandomDots(VecEnv):
         dt: float = 100.0,
         sigma: float = 1.0,
     ) -> None:
-        n_obs = 3 + 1 + 1  # fixation cue, two directions; last reward; last action
+        n_obs = 3 + 1  # fixation cue, two directions; last reward
         super().__init__(n_envs, spaces.Box(-np.inf, np.inf, (n_obs,), np.float32), spaces.Discrete(3))
         self.go, self.length = fixation + stimulus, fixation + stimulus + decision
         self.rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ class RandomDots(VecEnv):
 
     def reset(self) -> np.ndarray:
         self._new_trials(self.rows)
-        obs = np.zeros((self.num_envs, 5), np.float32)
+        obs = np.zeros((self.num_envs, 4), np.float32)
         obs[:, :3] = self.stimuli[self.rows, self.t]
         return obs
 
@@ -91,10 +91,9 @@ class RandomDots(VecEnv):
             env = np.flatnonzero(over)
             self.correct.append(right[env])
             self._new_trials(env)
-        obs = np.zeros((self.num_envs, 5), np.float32)
+        obs = np.zeros((self.num_envs, 4), np.float32)
         obs[:, :3] = self.stimuli[self.rows, self.t]
         obs[:, 3] = rewards
-        obs[:, 4] = actions
         dones = over if self.reset_each_trial else np.zeros(self.num_envs, bool)
         return obs, rewards, dones, self.infos
 

@@ -2,8 +2,11 @@
 
     OMP_NUM_THREADS=1 python -m experiments.benchmarks.learner
 
-LSTM of 64 units shared by actor and critic, 64 environments, 128 steps, 4 epochs, 4 minibatches; random dots with
-fixation 300, stimulus 500, decision 300 ms. The contestants take turns in one process; a ratio is taken in each round.
+LSTM of 64 units shared by actor and critic, 64 environments, 128 steps, 4 epochs, 4 minibatches; RDM-v0 with
+pass_reward, fixation 300, stimulus 500, decision 300 ms. The contestants take turns in one process; a ratio is taken in
+each round. Three of them step the same batch of this toolkit; one is sb3-contrib as it is used without it, on
+Stable-Baselines3's DummyVecEnv of the same 64 environments. `kernel` is how fast any learner could be that spends time
+on nothing but nn.LSTM, forward and backward over the steps of all epochs.
 """
 
 from __future__ import annotations
@@ -13,63 +16,108 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import torch
 from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+from torch import nn
 
 from experiments.benchmarks.bare import BareLoop
 from experiments.benchmarks.dots import RandomDots
 from ngym_cli.algorithms.recurrent_ppo import RecurrentPPO
+from ngym_cli.building import build_venv, make_env
+from ngym_cli.config import RunConfig, from_dict
+from ngym_cli.tasks import find_task
 
 SETTINGS: dict[str, Any] = {"n_steps": 128, "n_epochs": 4, "batch_size": 2048, "learning_rate": 1e-3, "seed": 0}
-TIMING = {"fixation": 3, "stimulus": 5, "decision": 3}
 ROLLOUT = 128 * 64
+CELLS = ("lstm", "gru", "rnn", "ctrnn", "ei_rnn")
 
 
-def environment(reset: bool, n_envs: int = 64, **timing: int) -> RandomDots:
-    """The task of the benchmark."""
-    return RandomDots(n_envs, reset_each_trial=reset, **{**TIMING, **timing})
+def settings(reset: bool, **timing: int) -> RunConfig:
+    """The task of the benchmark; periods in ms."""
+    durations = {"fixation": 300, "stimulus": 500, "decision": 300, **timing}
+    state = "trial" if reset else "never"
+    return from_dict({"task": "RDM-v0", "wrappers": "pass_reward", "timing": durations, "reset_state": state})
 
 
-def ours(reset: bool, network: str = "lstm", **kwargs: Any) -> RecurrentPPO:
+def environments(config: RunConfig, n_envs: int = 64) -> VecEnv:
+    """The batch of this toolkit."""
+    venv = build_venv(config, n_envs)
+    venv.seed(0)
+    return venv
+
+
+class EndOfTrial(gym.Wrapper):
+    """Ends the episode with the trial, which is how a learner for episodes is told to reset its state."""
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        ob, reward, _, truncated, info = self.env.step(action)
+        return ob, reward, info["new_trial"], truncated, info
+
+
+def one_by_one(config: RunConfig, n_envs: int = 64) -> VecEnv:
+    """Stable-Baselines3's batch of the same environments."""
+    around = EndOfTrial if config.reset_state == "trial" else gym.Wrapper
+    venv = DummyVecEnv([lambda: around(make_env(find_task(config.task), config)) for _ in range(n_envs)])
+    venv.seed(0)
+    return venv
+
+
+def ours(config: RunConfig, network: str = "lstm", n_envs: int = 64, units: int = 64, **kwargs: Any) -> RecurrentPPO:
     """The learner that is measured."""
-    return RecurrentPPO(
-        "RecurrentPolicy", environment(reset), policy_kwargs={"network": network}, **{**SETTINGS, **kwargs}
-    )
+    policy = {"network": network, "units": units}
+    return RecurrentPPO("RecurrentPolicy", environments(config, n_envs), policy_kwargs=policy, **{**SETTINGS, **kwargs})
 
 
-def contrib(reset: bool) -> ContribRecurrentPPO:
+def contrib(venv: VecEnv) -> ContribRecurrentPPO:
     """sb3-contrib with the same network and hyperparameters."""
     policy = {"lstm_hidden_size": 64, "shared_lstm": True, "enable_critic_lstm": False, "net_arch": []}
-    return ContribRecurrentPPO("MlpLstmPolicy", environment(reset), policy_kwargs=policy, **SETTINGS)
+    return ContribRecurrentPPO("MlpLstmPolicy", venv, policy_kwargs=policy, **SETTINGS)
 
 
-def iterations(model: BaseAlgorithm) -> Callable[[int], None]:
-    """A function that does n rollouts with their updates."""
-    model.learn(ROLLOUT)
-    return lambda n: model.learn(n * ROLLOUT, reset_num_timesteps=False)
+def turn(model: BaseAlgorithm, rollouts: int = 4) -> Callable[[], int]:
+    """A function that does rollouts with their updates and returns the number of steps."""
+    steps = rollouts * model.n_steps * model.n_envs  # type: ignore[attr-defined]
+    model.learn(1)
+    return lambda: model.learn(steps, reset_num_timesteps=False) and steps
 
 
-def bare(reset: bool) -> Callable[[int], None]:
-    """The hand-written loop as such a function."""
-    loop = BareLoop(environment(reset))
+def bare(reset: bool, rollouts: int = 3) -> Callable[[], int]:
+    """The hand-written loop on a batch of plain NumPy arrays as such a function."""
+    loop = BareLoop(RandomDots(fixation=3, stimulus=5, decision=3, reset_each_trial=reset))
     loop.iterate()
-    return lambda n: [loop.iterate() for _ in range(n)] and None
+    return lambda: len([loop.iterate() for _ in range(rollouts)]) * ROLLOUT
 
 
-def race(contestants: dict[str, tuple[Callable[[int], None], int]], rounds: int) -> dict[str, list[float]]:
-    """Steps per second in each round, the contestants taking turns; each with its number of rollouts per turn."""
-    speed: dict[str, list[float]] = {name: [] for name in contestants}
+def kernel(n_time: int, width: int, features: int, rollouts: int = 3) -> Callable[[], int]:
+    """As many passes of nn.LSTM, forward and backward, as rollouts have in their updates; nothing else."""
+    lstm = nn.LSTM(features, 64)
+    inputs, state = torch.randn(n_time, width, features), torch.zeros(1, width, 64)
+    passes = SETTINGS["n_epochs"] * rollouts * ROLLOUT // (n_time * width)
+
+    def run() -> int:
+        for _ in range(passes):
+            lstm(inputs, (state, state))[0].sum().backward()
+        return rollouts * ROLLOUT
+
+    return run
+
+
+def race(contestants: Mapping[Any, Callable[[], int]], rounds: int) -> dict[Any, np.ndarray]:
+    """Steps per second in each round, the contestants taking turns."""
+    speed: dict[Any, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
-        for name, (run, n) in contestants.items():
+        for name, run in contestants.items():
             began = time.perf_counter()
-            run(n)
-            speed[name].append(n * ROLLOUT / (time.perf_counter() - began))
-    return speed
+            steps = run()
+            speed[name].append(steps / (time.perf_counter() - began))
+    return {name: np.array(values) for name, values in speed.items()}
 
 
 def spread(values: Any) -> dict[str, float]:
@@ -101,33 +149,49 @@ def shares(model: RecurrentPPO, n: int = 10) -> dict[str, float]:
     return {part: seconds / total for part, seconds in spent.items()}
 
 
+def learners(reset: bool, rounds: int) -> dict[str, Any]:
+    """Speeds, ratios and shares with the state carried over or reset at each trial."""
+    config = settings(reset)
+    venv = environments(config)
+    length, width = (11, 186) if reset else (128, 16)  # of a minibatch of 2,048 steps
+    speed = race(
+        {
+            "ours": turn(ours(config), 6),
+            "sb3-contrib": turn(contrib(venv), 1),
+            "sb3-contrib on DummyVecEnv": turn(contrib(one_by_one(config)), 1),
+            "bare loop": bare(reset),
+            "kernel": kernel(length, width, venv.observation_space.shape[0]),
+        },
+        rounds,
+    )
+    cells = race({cell: turn(ours(config, cell)) for cell in CELLS}, rounds)
+    return {
+        "steps per second": {who: spread(values) for who, values in speed.items()},
+        "ours over": {who: spread(speed["ours"] / values) for who, values in speed.items() if who != "ours"},
+        "cells over lstm": {cell: spread(cells[cell] / cells["lstm"]) for cell in CELLS[1:]},
+        "shares of time": shares(ours(config)),
+    }
+
+
+def growth(rounds: int) -> dict[str, dict[int, dict[str, float]]]:
+    """Steps per second as environments, units and the trial's length (ms of stimulus) grow, the others as above."""
+    config = settings(reset=True)
+    grown = {
+        "environments": {n: turn(ours(config, n_envs=n, batch_size=32 * n), 256 // n) for n in (8, 16, 64, 256)},
+        "units": {n: turn(ours(config, units=n)) for n in (32, 64, 128, 256)},
+        "stimulus (ms)": {ms: turn(ours(settings(reset=True, stimulus=ms))) for ms in (500, 2_000, 8_000)},
+    }
+    return {what: {n: spread(speed) for n, speed in race(models, rounds).items()} for what, models in grown.items()}
+
+
 def report(rounds: int) -> dict[str, Any]:
     """All figures."""
-    results: dict[str, Any] = {}
-    for reset, name in ((False, "state carried"), (True, "state reset each trial")):
-        speed = race(
-            {
-                "ours": (iterations(ours(reset)), 6),
-                "sb3-contrib": (iterations(contrib(reset)), 1),
-                "bare loop": (bare(reset), 3),
-            },
-            rounds,
-        )
-        mine = np.array(speed["ours"])
-        results[name] = {
-            "steps per second": {who: spread(values) for who, values in speed.items()},
-            "over sb3-contrib": spread(mine / speed["sb3-contrib"]),
-            "over bare loop": spread(mine / speed["bare loop"]),
-            "shares": shares(ours(reset)),
-        }
-        cells = race({cell: (iterations(ours(reset, cell)), 4) for cell in CELLS}, rounds)
-        over = {cell: spread(np.array(cells[cell]) / cells["lstm"]) for cell in CELLS[1:]}
-        results[name]["over lstm"] = over
-    results["peak memory (MB)"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return results
-
-
-CELLS = ("lstm", "gru", "rnn", "ctrnn", "ei_rnn")
+    return {
+        "state carried": learners(False, rounds),
+        "state reset at each trial": learners(True, rounds),
+        "peak memory (MB)": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "growth": growth(rounds),
+    }
 
 
 def main() -> None:

@@ -9,19 +9,21 @@ import torch
 from torch import Tensor
 
 from ngym_cli.algorithms.rollout import Rollout
-from ngym_cli.algorithms.segments import Segments, pad
+from ngym_cli.algorithms.segments import Padded, Segments, pad, similar
+from ngym_cli.networks.policy import Sequences
 
 ROWS = 8  # the number of sequences is filled up to a multiple of this, so that few kernel shapes occur
 
 
 @dataclass(frozen=True)
 class Minibatch:
-    """Padded sequences (time, sequence, ...); `weight` is 1 / steps, and 0 on padding, so that sums are means."""
+    """Sequences in groups of similar length, and what belongs to each of their steps (step, ...).
 
-    obs: Tensor
+    `weight` is 1 / steps, and 0 on padding, so that sums are means.
+    """
+
+    groups: list[Sequences]
     actions: Tensor
-    state: tuple[Tensor, ...]
-    noise: list[Tensor | None]
     weight: Tensor
     log_probs: Tensor
     advantages: Tensor
@@ -43,9 +45,10 @@ class Experience:
 
     def minibatch(self, segments: Segments, normalize_advantage: bool) -> Minibatch | None:
         """Gather segments; None if no step of theirs counts."""
-        padded = pad(segments, self.n_envs, ROWS)
-        log_probs, advantages, returns, values, counts = self.columns[:, padded.steps]
-        valid = padded.mask & (counts > 0)
+        groups = [pad(segments[chosen], self.n_envs, ROWS) for chosen in similar(segments.length)]
+        steps = np.concatenate([group.steps.ravel() for group in groups])
+        log_probs, advantages, returns, values, counts = self.columns[:, steps]
+        valid = np.concatenate([group.mask.ravel() for group in groups]) & (counts > 0)
         n_valid = int(np.count_nonzero(valid))
         if n_valid == 0:
             return None
@@ -53,12 +56,13 @@ class Experience:
             known = advantages[valid]
             advantages = (advantages - known.mean()) / (known.std(ddof=1) + np.float32(1e-8))
         weight = valid.astype(np.float32) / n_valid
+        columns = (self._tensor(array) for array in (weight, log_probs, advantages, returns, values))
+        return Minibatch([self._sequences(group) for group in groups], self._tensor(self.actions[steps]), *columns)
+
+    def _sequences(self, padded: Padded) -> Sequences:
         noise = [self._noise(part, padded.steps) for part in self.rollout.noise]
         state = tuple(self._tensor(part[padded.begin, :, padded.env].swapaxes(0, 1)) for part in self.rollout.states)
-        columns = (self._tensor(array) for array in (weight, log_probs, advantages, returns, values))
-        return Minibatch(
-            self._tensor(self.obs[padded.steps]), self._tensor(self.actions[padded.steps]), state, noise, *columns
-        )
+        return Sequences(self._tensor(self.obs[padded.steps]), state, noise)
 
     def _noise(self, noise: np.ndarray | None, steps: np.ndarray) -> Tensor | None:
         if noise is None:

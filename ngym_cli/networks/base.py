@@ -124,6 +124,19 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return np.array(tensor.detach().cpu().numpy(), order="C")
 
 
+def sigmoid_(x: np.ndarray) -> None:
+    """Logistic function in place; torch's takes a third of the time of NumPy's tanh."""
+    torch.from_numpy(x).sigmoid_()
+
+
+def tanh_(x: np.ndarray) -> None:
+    """Hyperbolic tangent in place, as 2 sigmoid(2 x) - 1."""
+    x *= 2
+    sigmoid_(x)
+    x *= 2
+    x -= 1
+
+
 def fused_weights(module: nn.Module, layer: int, recurrent: Tensor | None = None) -> np.ndarray:
     """One matrix (features + units + 1, gates) for the product with the row `[x, h, 1]`."""
     hh = getattr(module, f"weight_hh_l{layer}") if recurrent is None else recurrent

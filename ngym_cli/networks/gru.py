@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.networks.base import RecurrentNetwork, State, Stepper, to_numpy
+from ngym_cli.networks.base import RecurrentNetwork, State, Stepper, sigmoid_, tanh_, to_numpy
 
 
 class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
@@ -121,12 +121,9 @@ class _GRUStepper(Stepper):
         product += b_hh
         rz, new = gates[:, : 2 * units], gates[:, 2 * units :]
         rz += product[:, : 2 * units]
-        rz *= 0.5
-        np.tanh(rz, out=rz)
-        rz *= 0.5
-        rz += 0.5
+        sigmoid_(rz)
         new += rz[:, :units] * product[:, 2 * units :]
-        np.tanh(new, out=new)
+        tanh_(new)
         np.subtract(h, new, out=out[0])
         out[0][:] *= rz[:, units:]
         out[0][:] += new

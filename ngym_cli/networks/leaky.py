@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights
+from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights, tanh_
 
 ACTIVATIONS = ("tanh", "relu")
 
@@ -133,7 +133,7 @@ class _LeakyStepper(Stepper):
         if self.relu:
             np.maximum(rate, 0, out=rate)
         else:
-            np.tanh(rate, out=rate)
+            tanh_(rate)
         if self.alpha != 1:
             rate -= state[0]
             rate *= self.alpha

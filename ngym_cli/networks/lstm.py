@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor, nn
 
-from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights
+from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights, sigmoid_, tanh_
 
 
 class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
@@ -30,7 +30,7 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
 
 
 class _LSTMStepper(Stepper):
-    """One product and one tanh for all four gates: sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, the halving in the weights."""
+    """One product and one sigmoid for all four gates: tanh(x) = 2 sigmoid(2 x) - 1, the inner 2 in the weights."""
 
     def __init__(self, net: LSTM) -> None:
         units = self.units = net.hidden_size
@@ -38,7 +38,7 @@ class _LSTMStepper(Stepper):
         self.weights = []
         for layer in range(net.num_layers):
             weight = fused_weights(net, layer)[:, order]
-            weight[:, : 3 * units] *= 0.5
+            weight[:, 3 * units :] *= 2
             self.weights.append(np.ascontiguousarray(weight))
         self.rows = FusedInput()
         self.gates = np.empty((0, 4 * units), np.float32)
@@ -55,13 +55,13 @@ class _LSTMStepper(Stepper):
         if len(self.gates) != len(h):
             self.gates = np.empty((len(h), 4 * units), self.weights[0].dtype)
         gates = np.matmul(self.rows(layer, x, h), self.weights[layer], out=self.gates)
-        np.tanh(gates, out=gates)
-        sigmoids = gates[:, : 3 * units]
-        sigmoids *= 0.5
-        sigmoids += 0.5
+        sigmoid_(gates)
         i, f, o, g = (gates[:, k * units : (k + 1) * units] for k in range(4))
+        g *= 2
+        g -= 1
         np.multiply(f, c, out=c_out)
         g *= i
         c_out += g
-        np.tanh(c_out, out=h_out)
+        h_out[...] = c_out
+        tanh_(h_out)
         h_out *= o

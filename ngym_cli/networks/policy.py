@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,21 @@ from ngym_cli.networks import network_spec
 from ngym_cli.networks.actor import Actor
 from ngym_cli.networks.base import ArrayState, RecurrentNetwork
 from ngym_cli.networks.categorical import Categorical
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences of one length, side by side.
+
+    Attributes:
+        obs: (time, sequence, ...).
+        state: initial states of all networks (layer, sequence, unit), the actor's first.
+        noise: recurrent noise of each network.
+    """
+
+    obs: Tensor
+    state: tuple[Tensor, ...]
+    noise: list[Tensor | None] | None = None
 
 
 class RecurrentPolicy(RecurrentActorCriticPolicy):
@@ -89,24 +106,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         networks: list[Any] = [self.lstm_actor, self.lstm_critic]
         return [network for network in networks if network is not None]
 
-    def evaluate_sequence(
-        self, obs: Tensor, actions: Tensor, state: tuple[Tensor, ...], noise: list[Tensor | None] | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Values, log-probabilities and entropies (time, sequence) of sequences without a reset inside.
+    def evaluate_sequences(self, groups: Iterable[Sequences], actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Values, log-probabilities and entropies (step,) of sequences without a reset inside.
 
         Args:
-            obs: (time, sequence, ...).
-            actions: (time, sequence) or (time, sequence, action).
-            state: initial states of all networks (layer, sequence, unit), the actor's first.
-            noise: recurrent noise of each network.
+            groups: sequences of one length each.
+            actions: (step,) or (step, action); the steps of all groups, each flattened over (time, sequence), one
+                after the other.
         """
-        n_time, n_seq = obs.shape[:2]
-        flat: Any = self.extract_features(obs.flatten(0, 1))
-        features = flat.reshape(n_time, n_seq, -1)
-        activity, at = [], 0
-        for network, draws in zip(self.networks, noise or [None] * len(self.networks), strict=True):
-            activity.append(network.sequence(features, state[at : at + network.n_states], draws)[0])
-            at += network.n_states
+        by_group = [self._activity(group) for group in groups]
+        activity = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*by_group, strict=True)]
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
             heads: list[Any] = [self.action_net, self.value_net]
             weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
@@ -116,6 +125,17 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
             logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
         return values, *self._log_prob_and_entropy(logits, actions)
+
+    def _activity(self, group: Sequences) -> list[Tensor]:
+        """Top activity (step, unit) of every network, the actor's first."""
+        flat: Any = self.extract_features(group.obs.flatten(0, 1))
+        features = flat.reshape(*group.obs.shape[:2], -1)
+        activity, at = [], 0
+        for network, draws in zip(self.networks, group.noise or [None] * len(self.networks), strict=True):
+            state = group.state[at : at + network.n_states]
+            activity.append(network.sequence(features, state, draws)[0].flatten(0, 1))
+            at += network.n_states
+        return activity
 
     def _log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         if isinstance(self.action_space, spaces.Discrete):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ngym_cli.algorithms.segments import cut, minibatches, pad
+from ngym_cli.algorithms.segments import cut, minibatches, pad, similar
 
 
 @pytest.mark.parametrize("bptt", [None, 1, 4, 7, 100])
@@ -37,3 +37,16 @@ def test_fewer_segments_than_minibatches():
     parts = list(minibatches(cut(np.zeros((8, 2), bool)), 5, np.random.default_rng(0)))
     assert sum(len(part) for part in parts) == 2
     assert all(len(part) for part in parts)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3])
+def test_groups_of_similar_length_hold_every_sequence_in_fewer_cells(rate):
+    length = cut(np.random.default_rng(0).random((128, 64)) < rate).length
+    groups = similar(length)
+    assert np.sort(np.concatenate(groups)).tolist() == list(range(len(length)))
+    cells = sum(len(group) * length[group].max() for group in groups)
+    assert length.sum() <= cells < 0.7 * len(length) * length.max()
+
+
+def test_equal_lengths_stay_together():
+    assert len(similar(np.full(30, 7))) == 1

@@ -6,7 +6,7 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.networks import NETWORKS
-from ngym_cli.networks.policy import RecurrentPolicy
+from ngym_cli.networks.policy import RecurrentPolicy, Sequences
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 VECTOR = spaces.Box(-np.inf, np.inf, (5,), np.float32)
@@ -37,9 +37,9 @@ def test_acting_and_training_agree(network, options, actions):
     assert activity.shape == (12, 6, 16)
     assert logits.shape == (12, 6, 3 if isinstance(actions, spaces.Discrete) else 2)
     state = tuple(torch.from_numpy(part) for part in policy.initial_state(6))
-    again = policy.evaluate_sequence(torch.from_numpy(obs), torch.from_numpy(taken), state)
-    np.testing.assert_allclose(values, again[0].detach(), atol=1e-5)
-    np.testing.assert_allclose(log_probs, again[1].detach(), atol=1e-5)
+    again = policy.evaluate_sequences([Sequences(torch.from_numpy(obs), state)], torch.from_numpy(taken).flatten(0, 1))
+    np.testing.assert_allclose(values.ravel(), again[0].detach(), atol=1e-5)
+    np.testing.assert_allclose(log_probs.ravel(), again[1].detach(), atol=1e-5)
 
 
 @pytest.mark.parametrize("space", [IMAGE, spaces.Discrete(4)])
@@ -48,9 +48,9 @@ def test_images_and_discrete_observations(space):
     obs = np.stack([[space.sample() for _ in range(4)] for _ in range(3)])
     taken, values, log_probs, _, _ = follow(policy, obs, np.zeros((3, 4), bool))
     state = tuple(torch.from_numpy(part) for part in policy.initial_state(4))
-    again = policy.evaluate_sequence(torch.from_numpy(obs), torch.from_numpy(taken), state)
-    np.testing.assert_allclose(values, again[0].detach(), atol=1e-5)
-    np.testing.assert_allclose(log_probs, again[1].detach(), atol=1e-5)
+    again = policy.evaluate_sequences([Sequences(torch.from_numpy(obs), state)], torch.from_numpy(taken).flatten(0, 1))
+    np.testing.assert_allclose(values.ravel(), again[0].detach(), atol=1e-5)
+    np.testing.assert_allclose(log_probs.ravel(), again[1].detach(), atol=1e-5)
 
 
 def test_entropy_and_log_prob_are_torchs():
