@@ -22,6 +22,8 @@ from ngym_cli.wrapping import ALWAYS, find_wrapper, wrap
 
 #: Steps that every new stack is tried for, with random actions, before anything is written.
 TRIAL_STEPS = 200
+#: Trials whose length is looked at.
+TRIALS_SEEN = 16
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Facts:
     Attributes:
         id: registered id of the task.
         dt: time step in ms.
+        trial_steps: steps of the longest of some trials.
         carries: whether task or wrappers carry information across trials.
         conditions: the task's conditions, name to values or distribution.
         chance: performance of random choices, or None.
@@ -44,6 +47,7 @@ class Facts:
 
     id: str
     dt: float
+    trial_steps: int
     carries: bool
     conditions: dict[str, Any]
     chance: float | None
@@ -138,6 +142,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),
+        trial_steps=max(int(inner.make_trials(1).length[0]) for _ in range(TRIALS_SEEN)),
         carries=_carries(env, task),
         conditions=dict(getattr(inner, "conditions", {}) or {}),
         chance=chance_of(env),

@@ -26,6 +26,7 @@ class TrialVecEnv(VecEnv):
         reset_state: ``"trial"`` or ``"never"``.
 
     Attributes:
+        trial_ended: bool (environments,), whether a trial ended with the last step.
         finished: the trials that ended in the last step, as equally long arrays, or None.
         ground_truth: the right action at the row just acted on, one per environment, or None.
     """
@@ -36,6 +37,7 @@ class TrialVecEnv(VecEnv):
             raise ValueError(f"reset_state must be 'trial' or 'never', not {reset_state!r}")
         self.venv = venv
         self.reset_state = reset_state
+        self.trial_ended = np.zeros(venv.num_envs, bool)
         self.finished: dict[str, np.ndarray] | None = None
         self.ground_truth: np.ndarray | None = None
         self._actions: np.ndarray | None = None
@@ -67,7 +69,8 @@ class TrialVecEnv(VecEnv):
         _refuse_not_finite(observations, rewards)
         self.finished, self.ground_truth = infos["finished"], infos.get("gt")
         ended = terminated | truncated
-        dones = infos["new_trial"] | ended if self.reset_state == "trial" else ended
+        self.trial_ended = infos["new_trial"] | ended
+        dones = self.trial_ended if self.reset_state == "trial" else ended
         return observations, rewards, dones, self._cut_off(truncated, infos) if truncated.any() else self._no_infos
 
     def _cut_off(self, truncated: np.ndarray, infos: dict[str, Any]) -> list[dict[str, Any]]:

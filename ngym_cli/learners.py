@@ -84,7 +84,9 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
             "n_envs": config.n_envs or algorithm.n_envs,
             "timesteps": config.timesteps or algorithm.timesteps,
             "hyperparameters": _laid_over(
-                hyperparameters(algorithm), config.hyperparameters, f"hyperparameter of {config.alg}"
+                {**hyperparameters(algorithm), **algorithm.rollout_for(facts.trial_steps)},
+                config.hyperparameters,
+                f"hyperparameter of {config.alg}",
             ),
         }
     )

@@ -26,7 +26,7 @@ from neurogym.envs.registration import every_task
 RESULTS = Path(__file__).with_name("results.json")
 
 #: Most steps of a run; the learning rate falls over them. More than five minutes suffice for with most tasks.
-TIMESTEPS = 4_000_000
+TIMESTEPS = 3_000_000
 
 
 def with_ground_truth() -> list[str]:

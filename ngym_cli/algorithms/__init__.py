@@ -11,6 +11,7 @@ from ngym_cli.networks import NETWORKS, network_spec
 __all__ = ["ALGORITHMS", "AlgorithmSpec", "algorithm_spec", "check_pairing"]
 
 RECURRENT = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
+LONGEST_ROLLOUT = 256
 SMALLEST_IMAGE = 36  # pixels a side that the convolutional front end needs
 
 
@@ -45,6 +46,20 @@ class AlgorithmSpec:
         """Whether it trains networks with memory."""
         return self.networks[0] in RECURRENT
 
+    def rollout_for(self, trial_steps: int) -> dict[str, int]:
+        """Defaults for the length of a rollout and the size of a minibatch, so that a rollout holds a whole trial.
+
+        Without one, nothing is learned from its beginning to its end. Longer than `LONGEST_ROLLOUT` it is not made.
+
+        Args:
+            trial_steps: steps of the longest trials.
+        """
+        if not self.recurrent or "n_steps" not in self.defaults:
+            return {}
+        steps = self.defaults["n_steps"]
+        times = max(1, -(-min(trial_steps, LONGEST_ROLLOUT) // steps))
+        return {name: times * self.defaults[name] for name in ("n_steps", "batch_size") if name in self.defaults}
+
     def load(self) -> type:
         """Import the class (this imports torch)."""
         module, name = self.path.split(":")
@@ -69,15 +84,16 @@ _SPECS = (
         "ngym_cli.algorithms.recurrent_ppo:RecurrentPPO",
         RECURRENT,
         defaults={
-            "learning_rate": 3e-3,
+            "learning_rate": 2e-3,
             "n_steps": 64,
-            "batch_size": 1024,
+            "batch_size": 512,
             "n_epochs": 4,
             "bptt": None,
             "gamma": 0.99,
+            "trial_gamma": 0.0,
             "gae_lambda": 0.95,
             "clip_range": 0.2,
-            "ent_coef": 0.0,
+            "ent_coef": 0.01,
             "vf_coef": 0.5,
             "max_grad_norm": 2.0,
         },
@@ -93,6 +109,7 @@ _SPECS = (
             "learning_rate": 3e-3,
             "n_steps": 32,
             "gamma": 0.99,
+            "trial_gamma": 0.0,
             "gae_lambda": 0.95,
             "ent_coef": 0.0,
             "vf_coef": 0.5,

@@ -38,6 +38,8 @@ class RecurrentPPO(ContribRecurrentPPO):
         env: a vectorised environment; `dones` says where the recurrent state resets.
         bptt: longest stretch (steps) that gradients flow back through, separate from the length of the rollout;
             None for no limit within it.
+        trial_gamma: discount of what follows a trial where the state carries over to it, in place of `gamma`. The
+            rewards of coming trials are mostly noise to the actions of this one; to explore for their sake needs more.
         kwargs: every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the number of steps in a
             minibatch; segments are never split, so it is met on average.
     """
@@ -53,12 +55,20 @@ class RecurrentPPO(ContribRecurrentPPO):
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
-        self, policy: str | type[RecurrentPolicy], env: Any, *, bptt: int | None = None, **kwargs: Any
+        self,
+        policy: str | type[RecurrentPolicy],
+        env: Any,
+        *,
+        bptt: int | None = None,
+        trial_gamma: float = 0.0,
+        **kwargs: Any,
     ) -> None:
         """See the class."""
+        if not 0 <= trial_gamma <= 1:
+            raise ValueError(f"trial_gamma must be between 0 and 1, got {trial_gamma}")
         if bptt is not None and bptt < 1:
             raise ValueError(f"bptt must be at least 1 step, got {bptt}")
-        self.bptt = bptt
+        self.bptt, self.trial_gamma = bptt, trial_gamma
         super().__init__(policy, env, **kwargs)
 
     def _setup_model(self) -> None:
@@ -103,13 +113,14 @@ class RecurrentPPO(ContribRecurrentPPO):
             if not callback.on_step():
                 return False
             rollout.rewards[t] = rewards
+            rollout.ends[t] = getattr(env, "trial_ended", False)
             if dones.any():
                 self._finish_episodes(actor, rollout, t, dones, infos)
             self._last_obs, self._last_episode_starts = new_obs, dones
         rollout.mark_starts(n_rollout_steps, self._last_episode_starts)
         rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
         last_values = self._peek(actor, np.asarray(self._last_obs), rollout.state(n_rollout_steps))
-        rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda)
+        rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
         callback.on_rollout_end()
         return True
 

@@ -16,8 +16,8 @@ from ngym_cli.networks.policy import RecurrentPolicy
 class Reinforce(RecurrentPPO):
     """Policy gradient with the return to the end of the trial, less a baseline that a critic network predicts.
 
-    Steps of trials that have not ended within the rollout have no return yet and are not learned from. Where the state
-    never resets the rollout counts as one trial, closed by the baseline's prediction.
+    Steps of trials that have not ended within the rollout have no return yet and are not learned from. Without trials
+    the rollout counts as one, closed by the baseline's prediction.
 
     Args:
         policy: as for `RecurrentPPO`. The paper gives the baseline its own network (`shared=False`); with one for both
@@ -29,13 +29,15 @@ class Reinforce(RecurrentPPO):
 
     def __init__(self, policy: str | type[RecurrentPolicy], env: Any, n_steps: int = 128, **kwargs: Any) -> None:
         """See the class."""
-        super().__init__(policy, env, n_steps=n_steps, batch_size=None, n_epochs=1, gae_lambda=1.0, **kwargs)
+        super().__init__(
+            policy, env, n_steps=n_steps, batch_size=None, n_epochs=1, gae_lambda=1.0, trial_gamma=0.0, **kwargs
+        )
 
     def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
         """Fill the rollout and mark the steps whose trial ended in it."""
         going_on = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps)
-        ended = rollout_buffer.starts[1:]
+        ended = rollout_buffer.starts[1:] | rollout_buffer.ends
         rollout_buffer.counts[:] = np.logical_or.accumulate(ended[::-1])[::-1] if ended.any() else True
         return going_on

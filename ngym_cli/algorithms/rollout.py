@@ -19,6 +19,7 @@ class Rollout:
         logits: action preferences or means (time, environment, action).
         rewards: float32 (time, environment).
         starts: bool (time + 1, environment); the state is zeroed before this step, and no value flows back over it.
+        ends: bool (time, environment), a trial ended with this step, whether the state resets or not.
         states: one array (time + 1, layer, environment, unit) for each state array of each network.
         noise: recurrent noise of each network, or None.
         values, log_probs, advantages, returns: float32 (time, environment).
@@ -41,6 +42,7 @@ class Rollout:
         self.actions = np.empty(shape, np.int64) if discrete else np.empty_like(self.logits)
         self.rewards = np.empty(shape, np.float32)
         self.starts = np.ones((n_steps + 1, n_envs), bool)
+        self.ends = np.zeros(shape, bool)
         self.states = [
             np.zeros((n_steps + 1, network.num_layers, n_envs, network.hidden_size), np.float32)
             for network in networks
@@ -77,14 +79,21 @@ class Rollout:
         for part in self.states:
             part[0] = part[-1]
 
-    def estimate_advantages(self, last_values: np.ndarray, gamma: float, gae_lambda: float) -> None:
-        """Generalised advantage estimation (Schulman et al. 2016, arXiv:1506.02438); nothing flows over a start."""
+    def estimate_advantages(self, last_values: np.ndarray, gamma: float, gae_lambda: float, trial_gamma: float) -> None:
+        """Generalised advantage estimation (Schulman et al. 2016, arXiv:1506.02438); nothing flows over a start.
+
+        Args:
+            last_values: (environment,), of the state after the last step.
+            gamma: discount from one step to the next.
+            gae_lambda: share that is handed on to the step before.
+            trial_gamma: takes the place of `gamma` from the last step of a trial to the first of the next.
+        """
+        discount = np.where(self.ends, np.float32(trial_gamma), np.float32(gamma)) * ~self.starts[1:]
         carried = np.zeros_like(last_values)
         following = last_values
         for t in reversed(range(self.n_steps)):
-            going_on = ~self.starts[t + 1]
-            delta = self.rewards[t] + gamma * following * going_on - self.values[t]
-            carried = delta + gamma * gae_lambda * carried * going_on
+            delta = self.rewards[t] + discount[t] * following - self.values[t]
+            carried = delta + gae_lambda * discount[t] * carried
             self.advantages[t] = carried
             following = self.values[t]
         np.add(self.advantages, self.values, out=self.returns)

@@ -68,6 +68,7 @@ _SPECS = (
         "long short-term memory, gates that hold and release a cell state",
         "Hochreiter & Schmidhuber 1997, 10.1162/neco.1997.9.8.1735",
         "ngym_cli.networks.lstm:LSTM",
+        defaults={"memory": 30.0},
     ),
     NetworkSpec(
         "gru",

@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights, sigmoid_, tanh_
 
 
 class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
-    """`torch.nn.LSTM` behind the common interface; its state is `(h, c)`."""
+    """`torch.nn.LSTM` behind the common interface; its state is `(h, c)`.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) that the forget gates begin with are spread from 1 to this, without which delays
+            of 20 steps are hardly ever bridged (Tallec & Ollivier 2018, arXiv:1804.11188).
+    """
 
     n_states = 2
 
-    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1) -> None:
+    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
         """See the class."""
+        if memory < 1:
+            raise ValueError(f"memory must be at least 1 step, got {memory}")
+        self.memory = memory
         nn.LSTM.__init__(self, input_size, hidden_size, num_layers)
+
+    def reset_parameters(self) -> None:
+        """Draw the initial weights."""
+        super().reset_parameters()
+        units = self.hidden_size
+        for layer in range(self.num_layers):
+            bias: Any = getattr(self, f"bias_hh_l{layer}")
+            nn.init.zeros_(getattr(self, f"bias_ih_l{layer}"))
+            nn.init.zeros_(bias)
+            with torch.no_grad():
+                bias[units : 2 * units].uniform_(0, self.memory - 1).log1p_()
 
     def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.sequence`."""
