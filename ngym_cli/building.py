@@ -138,7 +138,7 @@ def _tried(task: Task, config: RunConfig) -> tuple[gym.Env, Facts]:
 
 def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
     """Return what is known of a stack that has been reset."""
-    inner = env.unwrapped
+    inner: Any = env.unwrapped
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),

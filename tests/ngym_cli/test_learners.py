@@ -24,3 +24,12 @@ def test_every_algorithm_is_built_from_its_defaults(alg):
 def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
     config, facts = resolve(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))
     assert complete(config, facts).network_args["dt"] == 20
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
+def test_a_rollout_holds_a_trial(alg):
+    config, facts = resolve(from_dict({"task": "PulseDecisionMaking-v0", "alg": alg}))
+    assert facts.trial_steps == 250
+    assert complete(config, facts).hyperparameters["n_steps"] == 256
+    asked = config.model_copy(update={"hyperparameters": {"n_steps": 20}})
+    assert complete(asked, facts).hyperparameters["n_steps"] == 20

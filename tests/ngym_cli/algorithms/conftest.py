@@ -7,12 +7,12 @@ from stable_baselines3.common.vec_env import VecEnv
 
 
 class Recall(VecEnv):
-    """A cue in the first step, the answer in the last; `limit` cuts trials off after that many steps."""
+    """A cue in the first step, the answer in the last; `limit` cuts trials off after that many steps; `tells` says where one ended."""
 
-    def __init__(self, n_envs=6, box=False, reset=True, longest=5, limit=None, seed=0):
+    def __init__(self, n_envs=6, box=False, reset=True, longest=5, limit=None, seed=0, tells=False):
         actions = spaces.Box(-1, 1, (1,), np.float32) if box else spaces.Discrete(3)
         super().__init__(n_envs, spaces.Box(-2, 2, (3,), np.float32), actions)
-        self.box, self.reset_state, self.longest, self.limit = box, reset, longest, limit
+        self.box, self.reset_state, self.longest, self.limit, self.tells = box, reset, longest, limit, tells
         self.rng = np.random.default_rng(seed)
         self.cue, self.left, self.age = (np.zeros(n_envs, int) for _ in range(3))
         self.infos = [{} for _ in range(n_envs)]
@@ -50,6 +50,8 @@ class Recall(VecEnv):
         for i in np.flatnonzero(cut_off):
             infos[i] = {"TimeLimit.truncated": True, "terminal_observation": obs[i]}
         over = last | cut_off
+        if self.tells:
+            self.trial_ended = over
         if over.any():
             self.finished.extend(rewards[last])
             self._new(np.flatnonzero(over))

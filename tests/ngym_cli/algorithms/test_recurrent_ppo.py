@@ -151,8 +151,10 @@ def test_same_seed_same_weights(recall, algorithm, network):
     assert not all(torch.equal(first[name], other[name]) for name in first)
 
 
-def test_advantages_are_stable_baselines(recall):
-    model = build(recall(), gamma=0.9, gae_lambda=0.8)
+@pytest.mark.parametrize("reset", [True, False])
+def test_advantages_are_stable_baselines(recall, reset):
+    """With the end of a trial as the end of an episode, even where the state carries over."""
+    model = build(recall(reset=reset, tells=True), gamma=0.9, gae_lambda=0.8, trial_gamma=0.0)
     space = model.observation_space, model.action_space
     known = RolloutBuffer(24, *space, device="cpu", gamma=0.9, gae_lambda=0.8, n_envs=6)
 
@@ -160,13 +162,31 @@ def test_advantages_are_stable_baselines(recall):
         rollout = model.rollout_buffer
         known.reset()
         known.rewards[:], known.values[:] = rollout.rewards, rollout.values
-        known.episode_starts[:] = rollout.starts[:-1]
+        known.episode_starts[1:] = rollout.ends[:-1]
         last = model._peek(model.policy.actor(), model._last_obs, rollout.state(24))
-        known.compute_returns_and_advantage(torch.from_numpy(last), rollout.starts[-1])
+        known.compute_returns_and_advantage(torch.from_numpy(last), rollout.ends[-1])
         np.testing.assert_allclose(rollout.advantages, known.advantages, atol=1e-5)
         np.testing.assert_allclose(rollout.returns, known.returns, atol=1e-5)
 
     before_update(model, check)
+
+
+def test_what_follows_a_trial_counts_by_trial_gamma(recall):
+    model = build(recall(reset=False, tells=True), gamma=0.9, gae_lambda=0.0, trial_gamma=0.3)
+
+    def check():
+        rollout = model.rollout_buffer
+        discount = np.where(rollout.ends, 0.3, 0.9)[:-1]
+        expected = rollout.rewards[:-1] + discount * rollout.values[1:]
+        np.testing.assert_allclose(rollout.returns[:-1], expected, atol=1e-5)
+        assert rollout.ends.any() and not rollout.starts[1:].any()
+
+    before_update(model, check, rollouts=1)
+
+
+def test_trial_gamma_is_a_discount(recall):
+    with pytest.raises(ValueError, match="trial_gamma must be between 0 and 1, got 2"):
+        build(recall(), trial_gamma=2)
 
 
 def test_a_time_limit_is_bootstrapped_with_the_state_it_left(recall):
