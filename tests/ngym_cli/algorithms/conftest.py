@@ -7,7 +7,10 @@ from stable_baselines3.common.vec_env import VecEnv
 
 
 class Recall(VecEnv):
-    """A cue in the first step, the answer in the last; `limit` cuts trials off after that many steps; `tells` says where one ended."""
+    """A cue in the first step, the answer in the last.
+
+    `limit` cuts trials off after that many steps; `tells` says where a trial ended.
+    """
 
     def __init__(self, n_envs=6, box=False, reset=True, longest=5, limit=None, seed=0, tells=False):
         actions = spaces.Box(-1, 1, (1,), np.float32) if box else spaces.Discrete(3)
