@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from ngym_cli import config as configuration
 from ngym_cli import docstrings
+from ngym_cli.algorithms.exceptions import EXCEPTIONS
 from ngym_cli.building import facts_of, make_env
 from ngym_cli.catalog import changes, metadata_of
 from ngym_cli.errors import UserError, unknown
@@ -110,6 +112,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "conditions": {key: _values(value) for key, value in facts.conditions.items()},
         "chance": facts.chance,
         "ceiling": facts.ceiling,
+        "learned_with": asdict(EXCEPTIONS[task.id]) if task.id in EXCEPTIONS else None,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
         "meaning": docstrings.arguments(task.entry),
         "trial": trial,
@@ -258,8 +261,14 @@ def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
         "chance": found["chance"],
         "ceiling": f"{ceiling['performance']:.4f}, {ceiling['method']}" if ceiling else None,
         "across trials": "carries information" if found["carries"] else "trials are independent",
+        "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
         "differences": "; ".join(found["differences"]),
     }
+
+
+def _exception(exception: Mapping[str, Any]) -> str:
+    settings = ", ".join(f"{name}={value}" for name, value in exception["hyperparameters"].items())
+    return f"{settings}: {exception['reason']}"
 
 
 def _named(names: Mapping[str, Any]) -> str:

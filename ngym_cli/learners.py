@@ -84,12 +84,23 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
             "n_envs": config.n_envs or algorithm.n_envs,
             "timesteps": config.timesteps or algorithm.timesteps,
             "hyperparameters": _laid_over(
-                {**hyperparameters(algorithm), **algorithm.rollout_for(facts.trial_steps)},
+                {
+                    **hyperparameters(algorithm),
+                    **algorithm.rollout_for(facts.trial_steps),
+                    **exceptions(config.alg, facts),
+                },
                 config.hyperparameters,
                 f"hyperparameter of {config.alg}",
             ),
         }
     )
+
+
+def exceptions(alg: str, facts: Facts) -> dict[str, Any]:
+    """Return the hyperparameters that a task has other defaults for, which `ngym info` gives the reason of."""
+    from ngym_cli.algorithms.exceptions import EXCEPTIONS
+
+    return EXCEPTIONS[facts.id].hyperparameters if alg == "recurrent_ppo" and facts.id in EXCEPTIONS else {}
 
 
 def hyperparameters(algorithm: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.algorithms import ALGORITHMS
+from ngym_cli.algorithms.exceptions import EXCEPTIONS
 from ngym_cli.building import build_venv, resolve
 from ngym_cli.config import from_dict
 from ngym_cli.learners import build_model, complete, find_algorithm, hyperparameters
@@ -33,3 +34,22 @@ def test_a_rollout_holds_a_trial(alg):
     assert complete(config, facts).hyperparameters["n_steps"] == 256
     asked = config.model_copy(update={"hyperparameters": {"n_steps": 20}})
     assert complete(asked, facts).hyperparameters["n_steps"] == 20
+
+
+def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
+    given = {"task": "DelayMatchSampleDistractor1D-v0"}
+    config, facts = resolve(from_dict(given))
+    assert complete(config, facts).hyperparameters["ent_coef"] == EXCEPTIONS[facts.id].hyperparameters["ent_coef"]
+    asked = from_dict({**given, "hyperparameters": {"ent_coef": 0.02}})
+    assert complete(asked, facts).hyperparameters["ent_coef"] == 0.02
+    other = from_dict({**given, "alg": "recurrent_a2c"})
+    assert complete(other, facts).hyperparameters["ent_coef"] == 0.0
+
+
+@pytest.mark.parametrize("task", EXCEPTIONS)
+def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
+    known = hyperparameters(find_algorithm("recurrent_ppo"))
+    assert resolve(from_dict({"task": task}))[1].id == task
+    assert EXCEPTIONS[task].reason
+    assert EXCEPTIONS[task].hyperparameters.items() - known.items()
+    assert set(EXCEPTIONS[task].hyperparameters) <= set(known)

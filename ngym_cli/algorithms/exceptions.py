@@ -1,0 +1,30 @@
+"""Tasks that other defaults suit better, each with its reason; measured in `experiments/defaults`. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["EXCEPTIONS", "Exceptional"]
+
+
+@dataclass(frozen=True)
+class Exceptional:
+    """What is different for one task.
+
+    Attributes:
+        hyperparameters: of `recurrent_ppo`, in place of its defaults; what the user says comes first.
+        reason: why.
+    """
+
+    hyperparameters: dict[str, Any]
+    reason: str
+
+
+#: Id of the task to what is different.
+EXCEPTIONS: dict[str, Exceptional] = {
+    "DelayMatchSampleDistractor1D-v0": Exceptional(
+        {"ent_coef": 0.1},
+        "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
+    ),
+}
