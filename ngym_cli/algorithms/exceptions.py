@@ -23,6 +23,9 @@ class Exceptional:
 
 #: Id of the task to what is different.
 EXCEPTIONS: dict[str, Exceptional] = {
+    "OneTwoThreeGo-v0": Exceptional(
+        {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
+    ),
     "DelayMatchSampleDistractor1D-v0": Exceptional(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
