@@ -43,7 +43,6 @@ class Rule:
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions)."""
         actions = int(trials.env.action_space.n)
-        moves = np.array([a for a in range(actions) if a != self.hold], np.int64)
         rows = trials.rows()
         reward = np.zeros((trials.total, actions))
         performance = np.zeros((trials.total, actions))
@@ -52,27 +51,30 @@ class Rule:
 
         fixate = self._fixate_rows(trials, answer)
         if len(fixate.index):
-            reward[fixate.index[:, None], moves] = trials.reward("abort")[fixate.trial][:, None]
-            event[fixate.index[:, None], moves] = ABORT | (END if abort else 0)
+            reward[fixate.index] = trials.reward("abort")[fixate.trial][:, None]
+            event[fixate.index] = ABORT | (END if abort else 0)
+
+        if len(answer.index):
+            reward[answer.index] = trials.reward("fail")[answer.trial][:, None]
+            event[answer.index] = ERROR | END
+        if self.hold is not None:
+            reward[:, self.hold] = event[:, self.hold] = 0
 
         needed = np.zeros(trials.n, bool)
-        if len(answer.index):
-            reward[answer.index[:, None], moves] = trials.reward("fail")[answer.trial][:, None]
-            performance[answer.index[:, None], moves] = 0.0
-            event[answer.index[:, None], moves] = ERROR | END
-            if trials.has_gt:
-                target = trials.gt[answer.index]
-                right = np.ones(len(target), bool) if self.hold is None else target != self.hold
-                cells = answer.index[right], target[right]
-                reward[cells] = trials.reward("correct")[answer.trial[right]]
-                performance[cells] = 1.0
-                event[cells] = CORRECT | END
-                needed[answer.trial[right]] = True
+        if len(answer.index) and trials.has_gt:
+            target = trials.gt[answer.index]
+            right = np.ones(len(target), bool) if self.hold is None else target != self.hold
+            cells = answer.index[right], target[right]
+            reward[cells] = trials.reward("correct")[answer.trial[right]]
+            performance[cells] = 1.0
+            event[cells] = CORRECT | END
+            needed[answer.trial[right]] = True
 
         for period, action, pay, score, ends in trials.payments:
             where = trials.rows(period)
             columns = np.atleast_1d(action)
-            cells = where.index[:, None], columns
+            everything = np.array_equal(columns, np.arange(actions))  # whole rows are written much faster
+            cells = where.index if everything else (where.index[:, None], columns)
             reward[cells] = trials._spread(pay, where, width=True)
             performance[cells] = gained = np.broadcast_to(
                 trials._spread(score, where, width=True), (len(where.index), len(columns))
