@@ -8,6 +8,7 @@ performance, and what it means. Stepping a trial, or a thousand, is then a look-
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class Rule:
         if len(answer.index) and trials.has_gt:
             target = trials.gt[answer.index]
             right = np.ones(len(target), bool) if self.hold is None else target != self.hold
-            cells = answer.index[right], target[right]
+            cells: Any = (answer.index[right], target[right])
             reward[cells] = trials.reward("correct")[answer.trial[right]]
             performance[cells] = 1.0
             event[cells] = CORRECT | END
