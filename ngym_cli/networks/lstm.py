@@ -76,8 +76,8 @@ class _LSTMStepper(Stepper):
         noise: np.ndarray | None,
     ) -> None:
         (h, c), (h_out, c_out), units = state, out, self.units
-        if len(self.gates) != len(h):
-            self.gates = np.empty((len(h), 4 * units), self.weights[0].dtype)
+        if len(self.gates) != len(h) or self.gates.dtype != h.dtype:
+            self.gates = np.empty((len(h), 4 * units), h.dtype)
         gates = np.matmul(self.rows(layer, x, h), self.weights[layer], out=self.gates)
         sigmoid_(gates)
         i, f, o, g = (gates[:, k * units : (k + 1) * units] for k in range(4))

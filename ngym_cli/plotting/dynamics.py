@@ -14,6 +14,8 @@ from ngym_cli.plotting.view import View
 
 #: States from which the search starts, steps that each may take, and the speed below which a point counts as slow.
 STARTS, STEPS, SLOW = 16, 60, 1e-4
+#: Steps of the network under constant input after which a second search starts from where each state has come to.
+SETTLING = 500
 
 #: Trials whose paths are drawn.
 PATHS = 30
@@ -62,7 +64,10 @@ def fixed_points(view: View) -> Figure:
     states = _states(step, parts, found, observations.reshape(len(observations), -1))
     rng = np.random.default_rng(0)
     starts = states[rng.permutation(len(states))[:STARTS]]
-    result = find_fixed_points(step, starts, inputs, max_speed=SLOW, max_steps=STEPS)
+    settled = starts
+    for _ in range(SETTLING):  # leads to the attractors, where the search alone may end at a lesser slow place
+        settled = step(settled, inputs)
+    result = find_fixed_points(step, np.concatenate([starts, settled]), inputs, max_speed=SLOW, max_steps=STEPS)
     if not len(result.points):
         raise Unavailable(f"no point slower than {SLOW:g} was found from {STARTS} states")
     units = found.activity.n_units

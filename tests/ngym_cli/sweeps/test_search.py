@@ -24,7 +24,7 @@ def test_a_search_tries_the_default_first_and_goes_on_where_it_stopped(make_swee
     sweep = make_search(make_sweep)
     search.prepare(sweep)
     assert work.perform(str(sweep.path), 0) == work.DONE
-    assert sweep.drawn(0)["params"] == {"hyperparameters.learning_rate": 3e-3, "units": 64}
+    assert sweep.drawn(0)["params"] == {"hyperparameters.learning_rate": 2e-3, "units": 64}
     study, storage = search.open_study(sweep, 1)
     number = search.claim(sweep, study, storage, 1).number
     drawn = sweep.drawn(1)
