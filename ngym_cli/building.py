@@ -142,7 +142,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),
-        trial_steps=max(int(inner.make_trials(1).length[0]) for _ in range(TRIALS_SEEN)),
+        trial_steps=int(inner.trial_length_stats(TRIALS_SEEN)["max"]),
         carries=_carries(env, task),
         conditions=dict(getattr(inner, "conditions", {}) or {}),
         chance=chance_of(env),

@@ -4,9 +4,9 @@
 
 LSTM of 64 units shared by actor and critic, 64 environments, 128 steps, 4 epochs, 4 minibatches; RDM-v0 with
 pass_reward, fixation 300, stimulus 500, decision 300 ms. The contestants take turns in one process; a ratio is taken in
-each round. Three of them step the same batch of this toolkit; one is sb3-contrib as it is used without it, on
-Stable-Baselines3's DummyVecEnv of the same 64 environments. `kernel` is how fast any learner could be that spends time
-on nothing but nn.LSTM, forward and backward over the steps of all epochs.
+each round. Ours and sb3-contrib step the same batch of this toolkit; sb3-contrib also Stable-Baselines3's DummyVecEnv
+of the same 64 environments, as without this toolkit; the hand-written loop steps plain NumPy arrays. `kernel` is how
+fast any learner could be that spends time on nothing but nn.LSTM, forward and backward over the steps of all epochs.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import neurogym as ngym
-from neurogym.envs.registration import every_task
+from neurogym.envs.registration import every_task, metadata
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -31,12 +30,12 @@ TIMESTEPS = 3_000_000
 
 def with_ground_truth() -> list[str]:
     """Ids of the tasks that say what the right action of each step is."""
-    return [id_ for id_ in every_task() if "supervised" in ngym.make(id_).unwrapped.metadata["tags"]]
+    return [id_ for id_ in every_task() if "supervised" in metadata(id_)["tags"]]
 
 
 def wrappers_of(id_: str) -> str:
     """What a task needs around it."""
-    return "pass_reward,pass_action" if ngym.make(id_).unwrapped.metadata.get("carries") else ""
+    return "pass_reward,pass_action" if metadata(id_).get("carries") else ""
 
 
 def learn(id_: str, limit: float, seed: int, settings: list[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ngym_cli.algorithms.rollout import Rollout
-from ngym_cli.algorithms.segments import Padded, Segments, pad, similar
+from ngym_cli.algorithms.segments import Padded, Segments, side_by_side
 from ngym_cli.networks.policy import Sequences
 
 ROWS = 8  # the number of sequences is filled up to a multiple of this, so that few kernel shapes occur
@@ -45,7 +45,7 @@ class Experience:
 
     def minibatch(self, segments: Segments, normalize_advantage: bool) -> Minibatch | None:
         """Gather segments; None if no step of theirs counts."""
-        groups = [pad(segments[chosen], self.n_envs, ROWS) for chosen in similar(segments.length)]
+        groups = side_by_side(segments, self.n_envs, ROWS)
         steps = np.concatenate([group.steps.ravel() for group in groups])
         log_probs, advantages, returns, values, counts = self.columns[:, steps]
         valid = np.concatenate([group.mask.ravel() for group in groups]) & (counts > 0)

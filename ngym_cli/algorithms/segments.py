@@ -122,6 +122,11 @@ def similar(length: np.ndarray) -> list[np.ndarray]:
     return [order[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
 
 
+def side_by_side(segments: Segments, n_envs: int, multiple: int = 1) -> list[Padded]:
+    """Lay segments side by side in groups of similar length; arguments as in `pad`."""
+    return [pad(segments[chosen], n_envs, multiple) for chosen in similar(segments.length)]
+
+
 def _cuts(ordered: np.ndarray) -> list[int]:
     """Where to divide trials ordered by length: repeatedly at the place that saves most, if it saves anything."""
     cuts: list[int] = []

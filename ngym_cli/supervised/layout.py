@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from ngym_cli.algorithms.segments import similar
+from ngym_cli.algorithms import segments
+from ngym_cli.algorithms.segments import Padded, Segments
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Sequences side by side.
-
-    Attributes:
-        rows: (time, sequence) positions in the rows of the batch; padding repeats the last row of a sequence.
-        mask: (time, sequence), false on padding.
-    """
-
-    rows: np.ndarray
-    mask: np.ndarray
-
-
-def side_by_side(length: np.ndarray) -> list[Layout]:
+def side_by_side(length: np.ndarray) -> list[Padded]:
     """Lay out trials that follow each other in the rows of a batch.
 
     Args:
         length: Steps of each trial, shape (trials,).
 
     Returns:
-        Groups of sequences, the shortest first; as many as make the whole computation cheapest.
+        Groups of sequences, the shortest first; as many as make the whole computation cheapest. Their steps are rows of
+        the batch.
 
     Example:
-        >>> side_by_side(np.array([3, 1]))[0].rows.T.tolist()
+        >>> side_by_side(np.array([3, 1]))[0].steps.T.tolist()
         [[3, 3, 3], [0, 1, 2]]
     """
-    begin = np.cumsum(length) - length
-    groups = []
-    for chosen in similar(length):
-        step = np.arange(length[chosen].max())[:, None]
-        rows = begin[chosen] + np.minimum(step, length[chosen] - 1)
-        groups.append(Layout(rows, step < length[chosen]))
-    return groups
+    one_stretch = np.zeros(len(length), int)
+    return segments.side_by_side(Segments(one_stretch, np.cumsum(length) - length, length), n_envs=1)

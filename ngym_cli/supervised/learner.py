@@ -28,8 +28,9 @@ from stable_baselines3.common.utils import FloatSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
 from torch import Tensor
 
+from ngym_cli.algorithms.segments import Padded
 from ngym_cli.networks.policy import RecurrentPolicy
-from ngym_cli.supervised.layout import Layout, side_by_side
+from ngym_cli.supervised.layout import side_by_side
 from ngym_cli.supervised.material import Material, TaskDraw, TrialStream, check, join
 from ngym_cli.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.supervised.weighting import row_weights
@@ -230,7 +231,7 @@ class Supervised(BaseAlgorithm):
         variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
         self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
-    def batch(self) -> tuple[Material, list[Layout]]:
+    def batch(self) -> tuple[Material, list[Padded]]:
         """Fresh trials, and how they lie side by side."""
         if not self.carried:
             material = self.streams[0].trials(self.batch_size * self.seq_len)
@@ -238,9 +239,9 @@ class Supervised(BaseAlgorithm):
         material = join([stream.rows(self.seq_len) for stream in self.streams])
         return material, side_by_side(np.full(self.batch_size, self.seq_len))
 
-    def loss(self, material: Material, layouts: list[Layout]) -> tuple[Tensor, Tensor]:
+    def loss(self, material: Material, layouts: list[Padded]) -> tuple[Tensor, Tensor]:
         """What is minimised, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
-        rows = np.concatenate([layout.rows.ravel() for layout in layouts])
+        rows = np.concatenate([layout.steps.ravel() for layout in layouts])
         mask = np.concatenate([layout.mask.ravel() for layout in layouts])
         rates = self._rates(material.ob, layouts)
         outputs = self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
@@ -259,7 +260,7 @@ class Supervised(BaseAlgorithm):
             numbers = torch.stack([total.detach(), per_step.dot(share), penalties.detach(), right])
         return total, numbers
 
-    def _rates(self, ob: np.ndarray, layouts: list[Layout]) -> Tensor:
+    def _rates(self, ob: np.ndarray, layouts: list[Padded]) -> Tensor:
         """Activity of the acting network (steps of all layouts one after the other, unit)."""
         network = self.policy.networks[0]
         if isinstance(self.env, VecTransposeImage):
@@ -267,11 +268,11 @@ class Supervised(BaseAlgorithm):
         features = self.policy.extract_features(self._tensor(ob))
         rates = []
         for layout in layouts:
-            n_time, n_seq = layout.rows.shape
+            n_time, n_seq = layout.steps.shape
             draws = network.draw_noise(n_time, n_seq, self.rng)
             state = network.initial_state(n_seq) if self._carry is None else self._carry
             noise = None if draws is None else self._tensor(draws)
-            part, after = network.sequence(features[self._tensor(layout.rows)], state, noise)
+            part, after = network.sequence(features[self._tensor(layout.steps)], state, noise)
             rates.append(part.flatten(0, 1))
             if self._carry is not None:
                 self._carry = tuple(state.detach() for state in after)

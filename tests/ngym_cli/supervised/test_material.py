@@ -69,12 +69,12 @@ def test_side_by_side_keeps_every_row_once():
     rng = np.random.default_rng(0)
     length = rng.integers(1, 40, 300)
     groups = side_by_side(length)
-    kept = np.concatenate([group.rows[group.mask] for group in groups])
+    kept = np.concatenate([group.steps[group.mask] for group in groups])
     assert np.array_equal(np.sort(kept), np.arange(length.sum()))
     assert 1 < len(groups) <= 4
     assert sum(group.mask.size for group in groups) < 0.75 * length.max() * len(length)
     for group in groups:
-        assert np.all(np.diff(group.rows, axis=0)[group.mask[1:]] == 1)
+        assert np.all(np.diff(group.steps, axis=0)[group.mask[1:]] == 1)
 
 
 def test_tasks_are_drawn_by_weight():
