@@ -37,8 +37,9 @@ __all__ = [
     "no_action",
 ]
 
-ROWS_PER_BLOCK = 1024  #: aim for this many rows when trials are made ahead
-MOST_TRIALS = 512
+FIRST_BLOCK = 8  #: trials made ahead after a reset
+BLOCK_BYTES = 3 << 18  #: memory for the trials made ahead later, within these limits:
+FEWEST_ROWS, MOST_ROWS = 1024, 4096
 
 
 class TrialEnv(CurrentTrial):
@@ -100,7 +101,7 @@ class TrialEnv(CurrentTrial):
         self._top: Any = self
         self._wrappers: list[TrialWrapper] = []
         self._ahead: Trials | None = None  # trials made in advance, and the next of them
-        self._ahead_next = 0
+        self._ahead_next = self._ahead_size = 0
         self._tables: tuple | None = None
         self._reward_sum, self._aborts = 0.0, 0
         self.last: dict[str, Any] | None = None  # info of the trial that ended last in this session
@@ -290,7 +291,7 @@ class TrialEnv(CurrentTrial):
             self._take(self.make_trials(1, **kwargs), 0)
         else:
             if self._ahead is None or self._ahead_next >= self._ahead.n:
-                self._ahead, self._ahead_next = self.make_trials(self._block_size()), 0
+                self._make_ahead()
             self._ahead_next += 1
             self._take(self._ahead, self._ahead_next - 1)
         self.num_tr += 1
@@ -301,12 +302,16 @@ class TrialEnv(CurrentTrial):
         return self._many and not self.adaptive and not any(w.adaptive for w in self._wrappers)
 
     def _block_size(self) -> int:
-        """Trials to make ahead: few after a reset, then enough rows to make the work per trial small."""
-        if not self._plannable:
-            return 1
-        if self._ahead is None:
-            return 8
-        return int(np.clip(ROWS_PER_BLOCK // max(1, self._ahead.total // self._ahead.n), 1, MOST_TRIALS))
+        """Trials to make ahead: few after a reset, then enough to make the work per trial small."""
+        return FIRST_BLOCK if self._ahead is None else self._ahead_size
+
+    def _make_ahead(self) -> Trials:
+        """The next trials of the session."""
+        first = self._ahead is None
+        self._ahead, self._ahead_next = self.make_trials(self._block_size()), 0
+        if first:  # judged once, so that it does not matter which blocks were seen later
+            self._ahead_size = _trials_that_fit(self._ahead)
+        return self._ahead
 
     def _take(self, block: Trials, k: int) -> None:
         self._block, self._at = block, k
@@ -488,6 +493,13 @@ class TrialEnv(CurrentTrial):
 
 
 PeriodEnv = EpochEnv = TrialEnv
+
+
+def _trials_that_fit(block: Trials) -> int:
+    """How many trials like those of a block to make ahead."""
+    size = sum(values.nbytes for values in block.fields.values()) / block.total
+    rows = np.clip(BLOCK_BYTES / size, FEWEST_ROWS, MOST_ROWS)
+    return max(1, int(rows * block.n / block.total))
 
 
 def _varies(value: Any, n: int) -> bool:

@@ -18,8 +18,8 @@ TABLES = ("reward", "performance", "event")
 #: Index of a task, trials of it, and their places in the block; a task may occur more than once or not at all.
 Parts = list[tuple[int, Trials, np.ndarray]]
 
-#: What records of some tasks have (type and shape of each entry), their periods, bytes and steps of a mean trial.
-Records = tuple[dict[str, tuple[np.dtype, tuple[int, ...]]], list[str], float, float]
+#: What records of some tasks have (type and shape of each entry), their periods, bytes of a mean trial.
+Records = tuple[dict[str, tuple[np.dtype, tuple[int, ...]]], list[str], float]
 
 _KNOWN: dict[tuple, Records] = {}  # found once, and the same in equal environments
 
@@ -46,7 +46,7 @@ def records_of(tasks: Sequence[TrialEnv], names: Sequence[str]) -> Records:
                 columns.setdefault(name, (values.dtype, values.shape[1:]))
             periods += [name for name in probe.starts if name not in periods]
         size = np.mean([sum(values.nbytes for values in probe.fields.values()) / probe.n for probe in probes])
-        _KNOWN[key] = columns, periods, float(size), float(np.mean([probe.length.mean() for probe in probes]))
+        _KNOWN[key] = columns, periods, float(size)
     return _KNOWN[key]
 
 

@@ -267,6 +267,15 @@ class Trials:
             return None
         return [where] if np.ndim(where) == 0 else np.asarray(where)
 
+    def _cells(self, rows: Rows, columns: Any) -> Any:
+        """Index of some channels in some rows; neighbouring channels are a slice, which is ten times faster."""
+        if columns is None:
+            return rows.index
+        first, last = int(columns[0]), int(columns[-1])
+        if last - first == len(columns) - 1 and first >= 0 and np.array_equal(columns, range(first, last + 1)):
+            return rows.index, slice(first, last + 1)
+        return rows.index[:, None], columns
+
     def add_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
         """Add to the observations of a period.
 
@@ -278,18 +287,12 @@ class Trials:
         """
         rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
         spread = self._spread(value, rows, width=self.ob.ndim == 2)
-        if columns is None:
-            self.ob[rows.index] += spread.astype(self.ob.dtype)
-        else:
-            self.ob[rows.index[:, None], columns] += spread.astype(self.ob.dtype)
+        self.ob[self._cells(rows, columns)] += spread.astype(self.ob.dtype)
 
     def set_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
         """Like :meth:`add_ob`, but replaces what was there."""
         rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
-        if columns is None:
-            self.ob[rows.index] = 0
-        else:
-            self.ob[rows.index[:, None], columns] = 0
+        self.ob[self._cells(rows, columns)] = 0
         self.add_ob(value, period, where)
 
     def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
@@ -299,10 +302,7 @@ class Trials:
         noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
         noise *= self._spread(sigma, rows, width=self.ob.ndim == 2)
         noise += mu
-        if columns is None:
-            self.ob[rows.index] += noise
-        else:
-            self.ob[rows.index[:, None], columns] += noise
+        self.ob[self._cells(rows, columns)] += noise
 
     def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
         """Set the right action in a period.

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 
 from neurogym import rules
 from neurogym.core import TrialEnv, TrialWrapper, no_action
+from neurogym.mixing import view_of
 from neurogym.state import capture, restore
 
 Seeds = int | Sequence[int | None] | None
@@ -129,13 +130,13 @@ class TrialVectorEnv(_BatchEnv):
     # -- pools --------------------------------------------------------------------------------------------------------
 
     def _refill(self, i: int) -> None:
-        """Make the next block of trials of environment ``i``."""
-        task = self.tasks[i]
-        task._ahead = task.make_trials(task._block_size())
+        """Make the next block of trials of environment ``i``, and keep its rows in the pools only."""
+        block = self.tasks[i]._make_ahead()
         self._load(i)
+        block.fields = {name: self._pool[name][i, : block.total] for name in block.fields}
 
     def _load(self, i: int) -> None:
-        """Copy the block of environment ``i`` into the pools."""
+        """Copy the block of environment ``i`` into the pools, and begin with its first trial."""
         block = self.tasks[i]._ahead
         if block.total > self._capacity:
             self._grow(block.total)
@@ -193,29 +194,30 @@ class TrialVectorEnv(_BatchEnv):
 
     def _begin(self, i: np.ndarray) -> None:
         """Place environments ``i`` at the first row of their present trial."""
-        self._at[i] = self._first[i] = i * self._capacity + self._trial_pool["_offset"][i, self._trial[i]]
+        offset = self._trial_pool["_offset"].take(i * self._trial_capacity + self._trial[i])
+        self._at[i] = self._first[i] = i * self._capacity + offset
 
     def state(self) -> dict[str, Any]:
         """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
-        rows = self._at - self._index * self._capacity
-        first = self._first - self._index * self._capacity
-        own = (rows, first, self._trial, self._performance, self._reward_sum, self._aborts)
-        return {**super().state(), "batch": [part.copy() for part in own]}
+        whole = [task._ahead for task in self.tasks]
+        for task, block, trial in zip(self.tasks, whole, self._trial, strict=True):
+            task._ahead = view_of(block, trial, block.n - trial)  # trials that are over are not needed
+        own = (self._at - self._first, self._performance, self._reward_sum, self._aborts)
+        state = {**super().state(), "batch": [part.copy() for part in own]}
+        for task, block in zip(self.tasks, whole, strict=True):
+            task._ahead = block
+        return state
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what :meth:`state` returned, in a batch made in the same way."""
         super().set_state(state)
         for i in range(self.num_envs):
             self._load(i)
-        rows, first, trial, performance, reward_sum, aborts = state["batch"]
-        self._at = rows + self._index * self._capacity
-        self._first = first + self._index * self._capacity
-        self._trial[:], self._performance[:], self._reward_sum[:], self._aborts[:] = (
-            trial,
-            performance,
-            reward_sum,
-            aborts,
-        )
+        self._begin(self._index)
+        steps, *own = state["batch"]
+        self._at += steps
+        for mine, saved in zip((self._performance, self._reward_sum, self._aborts), own, strict=True):
+            mine[:] = saved
 
     # -- Gymnasium's interface ----------------------------------------------------------------------------------------
 
@@ -295,7 +297,8 @@ class TrialVectorEnv(_BatchEnv):
         responded = (outcome == rules.CORRECT) | (outcome == rules.ERROR)
         if self._hold is not None:
             responded &= choice != self._hold
-        go = self._trial_pool["_go"][done, trial]
+        cell = done * self._trial_capacity + trial
+        go = self._trial_pool["_go"].take(cell)
         finished = {
             "env": done,
             "performance": performance,
@@ -308,7 +311,7 @@ class TrialVectorEnv(_BatchEnv):
         }
         for name, column in self._trial_pool.items():
             if not name.startswith("_"):
-                finished.setdefault(name, column[done, trial])
+                finished.setdefault(name, column.take(cell))
         self._performance[done] = self._reward_sum[done] = 0.0
         self._aborts[done] = 0
         return finished

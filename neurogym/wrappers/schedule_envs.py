@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import spaces
-from neurogym.core import MOST_TRIALS, ROWS_PER_BLOCK, TrialEnv, TrialWrapper
+from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.mixing import MixedRule, Parts, empty_column, interleave, records_of, view_of
 from neurogym.trials import Trials
 from neurogym.utils.names import unknown
@@ -17,7 +17,7 @@ from neurogym.utils.scheduler import BaseSchedule
 from neurogym.wrappers.several import carries, check_spaces, check_tasks, distinct, name_of
 
 STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead
-BLOCK_BYTES = 6e5  #: memory for a block in the order of the schedule
+MOST_IN_STOCK = 512  #: trials of one task
 
 
 class ScheduleEnvs(TrialEnv):
@@ -168,20 +168,14 @@ class ScheduleEnvs(TrialEnv):
             self.schedule.reset()
             self.schedule.seed(int(self.np_random.integers(2**31)))
         if self.fast and not self._columns:
-            self._columns, self._periods, size, length = records_of(self.tasks, self.names)
-            self._stock_size = int(np.clip(STOCK_BYTES / (len(self.tasks) * size), 4, MOST_TRIALS))
-            rows = np.clip(BLOCK_BYTES * length / size, ROWS_PER_BLOCK, 4 * ROWS_PER_BLOCK)
-            self._most = max(1, int(rows / length))
+            self._columns, self._periods, size = records_of(self.tasks, self.names)
+            self._stock_size = int(np.clip(STOCK_BYTES / (len(self.tasks) * size), 4, MOST_IN_STOCK))
         for env, task in zip(self.envs, self.tasks, strict=True):
             seed = int(self.np_random.integers(2**31))
             if self.fast:
                 task.begin_session(seed)
             else:
                 env.reset(seed=seed)
-
-    def _block_size(self) -> int:
-        """Trials to make ahead: as many as fit into the memory set aside, few after a reset."""
-        return 1 if not self._plannable else 8 if self._ahead is None else self._most
 
     def _check_conditions(self, given: dict[str, Any]) -> None:  # type: ignore[override]
         for name, value in given.items():
