@@ -76,6 +76,8 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     options = {**network.options, **algorithm.network_defaults}
     if "dt" in options:
         options["dt"] = facts.dt
+    if "memory" in options:
+        options["memory"] = float(max(options["memory"], facts.trial_steps))
     return config.model_copy(
         update={
             "network": network.name,

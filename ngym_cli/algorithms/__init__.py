@@ -89,7 +89,7 @@ _SPECS = (
             "batch_size": 512,
             "n_epochs": 4,
             "bptt": None,
-            "gamma": 0.99,
+            "gamma": 0.9,
             "trial_gamma": 0.0,
             "gae_lambda": 0.95,
             "clip_range": 0.2,

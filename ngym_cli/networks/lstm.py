@@ -19,11 +19,13 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
         input_size: number of input features.
         hidden_size: units per layer.
         num_layers: stacked layers.
-        memory: time constants (steps) that the forget gates begin with are spread from 1 to this, without which delays
-            of 20 steps are hardly ever bridged (Tallec & Ollivier 2018, arXiv:1804.11188).
+        memory: time constants (steps) that the gates begin with are spread from 1 to this: what is held fades this
+            slowly and is overwritten as slowly (Tallec & Ollivier 2018, arXiv:1804.11188). Without it delays of 20
+            steps are hardly ever bridged. What is seen opens the gates, so the weights of the input begin large.
     """
 
     n_states = 2
+    input_gain = 3.0  #: bound of the first weights of one input; of n inputs sqrt(n) times less
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
         """See the class."""
@@ -42,6 +44,9 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
             nn.init.zeros_(bias)
             with torch.no_grad():
                 bias[units : 2 * units].uniform_(0, self.memory - 1).log1p_()
+                bias[:units] = -bias[units : 2 * units]
+        bound = self.input_gain * self.input_size**-0.5
+        nn.init.uniform_(self.weight_ih_l0, -bound, bound)
 
     def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.sequence`."""

@@ -126,10 +126,12 @@ def test_excitation_and_inhibition_balance_at_the_start():
     assert torch.linalg.eigvals(weight).abs().max().item() == pytest.approx(1.0, rel=1e-3)
 
 
-def test_forget_gates_begin_with_time_constants_up_to_the_memory():
+def test_gates_begin_with_time_constants_up_to_the_memory():
     torch.manual_seed(0)
     net = build("lstm", units=400, memory=50.0)
-    kept = torch.sigmoid((net.bias_ih_l0 + net.bias_hh_l0)[400:800])
+    gates = torch.sigmoid(net.bias_ih_l0 + net.bias_hh_l0)
+    written, kept = gates[:400], gates[400:800]
+    torch.testing.assert_close(written + kept, torch.ones(400))
     steps = 1 / (1 - kept) - 1  # how long a unit holds on, from the share that it keeps each step
     assert 1 <= steps.min() < 2 and 45 < steps.max() <= 50
     assert steps.mean().item() == pytest.approx(25.5, abs=2)
