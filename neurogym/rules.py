@@ -45,19 +45,15 @@ class Rule:
         """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions)."""
         actions = int(trials.env.action_space.n)
         rows = trials.rows()
-        reward = np.zeros((trials.total, actions))
-        performance = np.zeros((trials.total, actions))
-        event = np.zeros((trials.total, actions), np.uint8)
         answer = self._answer_rows(trials)
-
         fixate = self._fixate_rows(trials, answer)
-        if len(fixate.index):
-            reward[fixate.index] = trials.reward("abort")[fixate.trial][:, None]
-            event[fixate.index] = ABORT | (END if abort else 0)
-
-        if len(answer.index):
-            reward[answer.index] = trials.reward("fail")[answer.trial][:, None]
-            event[answer.index] = ERROR | END
+        earned, meant = np.zeros(trials.total), np.zeros(trials.total, np.uint8)  # by any action but hold
+        earned[fixate.index] = trials.reward("abort")[fixate.trial]
+        meant[fixate.index] = ABORT | (END if abort else 0)
+        earned[answer.index] = trials.reward("fail")[answer.trial]
+        meant[answer.index] = ERROR | END
+        reward, event = (np.repeat(values, actions).reshape(-1, actions) for values in (earned, meant))
+        performance = np.zeros((trials.total, actions))
         if self.hold is not None:
             reward[:, self.hold] = event[:, self.hold] = 0
 

@@ -74,11 +74,14 @@ class YangTask(TrialEnv):
 
     def show(self, trials: Trials, angle: np.ndarray, period: str) -> None:
         """Show a bump of strength 1 on the ring of each trial's modality, with noise on that ring."""
+        rows = trials.rows(period)
+        seen = self.bump(angle, np.ones(trials.n))[rows.trial]
+        if self.sigma > 0:
+            seen += self.sigma * trials.rng.standard_normal(seen.shape, dtype=np.float32)
+        modality = trials.info["modality"][rows.trial]
         for m in MODALITIES:
-            used = (trials.info["modality"] == m).astype(float)
-            trials.add_ob(self.bump(angle, used), period, where=f"stimulus_mod{m}")
-            if self.sigma > 0:
-                trials.add_randn(0, self.sigma * used, period, where=f"stimulus_mod{m}")
+            shown = np.where((modality == m)[:, None], seen, 0.0)
+            trials.add_ob(lambda _, shown=shown: shown, period, where=f"stimulus_mod{m}")
 
 
 class Respond(YangTask):
