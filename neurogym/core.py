@@ -290,10 +290,11 @@ class TrialEnv(CurrentTrial):
         if kwargs or not self._plannable:
             self._take(self.make_trials(1, **kwargs), 0)
         else:
-            if self._ahead is None or self._ahead_next >= self._ahead.n:
-                self._make_ahead()
+            ahead = self._ahead
+            if ahead is None or self._ahead_next >= ahead.n:
+                ahead = self._make_ahead()
             self._ahead_next += 1
-            self._take(self._ahead, self._ahead_next - 1)
+            self._take(ahead, self._ahead_next - 1)
         self.num_tr += 1
         return self.trial
 
@@ -307,11 +308,11 @@ class TrialEnv(CurrentTrial):
 
     def _make_ahead(self) -> Trials:
         """The next trials of the session."""
-        first = self._ahead is None
-        self._ahead, self._ahead_next = self.make_trials(self._block_size()), 0
-        if first:  # judged once, so that it does not matter which blocks were seen later
-            self._ahead_size = _trials_that_fit(self._ahead)
-        return self._ahead
+        block = self.make_trials(self._block_size())
+        if self._ahead is None:  # judged once, so that it does not matter which blocks were seen later
+            self._ahead_size = _trials_that_fit(block)
+        self._ahead, self._ahead_next = block, 0
+        return block
 
     def _take(self, block: Trials, k: int) -> None:
         self._block, self._at = block, k

@@ -52,7 +52,8 @@ class Rule:
         meant[fixate.index] = ABORT | (END if abort else 0)
         earned[answer.index] = trials.reward("fail")[answer.trial]
         meant[answer.index] = ERROR | END
-        reward, event = (np.repeat(values, actions).reshape(-1, actions) for values in (earned, meant))
+        reward: Any = np.repeat(earned, actions).reshape(-1, actions)
+        event: Any = np.repeat(meant, actions).reshape(-1, actions)
         performance = np.zeros((trials.total, actions))
         if self.hold is not None:
             reward[:, self.hold] = event[:, self.hold] = 0

@@ -201,7 +201,7 @@ class TrialVectorEnv(_BatchEnv):
         """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
         whole = [task._ahead for task in self.tasks]
         for task, block, trial in zip(self.tasks, whole, self._trial, strict=True):
-            task._ahead = view_of(block, trial, block.n - trial)  # trials that are over are not needed
+            task._ahead = view_of(block, int(trial), block.n - int(trial))  # trials that are over are not needed
         own = (self._at - self._first, self._performance, self._reward_sum, self._aborts)
         state = {**super().state(), "batch": [part.copy() for part in own]}
         for task, block in zip(self.tasks, whole, strict=True):

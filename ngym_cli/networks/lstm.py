@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -46,7 +46,7 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
                 bias[units : 2 * units].uniform_(0, self.memory - 1).log1p_()
                 bias[:units] = -bias[units : 2 * units]
         bound = self.input_gain * self.input_size**-0.5
-        nn.init.uniform_(self.weight_ih_l0, -bound, bound)
+        nn.init.uniform_(cast(Tensor, self.weight_ih_l0), -bound, bound)
 
     def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.sequence`."""
