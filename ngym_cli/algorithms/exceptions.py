@@ -23,6 +23,9 @@ class Exceptional:
 
 #: Id of the task to what is different.
 EXCEPTIONS: dict[str, Exceptional] = {
+    "PulseDecisionMaking-v0": Exceptional(
+        {"ent_coef": 0.03}, "an answer costs in 200 steps before it pays in one, so that answers are given up early"
+    ),
     "OneTwoThreeGo-v0": Exceptional(
         {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
     ),
