@@ -20,17 +20,18 @@ def leaves(tree):
     return [tree]
 
 
+@pytest.mark.parametrize("steps", [123, 900])  # in the first block of trials and in a later one
 @pytest.mark.parametrize(
     "id_", ["PerceptualDecisionMaking-v0", "Bandit-v0", "ReadySetGo-v0", "ReachingDelayResponse-v0"]
 )
-def test_a_batch_continues_exactly(id_):
+def test_a_batch_continues_exactly(id_, steps):
     def make():
         return make_vec(lambda: PassAction(PassReward(ngym.make(id_))), 3)
 
     first, second = make(), make()
     first.reset(seed=1)
     first.action_space.seed(0)
-    for _ in range(123):
+    for _ in range(steps):
         first.step(first.action_space.sample())
     state = first.state()
     second.reset(seed=50)
@@ -41,6 +42,21 @@ def test_a_batch_continues_exactly(id_):
         for a, b in zip(one[:4], other[:4], strict=True):
             np.testing.assert_array_equal(a, b)
         assert str(one[4]["finished"]) == str(other[4]["finished"])
+
+
+def test_trials_that_are_over_are_not_saved():
+    batch = make_vec(lambda: ngym.make("GoNogo-v0"), 2)
+    batch.reset(seed=0)
+
+    def size():
+        return sum(leaf.nbytes for leaf in leaves(batch.state()) if isinstance(leaf, np.ndarray))
+
+    sizes = []
+    for step in range(9000):  # more than two blocks
+        batch.step(np.zeros(2, int))
+        if step % 100 == 0:
+            sizes.append(size())
+    assert min(sizes[sizes.index(max(sizes)) :]) < max(sizes) / 4
 
 
 def test_a_single_environment_continues_exactly():

@@ -116,6 +116,18 @@ def test_observations_take_one_value_per_trial():
         trials.add_ob(np.ones(7))
 
 
+def test_channels_are_met_in_any_order():
+    for channels in ([2], [1, 2], [2, 0], [0, 2], [2, 1, 0], -1):
+        trials = Trials(task(timing={"stimulus": 200}), 4)
+        trials.add_period("stimulus")
+        value = np.arange(1, 1 + np.size(channels))
+        trials.add_ob(np.full((4, 3), 5.0), "stimulus")
+        trials.set_ob(np.tile(value, (4, 1)), "stimulus", where=channels)
+        expected = np.full(3, 5.0)
+        expected[np.atleast_1d(channels)] = value
+        np.testing.assert_array_equal(trials.ob, np.tile(expected, (8, 1)))
+
+
 def test_noise_has_its_standard_deviation_where_asked():
     trials = Trials(task(timing={"fixation": 100, "stimulus": 2000}), 200)
     trials.add_period(["fixation", "stimulus"])

@@ -27,6 +27,14 @@ def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
     assert complete(config, facts).network_args["dt"] == 20
 
 
+@pytest.mark.parametrize(("task", "memory"), [("GoNogo-v0", 30), ("PulseDecisionMaking-v0", 250)])
+def test_the_memory_of_the_network_is_as_long_as_a_trial(task, memory):
+    config, facts = resolve(from_dict({"task": task}))
+    assert complete(config, facts).network_args["memory"] == memory
+    asked = config.model_copy(update={"network_args": {"memory": 5.0}})
+    assert complete(asked, facts).network_args["memory"] == 5
+
+
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
 def test_a_rollout_holds_a_trial(alg):
     config, facts = resolve(from_dict({"task": "PulseDecisionMaking-v0", "alg": alg}))
