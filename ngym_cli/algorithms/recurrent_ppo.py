@@ -64,8 +64,10 @@ class RecurrentPPO(ContribRecurrentPPO):
         **kwargs: Any,
     ) -> None:
         """See the class."""
-        if not 0 <= trial_gamma <= 1:
-            raise ValueError(f"trial_gamma must be between 0 and 1, got {trial_gamma}")
+        shares = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
+        for name, value in {**shares, "trial_gamma": trial_gamma}.items():
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} must be between 0 and 1, got {value}")
         if bptt is not None and bptt < 1:
             raise ValueError(f"bptt must be at least 1 step, got {bptt}")
         self.bptt, self.trial_gamma = bptt, trial_gamma

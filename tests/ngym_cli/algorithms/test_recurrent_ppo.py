@@ -184,9 +184,10 @@ def test_what_follows_a_trial_counts_by_trial_gamma(recall):
     before_update(model, check, rollouts=1)
 
 
-def test_trial_gamma_is_a_discount(recall):
-    with pytest.raises(ValueError, match="trial_gamma must be between 0 and 1, got 2"):
-        build(recall(), trial_gamma=2)
+@pytest.mark.parametrize("name", ["gamma", "gae_lambda", "trial_gamma"])
+def test_a_discount_lies_between_0_and_1(recall, name):
+    with pytest.raises(ValueError, match=f"{name} must be between 0 and 1, got 2"):
+        build(recall(), **{name: 2})
 
 
 def test_a_time_limit_is_bootstrapped_with_the_state_it_left(recall):
