@@ -64,8 +64,9 @@ class RecurrentPPO(ContribRecurrentPPO):
         **kwargs: Any,
     ) -> None:
         """See the class."""
-        shares = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
-        for name, value in {**shares, "trial_gamma": trial_gamma}.items():
+        shares: dict[str, Any] = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
+        shares["trial_gamma"] = trial_gamma
+        for name, value in shares.items():
             if not 0 <= value <= 1:
                 raise ValueError(f"{name} must be between 0 and 1, got {value}")
         if bptt is not None and bptt < 1:
