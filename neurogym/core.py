@@ -498,8 +498,7 @@ PeriodEnv = EpochEnv = TrialEnv
 
 def _trials_that_fit(block: Trials) -> int:
     """How many trials like those of a block to make ahead."""
-    size = sum(values.nbytes for values in block.fields.values()) / block.total
-    rows = np.clip(BLOCK_BYTES / size, FEWEST_ROWS, MOST_ROWS)
+    rows = np.clip(BLOCK_BYTES / (block.nbytes / block.total), FEWEST_ROWS, MOST_ROWS)
     return max(1, int(rows * block.n / block.total))
 
 

@@ -45,7 +45,7 @@ def records_of(tasks: Sequence[TrialEnv], names: Sequence[str]) -> Records:
                 values = np.asarray(values)
                 columns.setdefault(name, (values.dtype, values.shape[1:]))
             periods += [name for name in probe.starts if name not in periods]
-        size = np.mean([sum(values.nbytes for values in probe.fields.values()) / probe.n for probe in probes])
+        size = np.mean([probe.nbytes / probe.n for probe in probes])
         _KNOWN[key] = columns, periods, float(size)
     return _KNOWN[key]
 

@@ -71,8 +71,7 @@ class Rule:
         for period, action, pay, score, ends in trials.payments:
             where = trials.rows(period)
             columns = np.atleast_1d(action)
-            everything = np.array_equal(columns, np.arange(actions))  # whole rows are written much faster
-            cells = where.index if everything else (where.index[:, None], columns)
+            cells = trials._cells(where, columns)
             reward[cells] = trials._spread(pay, where, width=True)
             performance[cells] = gained = np.broadcast_to(
                 trials._spread(score, where, width=True), (len(where.index), len(columns))

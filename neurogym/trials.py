@@ -225,6 +225,11 @@ class Trials:
         for key in [k for k in self._rows if k == period or (isinstance(k, tuple) and period in k)]:
             del self._rows[key]
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of everything with one row per step (bytes)."""
+        return sum(values.nbytes for values in self.fields.values())
+
     # -- observations and ground truth --------------------------------------------------------------------------------
 
     @property
@@ -268,7 +273,7 @@ class Trials:
         return [where] if np.ndim(where) == 0 else np.asarray(where)
 
     def _cells(self, rows: Rows, columns: Any) -> Any:
-        """Index of some channels in some rows; neighbouring channels are a slice, which is ten times faster."""
+        """Index of some columns in some rows; neighbouring columns are a slice, which is ten times faster."""
         if columns is None:
             return rows.index
         first, last = int(columns[0]), int(columns[-1])

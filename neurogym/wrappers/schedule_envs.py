@@ -94,7 +94,7 @@ class ScheduleEnvs(TrialEnv):
         self._periods: list[str] = []
         self._stock: list[Trials | None] = [None] * len(self.tasks)  # trials made ahead, and the next of each
         self._next = [0] * len(self.tasks)
-        self._stock_size, self._most = 4, 8
+        self._stock_size = 4
 
     # -- which task ---------------------------------------------------------------------------------------------------
 
