@@ -18,10 +18,10 @@ import numpy as np
 import torch
 
 from ngym_cli import evaluation
+from ngym_cli.algorithms.segments import pack
 from ngym_cli.building import build_venv, resolve
 from ngym_cli.config import from_dict, read_toml
 from ngym_cli.learners import build_model
-from ngym_cli.supervised.layout import side_by_side
 from ngym_cli.supervised.learner import Supervised
 from ngym_cli.supervised.material import TrialStream
 
@@ -59,7 +59,7 @@ def cross_entropy(model: Supervised, seed: int, rows: int = 400_000) -> float:
     while seen < rows:
         material = stream.trials(4000)
         with torch.no_grad():
-            _, numbers = model.loss(material, side_by_side(material.length))
+            _, numbers = model.loss(material, pack(material.length))
         total, seen = total + float(numbers[1]) * len(material), seen + len(material)
     return total / seen
 

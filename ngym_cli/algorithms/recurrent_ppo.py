@@ -174,7 +174,7 @@ class RecurrentPPO(ContribRecurrentPPO):
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
         clip = self.clip_range(self._current_progress_remaining)
-        values, log_probs, entropies = self.policy.evaluate_sequences(batch.groups, batch.actions)
+        values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
         if self.clip_range_vf is not None:
             reach = self.clip_range_vf(self._current_progress_remaining)
             values = batch.values + (values - batch.values).clamp(-reach, reach)

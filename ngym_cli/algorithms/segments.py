@@ -1,8 +1,7 @@
 """Cutting a rollout into training sequences: contiguous, without a reset inside, at most `bptt` steps long.
 
 A recurrent kernel is fast only over whole sequences. A sequence is cut where the state resets, so that nothing inside
-it needs attention; sequences of a minibatch are divided into groups of similar length, padded to the longest of their
-group, and the padding is masked out of the loss.
+it needs attention; the sequences of a minibatch are packed, so that there is no padding to compute or to mask out.
 """
 
 from __future__ import annotations
@@ -11,11 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
-#: A time step of a recurrent kernel costs about as much as this many sequences in it (measured, LSTM of 64 and 128).
-COST_OF_STEP = 16
-#: Most groups that a minibatch is divided into.
-MOST_GROUPS = 4
 
 
 @dataclass(frozen=True)
@@ -36,19 +30,18 @@ class Segments:
 
 
 @dataclass(frozen=True)
-class Padded:
-    """Sequences side by side.
+class Packed:
+    """The steps of sequences of different lengths, the first step of each, then the second of all that have one.
 
     Attributes:
-        steps: (time, sequence) positions in the rollout flattened over (time, environment); padding repeats the last.
-        mask: (time, sequence), false on padding.
-        begin, env: (sequence,), where each starts.
+        steps: (step,) where each step is found.
+        counts: (time,) how many sequences have this step.
+        first: (sequence,) where the first step of each is found, the longest sequence first.
     """
 
     steps: np.ndarray
-    mask: np.ndarray
-    begin: np.ndarray
-    env: np.ndarray
+    counts: np.ndarray
+    first: np.ndarray
 
 
 def cut(starts: np.ndarray, bptt: int | None = None) -> Segments:
@@ -86,67 +79,23 @@ def minibatches(segments: Segments, n: int, rng: np.random.Generator) -> Iterato
         yield segments[low:high]
 
 
-def pad(segments: Segments, n_envs: int, multiple: int = 1) -> Padded:
-    """Lay segments side by side, padded to the longest.
+def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -> Packed:
+    """Lay sequences side by side.
 
     Args:
-        segments: at least one.
-        n_envs: environments of the rollout.
-        multiple: the number of sequences is filled up to a multiple of this with masked copies, because a compiled
-            kernel is prepared anew for every new shape.
-    """
-    fill = -len(segments) % multiple
-    rows = np.append(np.arange(len(segments)), np.zeros(fill, int))
-    env, begin, length = segments.env[rows], segments.begin[rows], segments.length[rows]
-    offset = np.arange(length.max())[:, None]
-    steps = (begin + np.minimum(offset, length - 1)) * n_envs + env
-    length[len(segments) :] = 0
-    return Padded(steps, offset < length, begin, env)
-
-
-def similar(length: np.ndarray) -> list[np.ndarray]:
-    """Divide sequences into groups of similar length, as many as make the whole computation cheapest.
-
-    Args:
-        length: steps of each sequence.
-
-    Returns:
-        Indices of the sequences in each group, the shortest first.
+        length: steps of each.
+        first: where the first step of each is found; by default they follow each other.
+        stride: from a step to the next of the same sequence.
 
     Example:
-        >>> [len(group) for group in similar(np.array([100] * 20 + [2] * 30))]
-        [30, 20]
+        >>> packed = pack(np.array([1, 3]))
+        >>> packed.steps.tolist(), packed.counts.tolist()
+        ([1, 0, 2, 3], [2, 1, 1])
     """
-    order = np.argsort(length, kind="stable")
-    bounds = [0, *_cuts(length[order]), len(order)]
-    return [order[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
-
-
-def side_by_side(segments: Segments, n_envs: int, multiple: int = 1) -> list[Padded]:
-    """Lay segments side by side in groups of similar length; arguments as in `pad`."""
-    return [pad(segments[chosen], n_envs, multiple) for chosen in similar(segments.length)]
-
-
-def _cuts(ordered: np.ndarray) -> list[int]:
-    """Where to divide trials ordered by length: repeatedly at the place that saves most, if it saves anything."""
-    cuts: list[int] = []
-    while len(cuts) < MOST_GROUPS - 1:
-        bounds = [0, *sorted(cuts), len(ordered)]
-        places = [(_saving(ordered[low:high]), low) for low, high in zip(bounds, bounds[1:], strict=False)]
-        (saving, at), low = max(places)
-        if saving <= 0:
-            break
-        cuts.append(low + at)
-    return sorted(cuts)
-
-
-def _saving(ordered: np.ndarray) -> tuple[float, int]:
-    """What the best division of one group into two saves, and where it is."""
-    at = np.flatnonzero(np.diff(ordered)) + 1
-    if not len(at):
-        return 0.0, 0
-    n, longest, shorter = len(ordered), ordered[-1], ordered[at - 1]
-    whole = longest * (COST_OF_STEP + n)
-    divided = shorter * (COST_OF_STEP + at) + longest * (COST_OF_STEP + n - at)
-    best = int(np.argmin(divided))
-    return float(whole - divided[best]), int(at[best])
+    first = np.cumsum(length) - length if first is None else first
+    order = np.argsort(-length, kind="stable")
+    first, length = first[order], length[order]
+    counts = len(length) - np.searchsorted(length[::-1], np.arange(length[0]), side="right")
+    time = np.repeat(np.arange(len(counts)), counts)
+    sequence = np.arange(len(time)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return Packed(first[sequence] + stride * time, counts, first)

@@ -1,8 +1,10 @@
 """The one interface of every recurrent network: sequences in torch for training, single steps in NumPy for acting.
 
-Both forms read the same parameters. Sequences are laid out (time, environment, unit); a state is a tuple of arrays
-(layer, environment, unit): `(h,)`, or `(h, c)` for the LSTM. Acting is done in NumPy because at the usual sizes (64
-environments, 64 units) the time goes into the overhead of each call, which torch has five times as much of.
+Both forms read the same parameters. Sequences are laid out (time, environment, unit), or packed if they differ in
+length: (step, unit), first the first step of every sequence, then the second of all that have one, and so on, the
+longest sequences first. A state is a tuple of arrays (layer, environment, unit): `(h,)`, or `(h, c)` for the LSTM.
+Acting is done in NumPy because at the usual sizes (64 environments, 64 units) the time goes into the overhead of each
+call, which torch has five times as much of.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+from ngym_cli.networks import loops
 
 State = tuple[Tensor, ...]
 ArrayState = tuple[np.ndarray, ...]
@@ -62,10 +66,16 @@ class RecurrentNetwork(nn.Module):
         num_layers: stacked layers.
         n_states: arrays in the state (2 for the LSTM, else 1).
         noise: standard deviation of the recurrent noise; 0 for networks that have none.
+        noise_scale: factor on its standard normal draws.
+        alpha: how far the units of a leaky network go towards their new value in a step.
+        cell: what `loops` calls a step of it.
     """
 
     n_states = 1
     noise = 0.0
+    noise_scale = 0.0
+    alpha = 1.0
+    cell: str
     input_size: int
     hidden_size: int
     num_layers: int
@@ -86,22 +96,59 @@ class RecurrentNetwork(nn.Module):
         """
         if state is None:
             state = self.initial_state(seq.shape[1], seq)
-        if starts is None:
-            return self.sequence(seq, state, noise)
-        starts = starts.bool()
-        resets = [int(t) for t in torch.nonzero(starts.any(dim=1)).flatten()]
-        bounds = sorted({0, *resets, len(seq)})
+        n_time, n = seq.shape[:2]
+        resets = [] if starts is None else torch.nonzero(starts.bool().any(dim=1)).flatten().tolist()
+        bounds = sorted({0, *resets, n_time})
+        draws = None if noise is None else noise.transpose(1, 2)
         outputs = []
         for begin, end in zip(bounds, bounds[1:], strict=False):
-            keep = (~starts[begin]).to(seq.dtype)[None, :, None]
-            part = None if noise is None else noise[begin:end]
-            output, state = self.sequence(seq[begin:end], tuple(s * keep for s in state), part)
+            if starts is not None:
+                keep = (~starts[begin].bool()).to(seq.dtype)[None, :, None]
+                state = tuple(part * keep for part in state)
+            flat = [None if part is None else part[begin:end].flatten(0, 1) for part in (seq, draws)]
+            output, state = self.sequence(flat[0], [n] * (end - begin), state, flat[1])
             outputs.append(output)
-        return torch.cat(outputs) if len(outputs) > 1 else outputs[0], state
+        return torch.cat(outputs).unflatten(0, (n_time, n)), state
 
-    def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run over sequences that contain no reset; shapes as in `forward`."""
+    def sequence(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """Run over packed sequences that contain no reset.
+
+        Args:
+            seq: inputs (step, feature).
+            counts: how many sequences have each step, most at first.
+            state: before the first step of each sequence.
+            noise: standard normal draws (step, layer, unit).
+
+        Returns:
+            The top layer's activity (step, unit) and the state after the last step of each sequence.
+        """
+        if not loops.usable(seq):
+            return self.in_torch(seq, counts, state, noise)
+        after = []
+        for layer in range(self.num_layers):
+            draws = None if noise is None else self.noise_scale * noise[:, layer]
+            before = [part[layer] for part in state]
+            found = loops.run(self.cell, seq, counts, self.joint_weight(layer), before, draws, self.alpha)
+            after.append([last_steps(part, counts) for part in found])
+            seq = found[0]
+        return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
+
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """`sequence` without the compiled loops."""
         raise NotImplementedError
+
+    def joint_weight(self, layer: int) -> Tensor:
+        """One matrix (gate * unit, unit + feature + 1) for the products with the rows `[h, x, 1]`."""
+        bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
+        return torch.cat([self.recurrent_weight(layer), getattr(self, f"weight_ih_l{layer}"), bias[:, None]], dim=1)
+
+    def recurrent_weight(self, layer: int) -> Tensor:
+        """The matrix (gate * unit, from) that multiplies the activity of a layer."""
+        return getattr(self, f"weight_hh_l{layer}")
 
     def stepper(self) -> Stepper:
         """Snapshot of the present weights that steps in NumPy."""
@@ -117,6 +164,15 @@ class RecurrentNetwork(nn.Module):
         if not self.noise:
             return None
         return rng.standard_normal((steps, self.num_layers, n, self.hidden_size), dtype=np.float32)
+
+
+def last_steps(activity: Tensor, counts: Sequence[int]) -> Tensor:
+    """What packed sequences end with (sequence, unit), from their activity (step, unit)."""
+    if counts[0] == counts[-1]:
+        return activity[-counts[0] :]
+    sizes = np.asarray(counts)
+    last = (sizes[:, None] > np.arange(sizes[0])).sum(0) - 1
+    return activity[torch.from_numpy((np.cumsum(sizes) - sizes)[last] + np.arange(sizes[0])).to(activity.device)]
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray:
@@ -137,16 +193,8 @@ def tanh_(x: np.ndarray) -> None:
     x -= 1
 
 
-def fused_weights(module: nn.Module, layer: int, recurrent: Tensor | None = None) -> np.ndarray:
-    """One matrix (features + units + 1, gates) for the product with the row `[x, h, 1]`."""
-    hh = getattr(module, f"weight_hh_l{layer}") if recurrent is None else recurrent
-    ih = getattr(module, f"weight_ih_l{layer}")
-    bias = getattr(module, f"bias_ih_l{layer}") + getattr(module, f"bias_hh_l{layer}")
-    return to_numpy(torch.cat([ih.t(), hh.t(), bias[None]]))
-
-
 class FusedInput:
-    """Buffers for the rows `[x, h, 1]` of each layer, filled in place."""
+    """Buffers for the rows `[h, x, 1]` of each layer, filled in place."""
 
     def __init__(self) -> None:
         """See the class."""
@@ -158,6 +206,6 @@ class FusedInput:
         rows = self._rows.get(layer)
         if rows is None or len(rows) != n:
             rows = self._rows[layer] = np.ones((n, features + h.shape[1] + 1), h.dtype)
-        rows[:, :features] = x
-        rows[:, features:-1] = h
+        rows[:, : h.shape[1]] = h
+        rows[:, h.shape[1] : -1] = x
         return rows

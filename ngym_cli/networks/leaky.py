@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, sqrt
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights, tanh_
+from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, last_steps, tanh_, to_numpy
 
 ACTIVATIONS = ("tanh", "relu")
 
@@ -46,25 +45,31 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         nn.RNN.__init__(self, input_size, hidden_size, num_layers, nonlinearity=activation)
 
     @property
-    def noise_scale(self) -> float:
-        """Factor on the standard normal draws."""
+    def noise_scale(self) -> float:  # type: ignore[override]
+        """See `RecurrentNetwork`."""
         return sqrt(2 / self.alpha) * self.noise
 
-    def recurrent_weight(self, layer: int) -> Tensor:
-        """The matrix (to, from) that multiplies the rates."""
-        return getattr(self, f"weight_hh_l{layer}")
+    @property
+    def cell(self) -> str:  # type: ignore[override]
+        """See `RecurrentNetwork`."""
+        return self.nonlinearity
 
-    def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.sequence`."""
-        last = []
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.in_torch`."""
+        gain, last = getattr(torch, self.nonlinearity), []
         for layer in range(self.num_layers):
             bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
             drive = nn.functional.linear(seq, getattr(self, f"weight_ih_l{layer}"), bias)
             if noise is not None:
                 drive = drive + self.noise_scale * noise[:, layer]
-            weight = self.recurrent_weight(layer)
-            seq = _LeakyLoop.apply(drive, state[0][layer], weight, self.alpha, self.nonlinearity == "relu")
-            last.append(seq[-1])
+            weight, h, steps = self.recurrent_weight(layer).t(), state[0][layer], []
+            for step in drive.split(list(counts)):
+                h = torch.lerp(h[: len(step)], gain(step + h[: len(step)] @ weight), self.alpha)
+                steps.append(h)
+            seq = torch.cat(steps)
+            last.append(last_steps(seq, counts))
         return seq, (torch.stack(last),)
 
     def stepper(self) -> Stepper:
@@ -72,51 +77,10 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         return _LeakyStepper(self)
 
 
-class _LeakyLoop(torch.autograd.Function):
-    """The time loop over the hidden state alone, with its gradient written out.
-
-    The views of all steps are taken before the loop, and tanh(x) is 2 sigmoid(2 x) - 1 with the inner 2 in the
-    operands, because a step costs as many microseconds as it has calls.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, drive: Tensor, h0: Tensor, weight: Tensor, alpha: float, relu: bool) -> Tensor:
-        rates = drive.clone() if relu else drive * 2
-        states = drive.new_empty(len(drive) + 1, *h0.shape)
-        states[0] = h0
-        weight_t = (weight if relu else weight * 2).t().contiguous()
-        minus = drive.new_tensor(-1.0)
-        rows, steps = states.unbind(0), rates.unbind(0)
-        for t, rate in enumerate(steps):
-            rate.addmm_(rows[t], weight_t)
-            if relu:
-                rate.relu_()
-            else:
-                torch.add(minus, rate.sigmoid_(), alpha=2, out=rate)
-            torch.lerp(rows[t], rate, alpha, out=rows[t + 1])
-        ctx.save_for_backward(rates, states, weight)
-        ctx.alpha, ctx.relu = alpha, relu
-        return states[1:]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        rates, states, weight = ctx.saved_tensors
-        d_drive = (rates > 0).to(rates.dtype) if ctx.relu else 1 - rates * rates
-        d_drive *= ctx.alpha
-        dh = torch.zeros_like(grad[0])
-        steps, grads = d_drive.unbind(0), grad.unbind(0)
-        for t in range(len(grad) - 1, -1, -1):
-            dh += grads[t]
-            step = steps[t].mul_(dh)
-            dh.mul_(1 - ctx.alpha).addmm_(step, weight)
-        d_weight = d_drive.flatten(0, 1).t() @ states[:-1].flatten(0, 1)
-        return d_drive, dh, d_weight, None, None
-
-
 class _LeakyStepper(Stepper):
     def __init__(self, net: LeakyNetwork) -> None:
         self.alpha, self.noise_scale, self.relu = net.alpha, net.noise_scale, net.nonlinearity == "relu"
-        self.weights = [fused_weights(net, layer, net.recurrent_weight(layer)) for layer in range(net.num_layers)]
+        self.weights = [to_numpy(net.joint_weight(layer).t()) for layer in range(net.num_layers)]
         self.rows = FusedInput()
 
     def _layer(

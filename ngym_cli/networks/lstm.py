@@ -8,8 +8,9 @@ from typing import Any, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 
-from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, fused_weights, sigmoid_, tanh_
+from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, sigmoid_, tanh_, to_numpy
 
 
 class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
@@ -25,6 +26,7 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
     """
 
     n_states = 2
+    cell = "lstm"
     input_gain = 3.0  #: bound of the first weights of one input; of n inputs sqrt(n) times less
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
@@ -48,10 +50,13 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
         bound = self.input_gain * self.input_size**-0.5
         nn.init.uniform_(cast(Tensor, self.weight_ih_l0), -bound, bound)
 
-    def sequence(self, seq: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.sequence`."""
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.in_torch`."""
         h, c = (part.contiguous() for part in state)
-        return nn.LSTM.forward(self, seq, (h, c))
+        packed, after = nn.LSTM.forward(self, PackedSequence(seq, torch.tensor(counts)), (h, c))
+        return packed.data, after
 
     def stepper(self) -> Stepper:
         """See `RecurrentNetwork.stepper`."""
@@ -66,7 +71,7 @@ class _LSTMStepper(Stepper):
         order = np.r_[: 2 * units, 3 * units : 4 * units, 2 * units : 3 * units]  # torch has i f g o; here i f o g
         self.weights = []
         for layer in range(net.num_layers):
-            weight = fused_weights(net, layer)[:, order]
+            weight = to_numpy(net.joint_weight(layer).t())[:, order]
             weight[:, 3 * units :] *= 2
             self.weights.append(np.ascontiguousarray(weight))
         self.rows = FusedInput()

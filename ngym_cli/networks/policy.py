@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,15 +23,17 @@ from ngym_cli.networks.categorical import Categorical
 
 @dataclass(frozen=True)
 class Sequences:
-    """Sequences of one length, side by side.
+    """Packed sequences without a reset inside.
 
     Attributes:
-        obs: (time, sequence, ...).
+        obs: (step, ...).
+        counts: how many sequences have each step, most at first.
         state: initial states of all networks (layer, sequence, unit), the actor's first.
-        noise: recurrent noise of each network.
+        noise: recurrent noise of each network (step, layer, unit).
     """
 
     obs: Tensor
+    counts: list[int]
     state: tuple[Tensor, ...]
     noise: list[Tensor | None] | None = None
 
@@ -106,16 +107,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         networks: list[Any] = [self.lstm_actor, self.lstm_critic]
         return [network for network in networks if network is not None]
 
-    def evaluate_sequences(self, groups: Iterable[Sequences], actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Values, log-probabilities and entropies (step,) of sequences without a reset inside.
-
-        Args:
-            groups: sequences of one length each.
-            actions: (step,) or (step, action); the steps of all groups, each flattened over (time, sequence), one
-                after the other.
-        """
-        by_group = [self._activity(group) for group in groups]
-        activity = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*by_group, strict=True)]
+    def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
+        activity = self._activity(sequences)
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
             heads: list[Any] = [self.action_net, self.value_net]
             weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
@@ -126,14 +120,13 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
         return values, *self._log_prob_and_entropy(logits, actions)
 
-    def _activity(self, group: Sequences) -> list[Tensor]:
+    def _activity(self, sequences: Sequences) -> list[Tensor]:
         """Top activity (step, unit) of every network, the actor's first."""
-        flat: Any = self.extract_features(group.obs.flatten(0, 1))
-        features = flat.reshape(*group.obs.shape[:2], -1)
+        features: Any = self.extract_features(sequences.obs)
         activity, at = [], 0
-        for network, draws in zip(self.networks, group.noise or [None] * len(self.networks), strict=True):
-            state = group.state[at : at + network.n_states]
-            activity.append(network.sequence(features, state, draws)[0].flatten(0, 1))
+        for network, draws in zip(self.networks, sequences.noise or [None] * len(self.networks), strict=True):
+            state = sequences.state[at : at + network.n_states]
+            activity.append(network.sequence(features, sequences.counts, state, draws)[0])
             at += network.n_states
         return activity
 

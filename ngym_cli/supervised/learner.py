@@ -28,9 +28,8 @@ from stable_baselines3.common.utils import FloatSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
 from torch import Tensor
 
-from ngym_cli.algorithms.segments import Padded
+from ngym_cli.algorithms.segments import Packed, pack
 from ngym_cli.networks.policy import RecurrentPolicy
-from ngym_cli.supervised.layout import side_by_side
 from ngym_cli.supervised.material import Material, TaskDraw, TrialStream, check, join
 from ngym_cli.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.supervised.weighting import row_weights
@@ -209,8 +208,8 @@ class Supervised(BaseAlgorithm):
         for _ in range(self.n_updates):
             self._update_current_progress_remaining(self.num_timesteps, total)
             self._update_learning_rate(self.policy.optimizer)
-            material, layouts = self.batch()
-            loss, numbers = self.loss(material, layouts)
+            material, layout = self.batch()
+            loss, numbers = self.loss(material, layout)
             self.policy.optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
@@ -231,52 +230,46 @@ class Supervised(BaseAlgorithm):
         variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
         self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
-    def batch(self) -> tuple[Material, list[Padded]]:
+    def batch(self) -> tuple[Material, Packed]:
         """Fresh trials, and how they lie side by side."""
-        if not self.carried:
-            material = self.streams[0].trials(self.batch_size * self.seq_len)
-            return material, side_by_side(material.length)
-        material = join([stream.rows(self.seq_len) for stream in self.streams])
-        return material, side_by_side(np.full(self.batch_size, self.seq_len))
+        if self.carried:
+            material = join([stream.rows(self.seq_len) for stream in self.streams])
+            return material, pack(np.full(self.batch_size, self.seq_len))
+        material = self.streams[0].trials(self.batch_size * self.seq_len)
+        return material, pack(material.length)
 
-    def loss(self, material: Material, layouts: list[Padded]) -> tuple[Tensor, Tensor]:
+    def loss(self, material: Material, layout: Packed) -> tuple[Tensor, Tensor]:
         """What is minimised, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
-        rows = np.concatenate([layout.steps.ravel() for layout in layouts])
-        mask = np.concatenate([layout.mask.ravel() for layout in layouts])
-        rates = self._rates(material.ob, layouts)
+        rows = layout.steps
+        rates = self._rates(material.ob[rows], layout.counts.tolist())
         outputs = self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)
-        share = self._tensor((mask / len(material)).astype(np.float32))
-        total = per_step.dot(self._tensor(material.weight[rows] * mask / material.weight.sum()))
+        total = per_step.dot(self._tensor(material.weight[rows] / material.weight.sum()))
         penalties = torch.zeros((), device=self.device)
         if any(self.on_rates):
-            penalties = penalty_on_rates(rates, share, *self.on_rates)
+            penalties = penalty_on_rates(rates, *self.on_rates)
         if any(self.on_weights):
             penalties = penalties + penalty_on_weights(self.policy, *self.on_weights)
         total = total + penalties
         with torch.no_grad():
-            right = self._right_when_due(outputs, targets, material.due[rows] & mask)
-            numbers = torch.stack([total.detach(), per_step.dot(share), penalties.detach(), right])
+            right = self._right_when_due(outputs, targets, material.due[rows])
+            numbers = torch.stack([total.detach(), per_step.mean(), penalties.detach(), right])
         return total, numbers
 
-    def _rates(self, ob: np.ndarray, layouts: list[Padded]) -> Tensor:
-        """Activity of the acting network (steps of all layouts one after the other, unit)."""
+    def _rates(self, ob: np.ndarray, counts: list[int]) -> Tensor:
+        """Activity of the acting network (step, unit) over packed sequences."""
         network = self.policy.networks[0]
         if isinstance(self.env, VecTransposeImage):
             ob = np.moveaxis(ob, -1, 1)
         features = self.policy.extract_features(self._tensor(ob))
-        rates = []
-        for layout in layouts:
-            n_time, n_seq = layout.steps.shape
-            draws = network.draw_noise(n_time, n_seq, self.rng)
-            state = network.initial_state(n_seq) if self._carry is None else self._carry
-            noise = None if draws is None else self._tensor(draws)
-            part, after = network.sequence(features[self._tensor(layout.steps)], state, noise)
-            rates.append(part.flatten(0, 1))
-            if self._carry is not None:
-                self._carry = tuple(state.detach() for state in after)
-        return torch.cat(rates)
+        draws = network.draw_noise(len(ob), 1, self.rng)
+        noise = None if draws is None else self._tensor(draws[:, :, 0])
+        state = network.initial_state(counts[0]) if self._carry is None else self._carry
+        rates, after = network.sequence(features, counts, state, noise)
+        if self._carry is not None:
+            self._carry = tuple(part.detach() for part in after)
+        return rates
 
     def _right_when_due(self, outputs: Tensor, targets: Tensor, due: np.ndarray) -> Tensor:
         """Share of right answers among those that are due; for continuous actions minus their squared error."""

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from ngym_cli.networks.categorical import Categorical
-from ngym_cli.networks.leaky import LeakyNetwork
 from ngym_cli.networks.policy import RecurrentPolicy
 
 
@@ -31,8 +30,7 @@ def weight_matrices(policy: RecurrentPolicy) -> Iterator[Tensor]:
     network: Any = policy.networks[0]
     for layer in range(network.num_layers):
         yield getattr(network, f"weight_ih_l{layer}")
-        leaky = isinstance(network, LeakyNetwork)
-        yield network.recurrent_weight(layer) if leaky else getattr(network, f"weight_hh_l{layer}")
+        yield network.recurrent_weight(layer)
     output: Any = policy.action_net
     yield output.weight
 
@@ -43,18 +41,12 @@ def penalty_on_weights(policy: RecurrentPolicy, l1: float, l2: float) -> Tensor:
     return torch.stack([l1 * matrix.abs().mean() + l2 * matrix.square().mean() for matrix in matrices]).sum()
 
 
-def penalty_on_rates(rates: Tensor, share: Tensor, l1: float, l2: float) -> Tensor:
+def penalty_on_rates(rates: Tensor, l1: float, l2: float) -> Tensor:
     """l1 * mean |r| + l2 * mean r^2 over units and steps.
 
     Args:
         rates: Activity (steps, unit).
-        share: What fraction of the batch each step is (steps,), 0 on padding.
         l1: Of absolute rates.
         l2: Of squared rates, the metabolic cost of Song et al. 2016.
     """
-    per_step = torch.zeros_like(share)
-    if l1:
-        per_step = per_step + l1 * rates.abs().mean(-1)
-    if l2:
-        per_step = per_step + l2 * rates.square().mean(-1)
-    return (per_step * share).sum()
+    return l1 * rates.abs().mean() + l2 * rates.square().mean()

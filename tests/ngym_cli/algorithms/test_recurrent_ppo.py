@@ -45,7 +45,7 @@ def test_recomputed_log_probs_are_those_of_the_rollout(recall, network, reset, b
         experience = Experience(model.rollout_buffer, model.device)
         for part in minibatches(cut(model.rollout_buffer.starts[:-1], bptt), 3, np.random.default_rng(0)):
             batch = experience.minibatch(part, False)
-            values, log_probs, _ = model.policy.evaluate_sequences(batch.groups, batch.actions)
+            values, log_probs, _ = model.policy.evaluate_sequences(batch.sequences, batch.actions)
             counts = batch.weight > 0
             torch.testing.assert_close(log_probs[counts], batch.log_probs[counts], atol=1e-5, rtol=0)
             torch.testing.assert_close(values[counts], batch.values[counts], atol=1e-5, rtol=0)
@@ -111,7 +111,7 @@ def test_gradients_equal_a_step_by_step_reference(recall, box, shared):
     before_update(model, check)
 
 
-def test_padding_changes_nothing(recall):
+def test_packing_changes_nothing(recall):
     """A minibatch of unequal sequences has the loss and gradient of the sequences one by one."""
     model = build(recall())
 
@@ -222,7 +222,7 @@ def test_a2c_is_the_plain_policy_gradient(recall):
         rollout = model.rollout_buffer
         batch = Experience(rollout, model.device).minibatch(cut(rollout.starts[:-1]), False)
         losses = [model.loss(batch)[0]]
-        values, log_probs, _ = model.policy.evaluate_sequences(batch.groups, batch.actions)
+        values, log_probs, _ = model.policy.evaluate_sequences(batch.sequences, batch.actions)
         policy_loss = -(batch.advantages * log_probs * batch.weight).sum()
         losses.append(policy_loss + 0.5 * ((values - batch.returns) ** 2 * batch.weight).sum())
         parameters = list(model.policy.parameters())

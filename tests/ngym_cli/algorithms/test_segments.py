@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ngym_cli.algorithms.segments import cut, minibatches, pad, similar
+from ngym_cli.algorithms.segments import cut, minibatches, pack
 
 
 @pytest.mark.parametrize("bptt", [None, 1, 4, 7, 100])
@@ -14,14 +14,14 @@ def test_every_step_is_in_exactly_one_sequence(bptt, rate):
     segments = cut(starts, bptt)
     seen = np.zeros(23 * 9, int)
     for part in minibatches(segments, 4, rng):
-        padded = pad(part, 9, multiple=8)
-        assert padded.steps.shape[1] % 8 == 0
-        np.add.at(seen, padded.steps[padded.mask], 1)
-        inside = padded.mask.copy()
-        inside[0] = False
-        assert not starts.ravel()[padded.steps[inside]].any()
-        assert (np.diff(padded.steps, axis=0)[padded.mask[1:]] == 9).all()
-        assert bptt is None or len(padded.steps) <= bptt
+        packed = pack(part.length, part.begin * 9 + part.env, 9)
+        np.add.at(seen, packed.steps, 1)
+        times = np.split(packed.steps, np.cumsum(packed.counts)[:-1])
+        assert (times[0] == packed.first).all()
+        for before, after in zip(times, times[1:], strict=False):
+            assert not starts.ravel()[after].any()
+            assert (after - before[: len(after)] == 9).all()
+        assert bptt is None or len(times) <= bptt
     assert (seen == 1).all()
 
 
@@ -37,16 +37,3 @@ def test_fewer_segments_than_minibatches():
     parts = list(minibatches(cut(np.zeros((8, 2), bool)), 5, np.random.default_rng(0)))
     assert sum(len(part) for part in parts) == 2
     assert all(len(part) for part in parts)
-
-
-@pytest.mark.parametrize("rate", [0.02, 0.3])
-def test_groups_of_similar_length_hold_every_sequence_in_fewer_cells(rate):
-    length = cut(np.random.default_rng(0).random((128, 64)) < rate).length
-    groups = similar(length)
-    assert np.sort(np.concatenate(groups)).tolist() == list(range(len(length)))
-    cells = sum(len(group) * length[group].max() for group in groups)
-    assert length.sum() <= cells < 0.7 * len(length) * length.max()
-
-
-def test_equal_lengths_stay_together():
-    assert len(similar(np.full(30, 7))) == 1

@@ -27,6 +27,13 @@ def follow(policy, obs, starts, deterministic=False):
     return [np.stack(column) for column in zip(*rows, strict=True)]
 
 
+def recompute(policy, obs, taken):
+    """Values, log-probabilities and entropies of whole sequences (time, environment, ...)."""
+    state = tuple(torch.from_numpy(part) for part in policy.initial_state(obs.shape[1]))
+    sequences = Sequences(torch.from_numpy(obs).flatten(0, 1), [obs.shape[1]] * len(obs), state)
+    return policy.evaluate_sequences(sequences, torch.from_numpy(taken).flatten(0, 1))
+
+
 @pytest.mark.parametrize("actions", [spaces.Discrete(3), spaces.Box(-1, 1, (2,), np.float32)])
 @pytest.mark.parametrize("options", [{}, {"shared": False}, {"net_arch": [8], "layers": 2}])
 @pytest.mark.parametrize("network", RECURRENT)
@@ -36,8 +43,7 @@ def test_acting_and_training_agree(network, options, actions):
     taken, values, log_probs, activity, logits = follow(policy, obs, np.zeros((12, 6), bool))
     assert activity.shape == (12, 6, 16)
     assert logits.shape == (12, 6, 3 if isinstance(actions, spaces.Discrete) else 2)
-    state = tuple(torch.from_numpy(part) for part in policy.initial_state(6))
-    again = policy.evaluate_sequences([Sequences(torch.from_numpy(obs), state)], torch.from_numpy(taken).flatten(0, 1))
+    again = recompute(policy, obs, taken)
     np.testing.assert_allclose(values.ravel(), again[0].detach(), atol=1e-5)
     np.testing.assert_allclose(log_probs.ravel(), again[1].detach(), atol=1e-5)
 
@@ -47,8 +53,7 @@ def test_images_and_discrete_observations(space):
     policy = make(space)
     obs = np.stack([[space.sample() for _ in range(4)] for _ in range(3)])
     taken, values, log_probs, _, _ = follow(policy, obs, np.zeros((3, 4), bool))
-    state = tuple(torch.from_numpy(part) for part in policy.initial_state(4))
-    again = policy.evaluate_sequences([Sequences(torch.from_numpy(obs), state)], torch.from_numpy(taken).flatten(0, 1))
+    again = recompute(policy, obs, taken)
     np.testing.assert_allclose(values.ravel(), again[0].detach(), atol=1e-5)
     np.testing.assert_allclose(log_probs.ravel(), again[1].detach(), atol=1e-5)
 

@@ -76,8 +76,8 @@ def test_resumed_equals_uninterrupted(learner, tmp_path, reset, several):
 @pytest.mark.parametrize("network", RECURRENT)
 def test_loss_and_gradients_equal_a_step_by_step_reference(learner, network):
     model = learner("ContextDecisionMaking-v0", network=network)
-    material, layouts = model.batch()
-    loss, _ = model.loss(material, layouts)
+    material, layout = model.batch()
+    loss, _ = model.loss(material, layout)
     loss.backward()
     parameters = dict(model.policy.named_parameters())
     found = {name: p.grad.clone() for name, p in parameters.items() if p.grad is not None}
@@ -87,7 +87,7 @@ def test_loss_and_gradients_equal_a_step_by_step_reference(learner, network):
     for length in material.length:
         state = net.initial_state(1)
         for t in range(at, at + length):
-            rates, state = net.sequence(torch.from_numpy(material.ob[t])[None, None], state)
+            rates, state = net(torch.from_numpy(material.ob[t])[None, None], state)
             log_probs = model.policy.action_net(rates[0, 0]).log_softmax(-1)
             reference = reference - float(material.weight[t]) * log_probs[int(material.gt[t])]
         at += length
@@ -128,7 +128,7 @@ def test_penalties_make_rates_and_weights_smaller(learner, network, option, size
     sizes = []
     for model in (free, held):
         net, material = model.policy.networks[0], model.batch()[0]
-        rates = net.sequence(torch.from_numpy(material.ob)[:, None], net.initial_state(1))[0]
+        rates = net(torch.from_numpy(material.ob)[:, None])[0]
         matrix = net.recurrent_weight(0) if "weight" in option else rates
         sizes.append(matrix.abs().mean().item())
     assert sizes[1] < 0.8 * sizes[0]

@@ -6,7 +6,6 @@ import pytest
 import neurogym as ngym
 from neurogym.multi import make_multi
 from neurogym.wrappers import wrapper_class
-from ngym_cli.supervised.layout import side_by_side
 from ngym_cli.supervised.material import TaskDraw, TrialStream
 from ngym_cli.supervised.weighting import row_weights
 
@@ -63,18 +62,6 @@ def test_the_state_of_a_stream_is_all_that_matters():
     second.set_state(first.state())
     ahead, behind = first.rows(5000), second.rows(5000)
     assert np.array_equal(ahead.ob, behind.ob) and np.array_equal(ahead.gt, behind.gt)
-
-
-def test_side_by_side_keeps_every_row_once():
-    rng = np.random.default_rng(0)
-    length = rng.integers(1, 40, 300)
-    groups = side_by_side(length)
-    kept = np.concatenate([group.steps[group.mask] for group in groups])
-    assert np.array_equal(np.sort(kept), np.arange(length.sum()))
-    assert 1 < len(groups) <= 4
-    assert sum(group.mask.size for group in groups) < 0.75 * length.max() * len(length)
-    for group in groups:
-        assert np.all(np.diff(group.steps, axis=0)[group.mask[1:]] == 1)
 
 
 def test_tasks_are_drawn_by_weight():

@@ -1,0 +1,180 @@
+"""The time loops of recurrent networks, compiled from `loops.c` where the machine has a C compiler.
+
+torch spends more time on the calls of each step than on the arithmetic of networks of our size. The loops are compiled
+once for each processor, when they are first needed (a second), and kept in the user's cache. Without a compiler
+(`CC`, else `cc`), with `NGYM_COMPILE=0`, on other devices and in double precision the networks run in torch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+CELLS = ("lstm", "gru", "tanh", "relu")  #: in the order of `loops.c`
+GATES = (4, 4, 1, 1)
+COLUMNS = 16  #: of a panel of packed weights
+SOURCE = Path(__file__).with_name("loops.c")
+OPTIONS = ("-O3", "-fno-math-errno", "-shared", "-fPIC")
+
+NUMBERS = ("cell", "times", "features", "units")
+ARRAYS = ("x", "noise", "weight", "h0", "c0", "rows", "gates", "c", "squashed", "h", "panels", "dh", "dc", "dh0", "dc0")
+
+
+class _Loop(ctypes.Structure):
+    """`struct loop` of `loops.c`, which says what the arrays are."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in NUMBERS),
+        ("counts", ctypes.c_void_p),
+        ("alpha", ctypes.c_float),
+        *((name, ctypes.c_void_p) for name in ARRAYS),
+    )
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """The compiled loops, or None where they cannot be compiled."""
+    compiler = shutil.which(os.environ.get("CC") or "cc")
+    if compiler is None or os.environ.get("NGYM_COMPILE") == "0":
+        return None
+    name = f"loops-{hashlib.sha256(SOURCE.read_bytes() + _processor()).hexdigest()[:16]}.so"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym"
+    try:
+        if not (cache / name).exists():
+            cache.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=cache) as folder:
+                made = Path(folder) / name
+                _compile(compiler, made)
+                made.replace(cache / name)
+        compiled = ctypes.CDLL(str(cache / name))
+        compiled.forward.restype = compiled.backward.restype = None
+        return compiled
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _compile(compiler: str, made: Path) -> None:
+    """For this very processor, or for any of its kind where the compiler does not know it."""
+    command = [compiler, *OPTIONS, "-o", str(made), str(SOURCE)]
+    if subprocess.run([*command, "-march=native"], capture_output=True, timeout=60).returncode:
+        subprocess.run(command, capture_output=True, timeout=60, check=True)
+
+
+def _processor() -> bytes:
+    """What tells processors with other instructions apart."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        known = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        known = platform.processor()
+    return f"{platform.machine()} {known}".encode()
+
+
+def usable(seq: Tensor) -> bool:
+    """Whether the compiled loops can take these inputs."""
+    return seq.dtype == torch.float32 and seq.device.type == "cpu" and library() is not None
+
+
+def run(
+    cell: str,
+    seq: Tensor,
+    counts: Sequence[int],
+    weight: Tensor,
+    state: Sequence[Tensor],
+    noise: Tensor | None = None,
+    alpha: float = 1.0,
+) -> tuple[Tensor, ...]:
+    """Run one layer over packed sequences.
+
+    Args:
+        cell: a name in `CELLS`.
+        seq: (step, feature), packed.
+        counts: how many sequences have each step, most at first.
+        weight: (gate * unit, unit + feature + 1), for the rows `[h, x, 1]`. Gates of the LSTM: i f g o; of the GRU:
+            r z, the candidate's part from the inputs, that from h.
+        state: (sequence, unit) each, h and for the LSTM c.
+        noise: (step, gate * unit), added to the products.
+        alpha: for "tanh" and "relu", how far h goes towards its new value.
+
+    Returns:
+        h, and for the LSTM c, after each step (step, unit).
+    """
+    found = _Run.apply(CELLS.index(cell), np.asarray(counts, np.int64), alpha, noise, seq, weight, *state)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _call(function: str, numbers: dict[str, float], counts: np.ndarray, arrays: dict[str, Tensor | None]) -> None:
+    pointers = {name: array.data_ptr() for name, array in arrays.items() if array is not None}
+    loop = _Loop(**numbers, times=len(counts), counts=counts.ctypes.data, **pointers)
+    getattr(library(), function)(ctypes.byref(loop))
+
+
+class _Run(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        cell: int,
+        counts: np.ndarray,
+        alpha: float,
+        noise: Tensor | None,
+        seq: Tensor,
+        weight: Tensor,
+        *state: Tensor,
+    ) -> Any:
+        (steps, features), units, wide = seq.shape, state[0].shape[1], len(weight)
+        lstm = len(state) == 2
+        numbers = {"cell": cell, "features": features, "units": units, "alpha": alpha}
+        depth = units + features + 1
+        panels = max(-(-wide // COLUMNS) * depth, -(-units // COLUMNS) * wide) * COLUMNS
+        arrays: dict[str, Tensor | None] = {
+            "weight": weight.contiguous(),
+            "h0": state[0].contiguous(),
+            "c0": state[1].contiguous() if lstm else None,
+            "rows": seq.new_empty(steps, depth),
+            "gates": seq.new_empty(steps, wide),
+            "c": seq.new_empty(steps, units) if lstm else None,
+            "squashed": seq.new_empty(steps, units) if lstm else None,
+            "h": seq.new_empty(steps, units),
+            "panels": seq.new_empty(panels),
+        }
+        passing = {"x": seq.contiguous(), "noise": None if noise is None else noise.contiguous()}
+        _call("forward", numbers, counts, {**arrays, **passing})
+        ctx.numbers, ctx.counts, ctx.names = numbers, counts, list(arrays)
+        ctx.save_for_backward(*arrays.values())
+        ctx.set_materialize_grads(False)
+        ctx.spent = False
+        return (arrays["h"], arrays["c"]) if lstm else arrays["h"]
+
+    @staticmethod
+    def backward(ctx: Any, dh: Tensor | None, dc: Tensor | None = None) -> tuple[Tensor | None, ...]:
+        if ctx.spent:
+            raise RuntimeError("the gates have become gradients: a compiled loop can be gone back through once")
+        ctx.spent = True
+        arrays = dict(zip(ctx.names, ctx.saved_tensors, strict=True))
+        rows, gates, weight = arrays["rows"], arrays["gates"], arrays["weight"]
+        units, features = ctx.numbers["units"], ctx.numbers["features"]
+        n = int(ctx.counts[0])
+        first = [gates.new_zeros(n, units) for name in ("h0", "c0") if arrays[name] is not None]
+        given = {
+            "dh": torch.zeros_like(arrays["h"]) if dh is None else dh.contiguous(),
+            "dc": None if dc is None else dc.contiguous(),
+            "dh0": first[0],
+            "dc0": first[1] if len(first) == 2 else None,
+        }
+        _call("backward", ctx.numbers, ctx.counts, {**arrays, **given})
+        d_seq = gates @ weight[:, units : units + features] if ctx.needs_input_grad[4] else None
+        d_weight = gates.t() @ rows
+        return None, None, None, None, d_seq, d_weight, *first
