@@ -134,7 +134,7 @@ class RecurrentPPO(ContribRecurrentPPO):
         cut_off = [i for i in ended if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]]
         if cut_off:
             obs = np.stack([infos[i]["terminal_observation"] for i in cut_off])
-            state = tuple(part[:, cut_off] for part in rollout.state(t + 1))
+            state = tuple(part.take(cut_off, axis=1) for part in rollout.state(t + 1))
             rollout.rewards[t, cut_off] += self.gamma * self._peek(actor, obs, state)
 
     def _peek(self, actor: Any, obs: np.ndarray, state: tuple[np.ndarray, ...]) -> np.ndarray:

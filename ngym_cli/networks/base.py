@@ -21,42 +21,6 @@ State = tuple[Tensor, ...]
 ArrayState = tuple[np.ndarray, ...]
 
 
-class Stepper:
-    """A snapshot of a network's weights that advances a batch of environments by one step, in NumPy."""
-
-    def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
-        """Advance one step.
-
-        Args:
-            x: inputs (environment, feature).
-            state: arrays (layer, environment, unit); read only.
-            out: arrays of the same shapes that receive the new state.
-            noise: standard normal draws (layer, environment, unit), for networks with recurrent noise.
-
-        Returns:
-            The activity of the top layer (environment, unit), a view of `out`.
-        """
-        for layer in range(len(out[0])):
-            self._layer(
-                layer,
-                x if layer == 0 else out[0][layer - 1],
-                [part[layer] for part in state],
-                [part[layer] for part in out],
-                None if noise is None else noise[layer],
-            )
-        return out[0][-1]
-
-    def _layer(
-        self,
-        layer: int,
-        x: np.ndarray,
-        state: Sequence[np.ndarray],
-        out: Sequence[np.ndarray],
-        noise: np.ndarray | None,
-    ) -> None:
-        raise NotImplementedError
-
-
 class RecurrentNetwork(nn.Module):
     """Base of all recurrent networks; parameters carry the names of `torch.nn.LSTM` (`weight_ih_l0`, ...).
 
@@ -105,8 +69,8 @@ class RecurrentNetwork(nn.Module):
             if starts is not None:
                 keep = (~starts[begin].bool()).to(seq.dtype)[None, :, None]
                 state = tuple(part * keep for part in state)
-            flat = [None if part is None else part[begin:end].flatten(0, 1) for part in (seq, draws)]
-            output, state = self.sequence(flat[0], [n] * (end - begin), state, flat[1])
+            part = None if draws is None else draws[begin:end].flatten(0, 1)
+            output, state = self.sequence(seq[begin:end].flatten(0, 1), [n] * (end - begin), state, part)
             outputs.append(output)
         return torch.cat(outputs).unflatten(0, (n_time, n)), state
 
@@ -151,8 +115,8 @@ class RecurrentNetwork(nn.Module):
         return getattr(self, f"weight_hh_l{layer}")
 
     def stepper(self) -> Stepper:
-        """Snapshot of the present weights that steps in NumPy."""
-        raise NotImplementedError
+        """The present weights, ready to step in NumPy; take a new one after each update."""
+        return Stepper(self)
 
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
         """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
@@ -180,32 +144,42 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return np.array(tensor.detach().cpu().numpy(), order="C")
 
 
-def sigmoid_(x: np.ndarray) -> None:
-    """Logistic function in place; torch's takes a third of the time of NumPy's tanh."""
-    torch.from_numpy(x).sigmoid_()
+class Stepper:
+    """A network that advances a batch of environments by one step, in NumPy; made anew after each update."""
 
-
-def tanh_(x: np.ndarray) -> None:
-    """Hyperbolic tangent in place, as 2 sigmoid(2 x) - 1."""
-    x *= 2
-    sigmoid_(x)
-    x *= 2
-    x -= 1
-
-
-class FusedInput:
-    """Buffers for the rows `[h, x, 1]` of each layer, filled in place."""
-
-    def __init__(self) -> None:
+    def __init__(self, net: RecurrentNetwork) -> None:
         """See the class."""
-        self._rows: dict[int, np.ndarray] = {}
+        self.net = net
+        self._layers: list[loops.Steps] = []
+        if loops.library() is not None:
+            weights = (to_numpy(net.joint_weight(layer)) for layer in range(net.num_layers))
+            self._layers = [loops.Steps(net.cell, weight, net.hidden_size, net.alpha) for weight in weights]
 
-    def __call__(self, layer: int, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """The rows of a layer, valid until its next call."""
-        n, features = x.shape
-        rows = self._rows.get(layer)
-        if rows is None or len(rows) != n:
-            rows = self._rows[layer] = np.ones((n, features + h.shape[1] + 1), h.dtype)
-        rows[:, : h.shape[1]] = h
-        rows[:, h.shape[1] : -1] = x
-        return rows
+    def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
+        """Advance one step.
+
+        Args:
+            x: inputs (environment, feature).
+            state: arrays (layer, environment, unit); read only.
+            out: arrays of the same shapes, C-contiguous, that receive the new state.
+            noise: standard normal draws (layer, environment, unit), for networks with recurrent noise.
+
+        Returns:
+            The activity of the top layer (environment, unit), a view of `out`.
+        """
+        for layer, steps in enumerate(self._layers):
+            draws = None if noise is None else np.float32(self.net.noise_scale) * noise[layer]
+            steps(x, [part[layer] for part in state], [part[layer] for part in out], draws)
+            x = out[0][layer]
+        if not self._layers:
+            self._step_in_torch(x, state, out, noise)
+        return out[0][-1]
+
+    @torch.no_grad()
+    def _step_in_torch(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None) -> None:
+        like = next(self.net.parameters())
+        draws = None if noise is None else torch.from_numpy(noise).to(like).transpose(0, 1)
+        before = tuple(torch.from_numpy(part).to(like) for part in state)
+        _, after = self.net.in_torch(torch.from_numpy(x).to(like), [len(x)], before, draws)
+        for part, new in zip(out, after, strict=True):
+            part[...] = new.cpu().numpy()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from ngym_cli.networks.base import RecurrentNetwork, State, Stepper, sigmoid_, tanh_, to_numpy
+from ngym_cli.networks.base import RecurrentNetwork, State
 
 
 class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
@@ -37,41 +36,3 @@ class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
         from_input = torch.cat([torch.zeros_like(w_hh[gates:]), w_ih[gates:], b_ih[gates:]], dim=1)
         from_h = torch.cat([w_hh[gates:], torch.zeros_like(w_ih[gates:]), b_hh[gates:]], dim=1)
         return torch.cat([both, from_input, from_h])
-
-    def stepper(self) -> Stepper:
-        """See `RecurrentNetwork.stepper`."""
-        return _GRUStepper(self)
-
-
-class _GRUStepper(Stepper):
-    def __init__(self, net: GRU) -> None:
-        self.units = net.hidden_size
-        self.weights = [
-            tuple(
-                to_numpy(getattr(net, name + str(layer)).t())
-                for name in ("weight_ih_l", "bias_ih_l", "weight_hh_l", "bias_hh_l")
-            )
-            for layer in range(net.num_layers)
-        ]
-
-    def _layer(
-        self,
-        layer: int,
-        x: np.ndarray,
-        state: Sequence[np.ndarray],
-        out: Sequence[np.ndarray],
-        noise: np.ndarray | None,
-    ) -> None:
-        h, units = state[0], self.units
-        w_ih, b_ih, w_hh, b_hh = self.weights[layer]
-        gates, product = x @ w_ih, h @ w_hh
-        gates += b_ih
-        product += b_hh
-        rz, new = gates[:, : 2 * units], gates[:, 2 * units :]
-        rz += product[:, : 2 * units]
-        sigmoid_(rz)
-        new += rz[:, :units] * product[:, 2 * units :]
-        tanh_(new)
-        np.subtract(h, new, out=out[0])
-        out[0][:] *= rz[:, units:]
-        out[0][:] += new

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp, sqrt
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, last_steps, tanh_, to_numpy
+from ngym_cli.networks.base import RecurrentNetwork, State, last_steps
 
 ACTIVATIONS = ("tanh", "relu")
 
@@ -71,37 +70,6 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
             seq = torch.cat(steps)
             last.append(last_steps(seq, counts))
         return seq, (torch.stack(last),)
-
-    def stepper(self) -> Stepper:
-        """See `RecurrentNetwork.stepper`."""
-        return _LeakyStepper(self)
-
-
-class _LeakyStepper(Stepper):
-    def __init__(self, net: LeakyNetwork) -> None:
-        self.alpha, self.noise_scale, self.relu = net.alpha, net.noise_scale, net.nonlinearity == "relu"
-        self.weights = [to_numpy(net.joint_weight(layer).t()) for layer in range(net.num_layers)]
-        self.rows = FusedInput()
-
-    def _layer(
-        self,
-        layer: int,
-        x: np.ndarray,
-        state: Sequence[np.ndarray],
-        out: Sequence[np.ndarray],
-        noise: np.ndarray | None,
-    ) -> None:
-        rate = np.matmul(self.rows(layer, x, state[0]), self.weights[layer], out=out[0])
-        if noise is not None:
-            rate += np.float32(self.noise_scale) * noise
-        if self.relu:
-            np.maximum(rate, 0, out=rate)
-        else:
-            tanh_(rate)
-        if self.alpha != 1:
-            rate -= state[0]
-            rate *= self.alpha
-            rate += state[0]
 
 
 class RNN(LeakyNetwork):

@@ -27,7 +27,7 @@ struct loop {
     float alpha;             /* TANH, RELU: how far h goes towards its new value */
     const float *x;          /* (step, feature) */
     const float *noise;      /* (step, gate * unit), added to the products; or null */
-    const float *weight;     /* (gate * unit, unit + feature + 1) */
+    const float *weight;     /* (gate * unit, unit + feature + 1); forward: null if the panels hold it already */
     const float *h0, *c0;    /* (sequence, unit) */
     float *rows;             /* (step, unit + feature + 1): [h before, x, 1] */
     float *gates;            /* (step, gate * unit): values of the gates; backward makes them their gradients */
@@ -221,7 +221,7 @@ static inline void leaky_back(float *gate, const float *given, float *dh, float 
 void forward(const struct loop *l) {
     long units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units, at = 0;
     const float *h = l->h0, *c = l->c0;
-    pack(l->weight, 1, depth, depth, wide, l->panels);
+    if (l->weight) pack(l->weight, 1, depth, depth, wide, l->panels);
     for (long t = 0; t < l->times; t++) {
         long n = l->counts[t];
         float *rows = l->rows + at * depth, *gates = l->gates + at * wide, *h_new = l->h + at * units;

@@ -24,7 +24,6 @@ import torch
 from torch import Tensor
 
 CELLS = ("lstm", "gru", "tanh", "relu")  #: in the order of `loops.c`
-GATES = (4, 4, 1, 1)
 COLUMNS = 16  #: of a panel of packed weights
 SOURCE = Path(__file__).with_name("loops.c")
 OPTIONS = ("-O3", "-fno-math-errno", "-shared", "-fPIC")
@@ -114,6 +113,63 @@ def run(
     """
     found = _Run.apply(CELLS.index(cell), np.asarray(counts, np.int64), alpha, noise, seq, weight, *state)
     return found if isinstance(found, tuple) else (found,)
+
+
+class Steps:
+    """Single steps of one layer, in NumPy, with weights that are packed once.
+
+    Args:
+        cell, weight, alpha: as for `run`.
+        units: of the layer.
+    """
+
+    def __init__(self, cell: str, weight: np.ndarray, units: int, alpha: float = 1.0) -> None:
+        """See the class."""
+        self.cell, self.weight, self.units, self.alpha = cell, weight, units, alpha
+        self._counts = np.zeros(1, np.int64)
+        self._library: Any = library()
+
+    def __call__(
+        self, x: np.ndarray, state: Sequence[np.ndarray], out: Sequence[np.ndarray], noise: np.ndarray | None = None
+    ) -> None:
+        """Advance one step.
+
+        Args:
+            x: inputs (sequence, feature).
+            state: h, and for the LSTM c (sequence, unit).
+            out: float32 arrays of the same shapes, C-contiguous, that receive the new state.
+            noise: (sequence, gate * unit), added to the products.
+        """
+        if len(x) != self._counts[0]:
+            self._prepare(len(x))
+        if not all(part.flags.c_contiguous and part.dtype == np.float32 for part in out):
+            raise ValueError("the new state needs C-contiguous float32 arrays")
+        read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in (x, noise, *state)]
+        loop, at = self._loop, [0 if part is None else part.ctypes.data for part in (*read, *out)]
+        if len(state) == 2:
+            loop.x, loop.noise, loop.h0, loop.c0, loop.h, loop.c = at
+        else:
+            loop.x, loop.noise, loop.h0, loop.h = at
+        self._library.forward(ctypes.byref(loop))
+        loop.weight = None
+
+    def _prepare(self, n: int) -> None:
+        """Room for batches of this size."""
+        wide, depth = self.weight.shape
+        self._counts[0] = n
+        sizes = {"rows": n * depth, "gates": n * wide, "squashed": n * self.units}
+        sizes["panels"] = -(-wide // COLUMNS) * COLUMNS * depth
+        self._room = {name: np.empty(size, np.float32) for name, size in sizes.items()}
+        self._loop = _Loop(
+            cell=CELLS.index(self.cell),
+            times=1,
+            features=depth - self.units - 1,
+            units=self.units,
+            counts=self._counts.ctypes.data,
+            alpha=self.alpha,
+            weight=self.weight.ctypes.data,
+            **{name: array.ctypes.data for name, array in self._room.items()},
+        )
 
 
 def _call(function: str, numbers: dict[str, float], counts: np.ndarray, arrays: dict[str, Tensor | None]) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from ngym_cli.networks.base import FusedInput, RecurrentNetwork, State, Stepper, sigmoid_, tanh_, to_numpy
+from ngym_cli.networks.base import RecurrentNetwork, State
 
 
 class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
@@ -57,45 +56,3 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
         h, c = (part.contiguous() for part in state)
         packed, after = nn.LSTM.forward(self, PackedSequence(seq, torch.tensor(counts)), (h, c))
         return packed.data, after
-
-    def stepper(self) -> Stepper:
-        """See `RecurrentNetwork.stepper`."""
-        return _LSTMStepper(self)
-
-
-class _LSTMStepper(Stepper):
-    """One product and one sigmoid for all four gates: tanh(x) = 2 sigmoid(2 x) - 1, the inner 2 in the weights."""
-
-    def __init__(self, net: LSTM) -> None:
-        units = self.units = net.hidden_size
-        order = np.r_[: 2 * units, 3 * units : 4 * units, 2 * units : 3 * units]  # torch has i f g o; here i f o g
-        self.weights = []
-        for layer in range(net.num_layers):
-            weight = to_numpy(net.joint_weight(layer).t())[:, order]
-            weight[:, 3 * units :] *= 2
-            self.weights.append(np.ascontiguousarray(weight))
-        self.rows = FusedInput()
-        self.gates = np.empty((0, 4 * units), np.float32)
-
-    def _layer(
-        self,
-        layer: int,
-        x: np.ndarray,
-        state: Sequence[np.ndarray],
-        out: Sequence[np.ndarray],
-        noise: np.ndarray | None,
-    ) -> None:
-        (h, c), (h_out, c_out), units = state, out, self.units
-        if len(self.gates) != len(h) or self.gates.dtype != h.dtype:
-            self.gates = np.empty((len(h), 4 * units), h.dtype)
-        gates = np.matmul(self.rows(layer, x, h), self.weights[layer], out=self.gates)
-        sigmoid_(gates)
-        i, f, o, g = (gates[:, k * units : (k + 1) * units] for k in range(4))
-        g *= 2
-        g -= 1
-        np.multiply(f, c, out=c_out)
-        g *= i
-        c_out += g
-        h_out[...] = c_out
-        tanh_(h_out)
-        h_out *= o

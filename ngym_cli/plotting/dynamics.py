@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 from matplotlib.figure import Figure
 
 from ngym_cli.plotting.population import population
@@ -39,16 +41,18 @@ def network_step(policy: Any) -> tuple[Callable[[np.ndarray, np.ndarray], np.nda
     Args:
         policy: a recurrent policy of one layer.
     """
-    actor = policy.actor()
-    parts = int(actor.sizes[0])
+    network = copy.deepcopy(policy.networks[0]).double().cpu()  # slopes are taken over differences of 1e-6 and less
 
+    @torch.no_grad()
     def step(state: np.ndarray, x: np.ndarray) -> np.ndarray:
-        given = tuple(part[None].astype(np.float64) for part in np.split(state, parts, axis=1))
-        out = tuple(np.empty_like(part) for part in given)
-        actor.steppers[0].step(np.broadcast_to(x, (len(state), len(x))).astype(np.float64), given, out, None)
-        return np.concatenate([part[0] for part in out], axis=1)
+        given = tuple(
+            torch.from_numpy(part)[None] for part in np.split(state.astype(np.float64), network.n_states, axis=1)
+        )
+        inputs = torch.from_numpy(np.tile(np.asarray(x, np.float64), (len(state), 1)))
+        _, after = network.sequence(inputs, [len(state)], tuple(given))
+        return np.concatenate([part[0].numpy() for part in after], axis=1)
 
-    return step, parts
+    return step, network.n_states
 
 
 def fixed_points(view: View) -> Figure:
