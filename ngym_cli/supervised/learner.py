@@ -151,7 +151,7 @@ class Supervised(BaseAlgorithm):
         elif self.task_weight:
             raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
         size = self.batch_size * self.seq_len
-        rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 4 * size
+        rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 8 * size
         seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
         return [TrialStream(env, int(seed), self._weigh, not self.carried, draw, rows) for seed in seeds]
 
