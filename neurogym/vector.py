@@ -8,15 +8,17 @@ a time, are stepped in a loop with the same results and the same interface (:cla
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from neurogym import rules
+from neurogym import compiled, rules
 from neurogym.core import TrialEnv, TrialWrapper, no_action
 from neurogym.mixing import view_of
 from neurogym.state import capture, restore
@@ -100,6 +102,37 @@ class _BatchEnv(VectorEnv):
             env.close()
 
 
+class _Ended(NamedTuple):
+    """Trials that ended in a step, one entry each."""
+
+    env: np.ndarray
+    trial: np.ndarray
+    outcome: np.ndarray
+    steps: np.ndarray
+    aborts: np.ndarray
+    performance: np.ndarray
+    reward: np.ndarray
+    reaction: np.ndarray  # steps from go to the response; nan without
+
+
+SOURCE = Path(__file__).with_name("batch.c")
+NUMBERS = ("n", "actions", "capacity", "trials", "hold")
+POOLS = ("reward", "performance", "event", "offset", "go")
+PLACES = ("at", "first", "trial", "n_trials", "aborts", "score", "sum")
+STEP = ("action", "rewards", "ended", "counts", "sums")
+#: What the compiled step takes for granted.
+KINDS = {"reward": np.float64, "performance": np.float64, "event": np.uint8}
+
+
+class _Batch(ctypes.Structure):
+    """``struct batch`` of ``batch.c``, which says what the arrays are."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in NUMBERS),
+        *((name, ctypes.c_void_p) for name in (*POOLS, *PLACES, *STEP)),
+    )
+
+
 class TrialVectorEnv(_BatchEnv):
     """A batch of environments stepped as arrays.
 
@@ -117,6 +150,8 @@ class TrialVectorEnv(_BatchEnv):
         self._pool: dict[str, np.ndarray] = {}
         self._trial_pool: dict[str, np.ndarray] = {}
         self._capacity = self._trial_capacity = 0
+        self._batch: _Batch | None = None  # made anew where a pool has moved, as are the tables
+        self._tables: list[tuple[list[str], np.ndarray]] = []
         n = self.num_envs
         self._index = np.arange(n)
         self._at = np.zeros(n, np.int64)  # row of each environment in the flattened pools
@@ -126,6 +161,10 @@ class TrialVectorEnv(_BatchEnv):
         self._performance = np.zeros(n)
         self._reward_sum = np.zeros(n)
         self._aborts = np.zeros(n, np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has pools of its own."""
+        return {**self.__dict__, "_batch": None, "_tables": []}
 
     # -- pools --------------------------------------------------------------------------------------------------------
 
@@ -144,7 +183,8 @@ class TrialVectorEnv(_BatchEnv):
             pool = self._pool.get(name)
             if pool is None:
                 shape = (self.num_envs, self._capacity, *values.shape[1:])
-                pool = self._pool[name] = np.zeros(shape, values.dtype)
+                pool = self._pool[name] = np.zeros(shape, KINDS.get(name, values.dtype))
+                self._batch = None
             pool[i, : block.total] = values
         columns = block.record()
         columns["_offset"], columns["_go"] = block.offset, block.go
@@ -167,6 +207,7 @@ class TrialVectorEnv(_BatchEnv):
         if column is not None:
             wide[...] = column
         self._trial_pool[name] = wide
+        self._batch, self._tables = None, []
         return wide
 
     def _grow(self, rows: int) -> None:
@@ -179,6 +220,7 @@ class TrialVectorEnv(_BatchEnv):
         self._at += shift
         self._first += shift
         self._capacity = capacity
+        self._batch = None
 
     def _grow_trials(self, trials: int) -> None:
         capacity = int(trials * 1.25)
@@ -186,6 +228,7 @@ class TrialVectorEnv(_BatchEnv):
             self._trial_pool[name] = new = np.zeros((self.num_envs, capacity), old.dtype)
             new[:, : self._trial_capacity] = old
         self._trial_capacity = capacity
+        self._batch, self._tables = None, []
 
     def _look_up(self, name: str) -> np.ndarray:
         """A per-step field at the current row of every environment."""
@@ -260,61 +303,101 @@ class TrialVectorEnv(_BatchEnv):
             ValueError: If an action is not in the action space.
         """
         actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.astype(np.uint64).max() >= self._actions:
-            raise ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
-        cell = self._at * self._actions + actions
-        rewards = self._pool["reward"].take(cell)
-        event = self._pool["event"].take(cell)
-        self._performance += self._pool["performance"].take(cell)
-        self._reward_sum += rewards
-        self._aborts += (event & 7) == rules.ABORT
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
+            raise self._wrong(actions)
         infos: dict[str, Any] = {"finished": None}
         if "gt" in self._pool:
             infos["gt"] = self._pool["gt"].take(self._at)
-        ended = event >= rules.END
-        infos["new_trial"] = ended
-        done = np.flatnonzero(ended)
-        if len(done):
-            infos["finished"] = self._finish(done, actions, event)
-        self._at += 1
-        if len(done):
-            self._trial[done] += 1
-            for i in done[self._trial[done] >= self._n_trials[done]]:
+        advance = self._advance_in_numpy if compiled.library(SOURCE) is None else self._advance
+        rewards, infos["new_trial"], ended = advance(np.ascontiguousarray(actions, np.int64))
+        if len(ended.env):
+            infos["finished"] = self._report(ended, actions)
+            for i in ended.env[self._trial[ended.env] >= self._n_trials[ended.env]]:
                 self._refill(int(i))
-            self._begin(done)
+                self._begin(i)
         ob = self._observed(self._look_up("ob"), actions, rewards)
         return ob, rewards, np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool), infos
 
-    def _finish(self, done: np.ndarray, actions: np.ndarray, event: np.ndarray) -> dict[str, np.ndarray]:
-        """Report and clear the trials that ended in environments ``done``."""
-        outcome = event[done] & 7
-        performance = self._performance[done]
-        unscored = outcome == rules.NONE
-        if unscored.any():
-            outcome = np.where(unscored, np.where(performance >= 0.5, rules.CORRECT, rules.ERROR), outcome)
-        choice, steps = actions[done], self._at[done] - self._first[done]
-        trial = self._trial[done]
+    def _wrong(self, actions: np.ndarray) -> ValueError:
+        return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
+
+    def _advance(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Ended]:
+        """Take the step: rewards, whether the trial ended, and the trials that did (see ``batch.c``)."""
+        n = self.num_envs
+        if self._batch is None:
+            pools = [*(self._pool[name] for name in KINDS), *(self._trial_pool[name] for name in ("_offset", "_go"))]
+            places = (self._at, self._first, self._trial, self._n_trials)
+            sofar = (self._aborts, self._performance, self._reward_sum)
+            names = (*POOLS, *PLACES)
+            pointers = {k: array.ctypes.data for k, array in zip(names, (*pools, *places, *sofar), strict=True)}
+            hold = -1 if self._hold is None else self._hold
+            self._batch = _Batch(n, self._actions, self._capacity, self._trial_capacity, hold, **pointers)
+        rewards, ended = np.empty(n), np.empty(n, bool)
+        counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
+        for name, array in zip(STEP, (actions, rewards, ended, counts, sums), strict=True):
+            setattr(self._batch, name, array.ctypes.data)
+        library: Any = compiled.library(SOURCE)
+        done = library.advance(ctypes.byref(self._batch))
+        if done < 0:
+            raise self._wrong(actions)
+        return rewards, ended, _Ended(*counts[:, :done], *sums[:, :done])
+
+    def _advance_in_numpy(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Ended]:
+        """The same without a compiler."""
+        if actions.min() < 0 or actions.max() >= self._actions:
+            raise self._wrong(actions)
+        cell = self._at * self._actions + actions
+        rewards, event = self._pool["reward"].take(cell), self._pool["event"].take(cell)
+        self._performance += self._pool["performance"].take(cell)
+        self._reward_sum += rewards
+        self._aborts += (event & 7) == rules.ABORT
+        ended = event >= rules.END
+        i = np.flatnonzero(ended)
+        trial, steps, score = self._trial[i], self._at[i] - self._first[i], self._performance[i]
+        outcome = (event[i] & 7).astype(np.int64)
+        outcome = np.where(outcome != rules.NONE, outcome, np.where(score >= 0.5, rules.CORRECT, rules.ERROR))
         responded = (outcome == rules.CORRECT) | (outcome == rules.ERROR)
         if self._hold is not None:
-            responded &= choice != self._hold
-        cell = done * self._trial_capacity + trial
-        go = self._trial_pool["_go"].take(cell)
+            responded &= actions[i] != self._hold
+        go = self._trial_pool["_go"].take(i * self._trial_capacity + trial)
+        sums = (score, self._reward_sum[i], np.where(responded, steps - go, np.nan))
+        found = _Ended(i, trial, outcome, steps + 1, self._aborts[i], *sums)
+        self._performance[i] = self._reward_sum[i] = self._aborts[i] = 0
+        self._at[~ended] += 1
+        self._trial[i] += 1
+        self._begin(i[self._trial[i] < self._n_trials[i]])
+        return rewards, ended, found
+
+    def _report(self, ended: _Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
+        """The columns of the trials that ended."""
         finished = {
-            "env": done,
-            "performance": performance,
-            "outcome": rules.OUTCOMES[outcome],
-            "choice": choice,
-            "rt": np.where(responded, (steps - go) * float(self.dt), np.nan),
-            "reward": self._reward_sum[done],
-            "steps": steps + 1,
-            "aborts": self._aborts[done],
+            "env": ended.env,
+            "performance": ended.performance,
+            "outcome": rules.OUTCOMES[ended.outcome],
+            "choice": actions[ended.env],
+            "rt": ended.reaction * float(self.dt),
+            "reward": ended.reward,
+            "steps": ended.steps,
+            "aborts": ended.aborts,
         }
-        for name, column in self._trial_pool.items():
-            if not name.startswith("_"):
-                finished.setdefault(name, column.take(cell))
-        self._performance[done] = self._reward_sum[done] = 0.0
-        self._aborts[done] = 0
+        if not self._tables:
+            self._tables = self._by_kind()
+        cell = ended.env * self._trial_capacity + ended.trial
+        for names, table in self._tables:
+            for name, column in zip(names, table.take(cell, axis=0).T, strict=True):
+                finished.setdefault(name, column)
         return finished
+
+    def _by_kind(self) -> list[tuple[list[str], np.ndarray]]:
+        """Per-trial columns of one type in one table (environment and trial, column), so that one look-up finds all."""
+        tables = []
+        shown = {name: column for name, column in self._trial_pool.items() if not name.startswith("_")}
+        for dtype in dict.fromkeys(column.dtype for column in shown.values()):
+            names = [name for name, column in shown.items() if column.dtype == dtype]
+            table = np.stack([shown[name] for name in names], axis=-1)
+            self._trial_pool.update({name: table[:, :, k] for k, name in enumerate(names)})
+            tables.append((names, table.reshape(-1, len(names))))
+        return tables
 
 
 class LoopVectorEnv(_BatchEnv):

@@ -1,20 +1,12 @@
 """The time loops of recurrent networks, compiled from `loops.c` where the machine has a C compiler.
 
-torch spends more time on the calls of each step than on the arithmetic of networks of our size. The loops are compiled
-once for each processor, when they are first needed (a second), and kept in the user's cache. Without a compiler
-(`CC`, else `cc`), with `NGYM_COMPILE=0`, on other devices and in double precision the networks run in torch.
+torch spends more time on the calls of each step than on the arithmetic of networks of our size. Where nothing can be
+compiled (see `neurogym.compiled`), on other devices and in double precision the networks run in torch.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
-import hashlib
-import os
-import platform
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,10 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from neurogym import compiled
+
 CELLS = ("lstm", "gru", "tanh", "relu")  #: in the order of `loops.c`
 COLUMNS = 16  #: of a panel of packed weights
 SOURCE = Path(__file__).with_name("loops.c")
-OPTIONS = ("-O3", "-fno-math-errno", "-shared", "-fPIC")
 
 NUMBERS = ("cell", "times", "features", "units")
 ARRAYS = ("x", "noise", "weight", "h0", "c0", "rows", "gates", "c", "squashed", "h", "panels", "dh", "dc", "dh0", "dc0")
@@ -43,43 +36,9 @@ class _Loop(ctypes.Structure):
     )
 
 
-@functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled loops, or None where they cannot be compiled."""
-    compiler = shutil.which(os.environ.get("CC") or "cc")
-    if compiler is None or os.environ.get("NGYM_COMPILE") == "0":
-        return None
-    name = f"loops-{hashlib.sha256(SOURCE.read_bytes() + _processor()).hexdigest()[:16]}.so"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym"
-    try:
-        if not (cache / name).exists():
-            cache.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=cache) as folder:
-                made = Path(folder) / name
-                _compile(compiler, made)
-                made.replace(cache / name)
-        compiled = ctypes.CDLL(str(cache / name))
-        compiled.forward.restype = compiled.backward.restype = None
-        return compiled
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _compile(compiler: str, made: Path) -> None:
-    """For this very processor, or for any of its kind where the compiler does not know it."""
-    command = [compiler, *OPTIONS, "-o", str(made), str(SOURCE)]
-    if subprocess.run([*command, "-march=native"], capture_output=True, timeout=60).returncode:
-        subprocess.run(command, capture_output=True, timeout=60, check=True)
-
-
-def _processor() -> bytes:
-    """What tells processors with other instructions apart."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        known = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    except OSError:
-        known = platform.processor()
-    return f"{platform.machine()} {known}".encode()
+    return compiled.library(SOURCE)
 
 
 def usable(seq: Tensor) -> bool:

@@ -1,5 +1,7 @@
 """Batches give what single environments give, trial for trial."""
 
+import copy
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -32,7 +34,11 @@ def assert_same(a, b):
         ("ReachingDelayResponse-v0", "history", LoopVectorEnv),
     ],
 )
-def test_batch_equals_single(id_, stack, kind):
+@pytest.mark.parametrize("compiled", [True, False])
+def test_batch_equals_single(id_, stack, kind, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr("neurogym.compiled.library", lambda source: None)
+
     def make():
         return STACKS[stack](ngym.make(id_))
 
@@ -85,14 +91,30 @@ def test_seeds_per_environment():
         batch.reset(seed=[1, 2])
 
 
-def test_wrong_calls_are_refused():
+@pytest.mark.parametrize("compiled", [True, False])
+def test_wrong_calls_are_refused_and_change_nothing(compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr("neurogym.compiled.library", lambda source: None)
     with pytest.raises(ValueError, match="at least 1"):
         ngym.make_vec("RDM-v0", 0)
-    batch = ngym.make_vec("RDM-v0", 2)
-    batch.reset(seed=0)
-    for actions in ([0, 3], [-1, 0], [0, 0, 0]):
+    batch, untouched = (ngym.make_vec("RDM-v0", 2) for _ in range(2))
+    batch.reset(seed=0), untouched.reset(seed=0)
+    for actions in ([0, 3], [-1, 0], [0, 0, 0], [0.0, 1.0]):
         with pytest.raises(ValueError, match="expected 2 actions"):
             batch.step(np.array(actions))
+    np.testing.assert_array_equal(batch.step(np.zeros(2, int))[0], untouched.step(np.zeros(2, int))[0])
+
+
+def test_a_copy_goes_on_by_itself():
+    batch = ngym.make_vec("RDM-v0", 4)
+    batch.reset(seed=0)
+    for _ in range(50):
+        batch.step(np.zeros(4, int))
+    copied = copy.deepcopy(batch)
+    steps = [[env.step(np.full(4, t % 2)) for t in range(300)] for env in (batch, copied)]
+    for one, other in zip(*steps, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
 
 
 def test_environments_without_trials_are_looped():

@@ -1,9 +1,6 @@
-"""The compiled loops compute what the networks compute in torch, and are made once."""
+"""The compiled loops compute what the networks compute in torch."""
 
 import copy
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -96,32 +93,3 @@ def test_steps_go_into_arrays_that_can_hold_them():
     state = (np.zeros((1, 4, 21), np.float32),)
     with pytest.raises(ValueError, match="C-contiguous float32"):
         stepper.step(np.zeros((4, 3), np.float32), state, (np.zeros((1, 4, 21)),))
-
-
-def in_a_new_process(cache, **environment):
-    """Whether the loops are there in a process with an empty cache."""
-    code = "from ngym_cli.networks import loops; print(loops.library() is not None)"
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), **environment}
-    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert not found.stderr
-    return found.stdout.strip() == "True"
-
-
-@compiled
-def test_the_loops_are_compiled_once(tmp_path):
-    assert in_a_new_process(tmp_path)
-    (made,) = (tmp_path / "ngym").iterdir()
-    first = made.stat().st_mtime_ns
-    assert in_a_new_process(tmp_path)
-    assert [made] == list((tmp_path / "ngym").iterdir()) and made.stat().st_mtime_ns == first
-
-
-@pytest.mark.parametrize("environment", [{"CC": "false"}, {"CC": "no-such-compiler"}, {"NGYM_COMPILE": "0"}])
-def test_where_they_cannot_be_compiled_there_are_none(tmp_path, environment):
-    assert not in_a_new_process(tmp_path, **environment)
-    assert not list(tmp_path.glob("ngym/*"))
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
-    (tmp_path / "ngym").write_text("a file where the folder should be")
-    assert not in_a_new_process(tmp_path)

@@ -1,0 +1,57 @@
+"""C sources compiled for this machine when they are first needed, and kept in the user's cache.
+
+What is compiled is the inner loop of stepping and of recurrent networks, where NumPy and torch spend more time on calls
+than on arithmetic. Each has a form without: it takes over where there is no compiler (``CC``, else ``cc``), where the
+cache (``XDG_CACHE_HOME``, else ``~/.cache``) cannot be written, and with ``NGYM_COMPILE=0``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+OPTIONS = ("-O3", "-fno-math-errno", "-shared", "-fPIC")
+
+
+@functools.cache
+def library(source: Path) -> ctypes.CDLL | None:
+    """The compiled source, or None where it cannot be compiled."""
+    compiler = shutil.which(os.environ.get("CC") or "cc")
+    if compiler is None or os.environ.get("NGYM_COMPILE") == "0":
+        return None
+    name = f"{source.stem}-{hashlib.sha256(source.read_bytes() + _processor()).hexdigest()[:16]}.so"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym"
+    try:
+        if not (cache / name).exists():
+            cache.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=cache) as folder:
+                made = Path(folder) / name
+                _compile(compiler, source, made)
+                made.replace(cache / name)
+        return ctypes.CDLL(str(cache / name))
+    except (OSError, RuntimeError, subprocess.SubprocessError):
+        return None
+
+
+def _compile(compiler: str, source: Path, made: Path) -> None:
+    """For this very processor, or for any of its kind where the compiler does not know it."""
+    command = [compiler, *OPTIONS, "-o", str(made), str(source)]
+    if subprocess.run([*command, "-march=native"], capture_output=True, timeout=60).returncode:
+        subprocess.run(command, capture_output=True, timeout=60, check=True)
+
+
+def _processor() -> bytes:
+    """What tells processors with other instructions apart."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        known = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        known = platform.processor()
+    return f"{platform.machine()} {known}".encode()

@@ -1,0 +1,38 @@
+"""C sources are compiled once, and never get in the way."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from neurogym import compiled, vector
+
+
+def in_a_new_process(cache, **environment):
+    """Whether a source is compiled in a process with this cache."""
+    code = "from neurogym import compiled, vector; print(compiled.library(vector.SOURCE) is not None)"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), **environment}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert not found.stderr
+    return found.stdout.strip() == "True"
+
+
+@pytest.mark.skipif(compiled.library(vector.SOURCE) is None, reason="there is no C compiler")
+def test_a_source_is_compiled_once(tmp_path):
+    assert in_a_new_process(tmp_path)
+    (made,) = (tmp_path / "ngym").iterdir()
+    first = made.stat().st_mtime_ns
+    assert in_a_new_process(tmp_path)
+    assert [made] == list((tmp_path / "ngym").iterdir()) and made.stat().st_mtime_ns == first
+
+
+@pytest.mark.parametrize("environment", [{"CC": "false"}, {"CC": "no-such-compiler"}, {"NGYM_COMPILE": "0"}])
+def test_where_nothing_can_be_compiled_there_is_none(tmp_path, environment):
+    assert not in_a_new_process(tmp_path, **environment)
+    assert not list(tmp_path.glob("ngym/*"))
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    (tmp_path / "ngym").write_text("a file where the folder should be")
+    assert not in_a_new_process(tmp_path)
