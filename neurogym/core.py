@@ -37,8 +37,8 @@ __all__ = [
     "no_action",
 ]
 
-FIRST_BLOCK = 8  #: trials made ahead after a reset
-BLOCK_BYTES = 3 << 18  #: memory for the trials made ahead later, within these limits:
+FIRST_BLOCK, GROWTH = 8, 4  #: trials made ahead after a reset, and how many times more each time thereafter
+BLOCK_BYTES = 3 << 18  #: memory for the most that are made ahead, within these limits:
 FEWEST_ROWS, MOST_ROWS = 1024, 4096
 
 
@@ -101,7 +101,7 @@ class TrialEnv(CurrentTrial):
         self._top: Any = self
         self._wrappers: list[TrialWrapper] = []
         self._ahead: Trials | None = None  # trials made in advance, and the next of them
-        self._ahead_next = self._ahead_size = 0
+        self._ahead_next = self._ahead_size = self._ahead_most = 0
         self._tables: tuple | None = None
         self._reward_sum, self._aborts = 0.0, 0
         self.last: dict[str, Any] | None = None  # info of the trial that ended last in this session
@@ -310,7 +310,8 @@ class TrialEnv(CurrentTrial):
         """The next trials of the session."""
         block = self.make_trials(self._block_size())
         if self._ahead is None:  # judged once, so that it does not matter which blocks were seen later
-            self._ahead_size = _trials_that_fit(block)
+            self._ahead_size, self._ahead_most = FIRST_BLOCK, _trials_that_fit(block)
+        self._ahead_size = min(GROWTH * self._ahead_size, self._ahead_most)
         self._ahead, self._ahead_next = block, 0
         return block
 

@@ -162,6 +162,13 @@ class TrialVectorEnv(_BatchEnv):
         self._reward_sum = np.zeros(n)
         self._aborts = np.zeros(n, np.int64)
 
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close every environment and let the trials go."""
+        super().close_extras(**kwargs)
+        self._pool, self._trial_pool, self._batch, self._tables = {}, {}, None, []
+        for task in self.tasks:
+            task._ahead = task._block = None
+
     def __getstate__(self) -> dict[str, Any]:
         """A copy has pools of its own."""
         return {**self.__dict__, "_batch": None, "_tables": []}
