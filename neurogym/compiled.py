@@ -40,6 +40,11 @@ def library(source: Path) -> ctypes.CDLL | None:
         return None
 
 
+def works() -> bool:
+    """Whether sources are compiled here."""
+    return library(Path(__file__).with_name("batch.c")) is not None
+
+
 def _compile(compiler: str, source: Path, made: Path) -> None:
     """For this very processor, or for any of its kind where the compiler does not know it."""
     command = [compiler, *OPTIONS, "-o", str(made), str(source)]

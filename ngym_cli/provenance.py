@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from neurogym import compiled
 from ngym_cli import runs
 from ngym_cli.building import Facts
 from ngym_cli.config import RunConfig, streams
@@ -97,6 +98,7 @@ def machine() -> dict[str, Any]:
         "system": platform.platform(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
+        "compiled": compiled.works(),
         "python": platform.python_version(),
     }
 

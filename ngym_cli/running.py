@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from neurogym import compiled
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig
@@ -59,6 +60,8 @@ def run(
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
         err.print(f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}", soft_wrap=True)
+        if not compiled.works():
+            err.print("no C compiler is in use: training takes up to twice as long", soft_wrap=True)
         use_one_thread()
 
     def display(resolved: RunConfig, facts: Any, path: Path) -> Any:

@@ -3,8 +3,7 @@
 Both forms read the same parameters. Sequences are laid out (time, environment, unit), or packed if they differ in
 length: (step, unit), first the first step of every sequence, then the second of all that have one, and so on, the
 longest sequences first. A state is a tuple of arrays (layer, environment, unit): `(h,)`, or `(h, c)` for the LSTM.
-Acting is done in NumPy because at the usual sizes (64 environments, 64 units) the time goes into the overhead of each
-call, which torch has five times as much of.
+Both run in the compiled loops (`loops`), or in torch where there are none.
 """
 
 from __future__ import annotations

@@ -169,3 +169,11 @@ def test_nothing_is_written_when_the_configuration_is_wrong(tmp_path):
     with pytest.raises(UserError):
         train(from_dict({**SMALL, "hyperparameters": {"n_steps": -5}}), tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
+
+
+def test_without_a_compiler_a_run_goes_on_in_numpy_and_torch(ngym, monkeypatch, tmp_path):
+    monkeypatch.setattr("neurogym.compiled.library", lambda source: None)
+    done = ngym("run", "--task", "RDM-v0", "--timesteps", 4096, "--n-envs", 8, "--eval-trials", 50, "--name", "plain")
+    assert done.code == 0 and "no C compiler" in done.err
+    manifest = json.loads(next(tmp_path.rglob("plain/manifest.json")).read_text())
+    assert manifest["status"] == "finished" and manifest["machine"]["compiled"] is False
