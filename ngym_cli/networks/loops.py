@@ -101,6 +101,9 @@ class Steps:
         """
         if len(x) != self._counts[0]:
             self._prepare(len(x))
+        n, features = len(x), self._loop.features
+        if x.shape != (n, features) or any(part.shape != (n, self.units) for part in (*state, *out)):
+            raise ValueError(f"inputs {x.shape} and states {state[0].shape} do not fit {features} features")
         if not all(part.flags.c_contiguous and part.dtype == np.float32 for part in out):
             raise ValueError("the new state needs C-contiguous float32 arrays")
         read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in (x, noise, *state)]
@@ -150,6 +153,10 @@ class _Run(torch.autograd.Function):
         *state: Tensor,
     ) -> Any:
         (steps, features), units, wide = seq.shape, state[0].shape[1], len(weight)
+        if counts.sum() != steps or counts[0] != len(state[0]) or (np.diff(counts) > 0).any():
+            raise ValueError(f"{steps} steps from {len(state[0])} states are not packed as {counts.tolist()}")
+        if weight.shape[1] != units + features + 1:
+            raise ValueError(f"expected {weight.shape[1] - units - 1} features, got {features}")
         lstm = len(state) == 2
         numbers = {"cell": cell, "features": features, "units": units, "alpha": alpha}
         depth = units + features + 1

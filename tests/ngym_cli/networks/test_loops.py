@@ -93,3 +93,18 @@ def test_steps_go_into_arrays_that_can_hold_them():
     state = (np.zeros((1, 4, 21), np.float32),)
     with pytest.raises(ValueError, match="C-contiguous float32"):
         stepper.step(np.zeros((4, 3), np.float32), state, (np.zeros((1, 4, 21)),))
+
+
+@compiled
+def test_what_does_not_fit_is_refused():
+    """The compiled loops would read beyond the arrays."""
+    net = build("gru", layers=1)
+    state = (np.zeros((1, 4, 21), np.float32),)
+    for shape in [(4, 2), (5, 3), (4, 4)]:
+        with pytest.raises(ValueError, match="do not fit 3 features"):
+            net.stepper().step(np.zeros(shape, np.float32), state, (state[0].copy(),))
+    for counts in ([4, 3], [3, 5], [5, 3]):
+        with pytest.raises(ValueError, match="not packed"):
+            net.sequence(torch.zeros(8, 3), counts, net.initial_state(4))
+    with pytest.raises(ValueError, match="expected 3 features, got 2"):
+        net.sequence(torch.zeros(8, 2), [4, 4], net.initial_state(4))
