@@ -15,7 +15,7 @@ def bandit() -> Ceiling:
     return Ceiling(1.0, value, 0.0, "exact: the probabilities are known")
 
 
-def _policy(trials: int) -> list[np.ndarray]:
+def best_policy(trials: int) -> list[np.ndarray]:
     """For each trial whether to take arm 0, by (pulls of arm 0, rewards of arm 0, rewards of arm 1)."""
     value = np.zeros((trials + 1,) * 3, np.float32)
     policy = []
@@ -38,7 +38,7 @@ def changing_bandit() -> Ceiling:
     env = make("ChangingBandit-v0")
     assert env.arms == "independent" and env.n == 2
     rng = np.random.default_rng(0)
-    policy = _policy(env.session)
+    policy = best_policy(env.session)
     p = rng.random((SESSIONS, 2))
     pulls, wins = np.zeros(SESSIONS, int), np.zeros((SESSIONS, 2), int)
     best, gained = np.zeros(SESSIONS), np.zeros(SESSIONS)

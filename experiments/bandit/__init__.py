@@ -1,0 +1,1 @@
+"""Learning to explore: regret on bandits with new arms in every session."""
