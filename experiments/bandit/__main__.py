@@ -1,6 +1,6 @@
 """Regret of a trained network on ChangingBandit-v0, beside Thompson sampling's and the best there is.
 
-    OMP_NUM_THREADS=1 python -m experiments.bandit --seeds 3
+    OMP_NUM_THREADS=1 python -m experiments.bandit
 
 Regret is what the better arm would have paid on average, less what the chosen one does, per trial. All three play the
 same sessions: the network as it is trained, Thompson sampling from uniform priors, and dynamic programming over the
@@ -74,12 +74,15 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     seconds = time.perf_counter() - began
     session = venv.get_attr("envs")[0][0].unwrapped.session
     protocol = evaluation.Protocol(deterministic=False)  # it explores by drawing
-    found = evaluation.evaluate(model.policy, config, facts, sessions * session, 10_000 + config.seed, protocol=protocol)
+    found = evaluation.evaluate(
+        model.policy, config, facts, sessions * session, 10_000 + config.seed, protocol=protocol
+    )
     p, chosen = choices(found.table, session)
     rng = np.random.default_rng(config.seed)
     ours, sampling, least = (regret(p, part) for part in (chosen, thompson(p, session, rng), best(p, session, rng)))
     more = ours - sampling
     return {
+        "seed": config.seed,
         "regret": float(ours.mean()),
         "thompson": float(sampling.mean()),
         "best": float(least.mean()),
@@ -92,12 +95,12 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
 def main() -> None:
     """Train, print a line each, keep the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--sessions", type=int, default=4000, help="fresh sessions")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     results = []
-    for seed in range(arguments.seeds):
+    for seed in arguments.seeds:
         found = run({**read_toml(HERE / "changing_bandit.toml"), "seed": seed}, arguments.sessions)
         more, half = found["over thompson"]
         line = f"seed {seed}: regret {found['regret']:.4f}, Thompson {found['thompson']:.4f}, best {found['best']:.4f}"
