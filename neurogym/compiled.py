@@ -27,8 +27,8 @@ def library(source: Path) -> ctypes.CDLL | None:
     if compiler is None or os.environ.get("NGYM_COMPILE") == "0":
         return None
     name = f"{source.stem}-{hashlib.sha256(source.read_bytes() + _processor()).hexdigest()[:16]}.so"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym"
     try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym"
         if not (cache / name).exists():
             cache.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=cache) as folder:
