@@ -12,7 +12,7 @@ import functools
 import hashlib
 import os
 import platform
-import shutil
+import shlex
 import subprocess
 import tempfile
 from pathlib import Path
@@ -23,11 +23,11 @@ OPTIONS = ("-O3", "-fno-math-errno", "-shared", "-fPIC")
 @functools.cache
 def library(source: Path) -> ctypes.CDLL | None:
     """The compiled source, or None where it cannot be compiled."""
-    compiler = shutil.which(os.environ.get("CC") or "cc")
-    if compiler is None or os.environ.get("NGYM_COMPILE") == "0":
+    if os.environ.get("NGYM_COMPILE") == "0":
         return None
     name = f"{source.stem}-{hashlib.sha256(source.read_bytes() + _processor()).hexdigest()[:16]}.so"
     try:
+        compiler = shlex.split(os.environ.get("CC") or "cc")
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym"
         if not (cache / name).exists():
             cache.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def library(source: Path) -> ctypes.CDLL | None:
                 _compile(compiler, source, made)
                 made.replace(cache / name)
         return ctypes.CDLL(str(cache / name))
-    except (OSError, RuntimeError, subprocess.SubprocessError):
+    except (OSError, RuntimeError, ValueError, subprocess.SubprocessError):
         return None
 
 
@@ -45,9 +45,9 @@ def works() -> bool:
     return library(Path(__file__).with_name("batch.c")) is not None
 
 
-def _compile(compiler: str, source: Path, made: Path) -> None:
+def _compile(compiler: list[str], source: Path, made: Path) -> None:
     """For this very processor, or for any of its kind where the compiler does not know it."""
-    command = [compiler, *OPTIONS, "-o", str(made), str(source)]
+    command = [*compiler, *OPTIONS, "-o", str(made), str(source)]
     if subprocess.run([*command, "-march=native"], capture_output=True, timeout=60).returncode:
         subprocess.run(command, capture_output=True, timeout=60, check=True)
 

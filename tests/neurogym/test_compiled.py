@@ -23,11 +23,13 @@ def test_a_source_is_compiled_once(tmp_path):
     assert in_a_new_process(tmp_path)
     (made,) = (tmp_path / "ngym").iterdir()
     first = made.stat().st_mtime_ns
-    assert in_a_new_process(tmp_path)
+    assert in_a_new_process(tmp_path, CC="no-such-compiler")
     assert [made] == list((tmp_path / "ngym").iterdir()) and made.stat().st_mtime_ns == first
 
 
-@pytest.mark.parametrize("environment", [{"CC": "false"}, {"CC": "no-such-compiler"}, {"NGYM_COMPILE": "0"}])
+@pytest.mark.parametrize(
+    "environment", [{"CC": "false"}, {"CC": "no-such-compiler"}, {"CC": "'"}, {"NGYM_COMPILE": "0"}]
+)
 def test_where_nothing_can_be_compiled_there_is_none(tmp_path, environment):
     assert not in_a_new_process(tmp_path, **environment)
     assert not list(tmp_path.glob("ngym/*"))
