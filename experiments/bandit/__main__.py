@@ -29,9 +29,9 @@ HERE = Path(__file__).parent
 
 def choices(table: Any, session: int) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of the arms (session, arm) and the network's choices (session, trial)."""
-    table = table.sort_values(["env", "trial"], kind="stable")
-    first = table[table["session_trial"] == 0]
-    return first[["p0", "p1"]].to_numpy(), table["choice"].to_numpy(int).reshape(-1, session)
+    order = np.lexsort((table["trial"], table["env"])).reshape(-1, session)
+    p = np.stack([np.asarray(table[name])[order[:, 0]] for name in ("p0", "p1")], axis=1)
+    return p, np.asarray(table["choice"])[order].astype(int)
 
 
 def regret(p: np.ndarray, chosen: np.ndarray) -> np.ndarray:
