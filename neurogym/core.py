@@ -37,7 +37,7 @@ __all__ = [
     "no_action",
 ]
 
-FIRST_BLOCK, GROWTH = 8, 4  #: trials made ahead after a reset, and how many times more each time thereafter
+FIRST_BLOCK, GROWTH = 8, 8  #: trials made ahead after a reset, and how many times more each time thereafter
 BLOCK_BYTES = 3 << 18  #: memory for the most that are made ahead, within these limits:
 FEWEST_ROWS, MOST_ROWS = 1024, 4096
 

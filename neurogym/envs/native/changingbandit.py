@@ -72,13 +72,12 @@ class ChangingBandit(TrialEnv):
         return rng.permutation([lower, 1 - lower])
 
     def _new_trials(self, trials: Trials) -> None:
-        p, place = np.empty((trials.n, self.n)), np.empty(trials.n, int)
-        for i in range(trials.n):
-            place[i] = self._done % self.session
-            if place[i] == 0:
-                self._p = self._draw_arms(trials.rng)
-            p[i] = self._p
-            self._done += 1
+        place = (self._done + np.arange(trials.n)) % self.session
+        begins = place == 0
+        arms = np.stack([self._p, *(self._draw_arms(trials.rng) for _ in range(np.count_nonzero(begins)))])
+        p = arms[np.cumsum(begins)]
+        self._p = arms[-1]
+        self._done += trials.n
         best = p.argmax(axis=1)
         trials.info.update(ground_truth=best, session_trial=place, **{f"p{k}": p[:, k] for k in range(self.n)})
         trials.add_period("decision", self.dt)
