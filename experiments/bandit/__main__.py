@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.ceilings.bandits import best_policy
+from experiments.ceilings.bandits import best_choices
 from ngym_cli import evaluation
 from ngym_cli.building import build_venv, resolve
 from ngym_cli.config import from_dict, read_toml
@@ -51,18 +51,6 @@ def thompson(p: np.ndarray, session: int, rng: np.random.Generator) -> np.ndarra
     return chosen
 
 
-def best(p: np.ndarray, session: int, rng: np.random.Generator) -> np.ndarray:
-    """Choices (session, trial) of the policy with the highest expected reward."""
-    policy, each = best_policy(session), np.arange(len(p))
-    pulls, wins = np.zeros(len(p), int), np.zeros((len(p), 2), int)
-    chosen = np.empty((len(p), session), int)
-    for t in range(session):
-        arm = chosen[:, t] = 1 - policy[t][pulls, wins[:, 0], wins[:, 1]].astype(int)
-        wins[each, arm] += rng.random(len(p)) < p[each, arm]
-        pulls += arm == 0
-    return chosen
-
-
 def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     """Train once and compare on fresh sessions."""
     config, facts = resolve(from_dict(settings))
@@ -79,7 +67,9 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     )
     p, chosen = choices(found.table, session)
     rng = np.random.default_rng(config.seed)
-    ours, sampling, least = (regret(p, part) for part in (chosen, thompson(p, session, rng), best(p, session, rng)))
+    ours, sampling, least = (
+        regret(p, part) for part in (chosen, thompson(p, session, rng), best_choices(p, session, rng))
+    )
     more = ours - sampling
     return {
         "seed": config.seed,

@@ -34,21 +34,24 @@ def best_policy(trials: int) -> list[np.ndarray]:
     return policy[::-1]
 
 
+def best_choices(p: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Choices (session, trial) of that policy, where the arms pay with probabilities `p` (session, arm)."""
+    policy, each = best_policy(trials), np.arange(len(p))
+    pulls, wins = np.zeros(len(p), int), np.zeros((len(p), 2), int)
+    chosen = np.empty((len(p), trials), int)
+    for t in range(trials):
+        arm = chosen[:, t] = 1 - policy[t][pulls, wins[:, 0], wins[:, 1]].astype(int)
+        wins[each, arm] += rng.random(len(p)) < p[each, arm]
+        pulls += arm == 0
+    return chosen
+
+
 def changing_bandit() -> Ceiling:
     env = make("ChangingBandit-v0")
     assert env.arms == "independent" and env.n == 2
     rng = np.random.default_rng(0)
-    policy = best_policy(env.session)
     p = rng.random((SESSIONS, 2))
-    pulls, wins = np.zeros(SESSIONS, int), np.zeros((SESSIONS, 2), int)
-    best, gained = np.zeros(SESSIONS), np.zeros(SESSIONS)
-    for t in range(env.session):
-        arm = 1 - policy[t][pulls, wins[:, 0], wins[:, 1]].astype(int)
-        chance = p[np.arange(SESSIONS), arm]
-        best += arm == p.argmax(axis=1)
-        gained += chance
-        wins[np.arange(SESSIONS), arm] += rng.random(SESSIONS) < chance
-        pulls += arm == 0
-    mean, error = mean_and_error(best / env.session)
+    chosen = best_choices(p, env.session, rng)
+    mean, error = mean_and_error((chosen == p.argmax(axis=1)[:, None]).mean(axis=1))
     method = "dynamic programming (the policy with the highest reward), simulated over whole sessions"
-    return Ceiling(mean, float(gained.mean() / env.session), error, method)
+    return Ceiling(mean, float(np.take_along_axis(p, chosen, axis=1).mean()), error, method)
