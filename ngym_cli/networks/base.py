@@ -133,9 +133,9 @@ def last_steps(activity: Tensor, counts: Sequence[int]) -> Tensor:
     """What packed sequences end with (sequence, unit), from their activity (step, unit)."""
     if counts[0] == counts[-1]:
         return activity[-counts[0] :]
-    sizes = np.asarray(counts)
-    last = (sizes[:, None] > np.arange(sizes[0])).sum(0) - 1
-    return activity[torch.from_numpy((np.cumsum(sizes) - sizes)[last] + np.arange(sizes[0])).to(activity.device)]
+    sizes, sequence = np.asarray(counts), np.arange(counts[0])
+    last = len(sizes) - np.searchsorted(sizes[::-1], sequence, side="right") - 1  # step that each sequence ends with
+    return activity[torch.from_numpy((np.cumsum(sizes) - sizes)[last] + sequence).to(activity.device)]
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray:
