@@ -8,10 +8,8 @@ a time, are stepped in a loop with the same results and the same interface (:cla
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -19,6 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from neurogym import compiled, rules
+from neurogym.batch import KINDS, NUMBERS, PLACES, POOLS, SOURCE, CompiledStep, Ended
 from neurogym.core import TrialEnv, TrialWrapper, no_action
 from neurogym.mixing import view_of
 from neurogym.state import capture, restore
@@ -102,37 +101,6 @@ class _BatchEnv(VectorEnv):
             env.close()
 
 
-class _Ended(NamedTuple):
-    """Trials that ended in a step, one entry each."""
-
-    env: np.ndarray
-    trial: np.ndarray
-    outcome: np.ndarray
-    steps: np.ndarray
-    aborts: np.ndarray
-    performance: np.ndarray
-    reward: np.ndarray
-    reaction: np.ndarray  # steps from go to the response; nan without
-
-
-SOURCE = Path(__file__).with_name("batch.c")
-NUMBERS = ("n", "actions", "capacity", "trials", "hold")
-POOLS = ("reward", "performance", "event", "offset", "go")
-PLACES = ("at", "first", "trial", "n_trials", "aborts", "score", "sum")
-STEP = ("action", "rewards", "ended", "counts", "sums")
-#: What the compiled step takes for granted.
-KINDS = {"reward": np.float64, "performance": np.float64, "event": np.uint8}
-
-
-class _Batch(ctypes.Structure):
-    """``struct batch`` of ``batch.c``, which says what the arrays are."""
-
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in NUMBERS),
-        *((name, ctypes.c_void_p) for name in (*POOLS, *PLACES, *STEP)),
-    )
-
-
 class TrialVectorEnv(_BatchEnv):
     """A batch of environments stepped as arrays.
 
@@ -150,7 +118,7 @@ class TrialVectorEnv(_BatchEnv):
         self._pool: dict[str, np.ndarray] = {}
         self._trial_pool: dict[str, np.ndarray] = {}
         self._capacity = self._trial_capacity = 0
-        self._batch: _Batch | None = None  # made anew where a pool has moved, as are the tables
+        self._batch: CompiledStep | None = None  # made anew where a pool has moved, as are the tables
         self._tables: list[tuple[list[str], np.ndarray]] = []
         n = self.num_envs
         self._index = np.arange(n)
@@ -328,28 +296,22 @@ class TrialVectorEnv(_BatchEnv):
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
-    def _advance(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Ended]:
+    def _advance(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ended]:
         """Take the step: rewards, whether the trial ended, and the trials that did (see ``batch.c``)."""
-        n = self.num_envs
         if self._batch is None:
+            hold = -1 if self._hold is None else self._hold
+            numbers = (self.num_envs, self._actions, self._capacity, self._trial_capacity, hold)
             pools = [*(self._pool[name] for name in KINDS), *(self._trial_pool[name] for name in ("_offset", "_go"))]
             places = (self._at, self._first, self._trial, self._n_trials)
-            sofar = (self._aborts, self._performance, self._reward_sum)
-            names = (*POOLS, *PLACES)
-            pointers = {k: array.ctypes.data for k, array in zip(names, (*pools, *places, *sofar), strict=True)}
-            hold = -1 if self._hold is None else self._hold
-            self._batch = _Batch(n, self._actions, self._capacity, self._trial_capacity, hold, **pointers)
-        rewards, ended = np.empty(n), np.empty(n, bool)
-        counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
-        for name, array in zip(STEP, (actions, rewards, ended, counts, sums), strict=True):
-            setattr(self._batch, name, array.ctypes.data)
-        library: Any = compiled.library(SOURCE)
-        done = library.advance(ctypes.byref(self._batch))
-        if done < 0:
+            sums = (self._aborts, self._performance, self._reward_sum)
+            arrays = dict(zip((*POOLS, *PLACES), (*pools, *places, *sums), strict=True))
+            self._batch = CompiledStep(dict(zip(NUMBERS, numbers, strict=True)), arrays)
+        found = self._batch(actions)
+        if found is None:
             raise self._wrong(actions)
-        return rewards, ended, _Ended(*counts[:, :done], *sums[:, :done])
+        return found
 
-    def _advance_in_numpy(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Ended]:
+    def _advance_in_numpy(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ended]:
         """The same without a compiler."""
         if actions.min() < 0 or actions.max() >= self._actions:
             raise self._wrong(actions)
@@ -368,14 +330,14 @@ class TrialVectorEnv(_BatchEnv):
             responded &= actions[i] != self._hold
         go = self._trial_pool["_go"].take(i * self._trial_capacity + trial)
         sums = (score, self._reward_sum[i], np.where(responded, steps - go, np.nan))
-        found = _Ended(i, trial, outcome, steps + 1, self._aborts[i], *sums)
+        found = Ended(i, trial, outcome, steps + 1, self._aborts[i], *sums)
         self._performance[i] = self._reward_sum[i] = self._aborts[i] = 0
         self._at[~ended] += 1
         self._trial[i] += 1
         self._begin(i[self._trial[i] < self._n_trials[i]])
         return rewards, ended, found
 
-    def _report(self, ended: _Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
+    def _report(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
         """The columns of the trials that ended."""
         finished = {
             "env": ended.env,

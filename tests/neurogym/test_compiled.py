@@ -6,19 +6,19 @@ import sys
 
 import pytest
 
-from neurogym import compiled, vector
+from neurogym import batch, compiled
 
 
 def in_a_new_process(cache, **environment):
     """Whether a source is compiled in a process with this cache."""
-    code = "from neurogym import compiled, vector; print(compiled.library(vector.SOURCE) is not None)"
+    code = "from neurogym import batch, compiled; print(compiled.library(batch.SOURCE) is not None)"
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache), **environment}
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert not found.stderr
     return found.stdout.strip() == "True"
 
 
-@pytest.mark.skipif(compiled.library(vector.SOURCE) is None, reason="there is no C compiler")
+@pytest.mark.skipif(compiled.library(batch.SOURCE) is None, reason="there is no C compiler")
 def test_a_source_is_compiled_once(tmp_path):
     assert in_a_new_process(tmp_path)
     (made,) = (tmp_path / "ngym").iterdir()
