@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import platform
+import re
 import shlex
 import subprocess
 import tempfile
@@ -25,7 +26,7 @@ def library(source: Path) -> ctypes.CDLL | None:
     """The compiled source, or None where it cannot be compiled."""
     if os.environ.get("NGYM_COMPILE") == "0":
         return None
-    name = f"{source.stem}-{hashlib.sha256(source.read_bytes() + _processor()).hexdigest()[:16]}.so"
+    name = f"{source.stem}-{hashlib.sha256(_text(source) + _processor()).hexdigest()[:16]}.so"
     try:
         compiler = shlex.split(os.environ.get("CC") or "cc")
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym"
@@ -45,9 +46,16 @@ def works() -> bool:
     return library(Path(__file__).with_name("batch.c")) is not None
 
 
+def _text(source: Path) -> bytes:
+    """A source and what it includes of ours."""
+    text = source.read_bytes()
+    included = re.findall(rb'^#include "(.+)"', text, re.MULTILINE)
+    return b"".join([text, *(_text(source.parent / name.decode()) for name in included)])
+
+
 def _compile(compiler: list[str], source: Path, made: Path) -> None:
     """For this very processor, or for any of its kind where the compiler does not know it."""
-    command = [*compiler, *OPTIONS, "-o", str(made), str(source)]
+    command = [*compiler, *OPTIONS, "-o", str(made), str(source), "-lm"]
     if subprocess.run([*command, "-march=native"], capture_output=True, timeout=60).returncode:
         subprocess.run(command, capture_output=True, timeout=60, check=True)
 

@@ -44,23 +44,24 @@ class Experience:
     def minibatch(self, segments: Segments, normalize_advantage: bool) -> Minibatch | None:
         """Gather segments; None if no step of theirs counts."""
         packed = pack(segments.length, segments.begin * self.n_envs + segments.env, self.n_envs)
-        log_probs, advantages, returns, values, counts = self.columns[:, packed.steps]
-        valid = counts > 0
-        n_valid = int(np.count_nonzero(valid))
-        if n_valid == 0:
+        columns = self.columns.take(packed.steps, axis=1)
+        advantages, counts = columns[1], columns[4]
+        n = float(counts.sum())
+        if n == 0:
             return None
-        if normalize_advantage and n_valid > 1:
-            known = advantages[valid]
-            advantages = (advantages - known.mean()) / (known.std(ddof=1) + np.float32(1e-8))
-        weight = valid.astype(np.float32) / n_valid
-        columns = (self._tensor(array) for array in (weight, log_probs, advantages, returns, values))
-        return Minibatch(self._sequences(packed), self._tensor(self.actions[packed.steps]), *columns)
+        if normalize_advantage and n > 1:
+            advantages -= advantages.dot(counts) / n
+            advantages /= np.sqrt((advantages * counts).dot(advantages) / (n - 1)) + 1e-8
+        counts /= n  # now the weight of each step
+        log_probs, advantages, returns, values, weight = self._tensor(columns)
+        actions = self._tensor(self.actions.take(packed.steps, axis=0))
+        return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values)
 
     def _sequences(self, packed: Packed) -> Sequences:
         begin, env = np.divmod(packed.first, self.n_envs)
         noise = [self._noise(part, packed.steps) for part in self.rollout.noise]
         state = tuple(self._tensor(part[begin, :, env].swapaxes(0, 1)) for part in self.rollout.states)
-        return Sequences(self._tensor(self.obs[packed.steps]), packed.counts.tolist(), state, noise)
+        return Sequences(self._tensor(self.obs.take(packed.steps, axis=0)), packed.counts.tolist(), state, noise)
 
     def _noise(self, noise: np.ndarray | None, steps: np.ndarray) -> Tensor | None:
         if noise is None:

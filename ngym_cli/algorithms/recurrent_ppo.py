@@ -11,6 +11,7 @@ An sb3-contrib `RecurrentPPO` whose rollout, buffer and update are its own:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,11 +24,14 @@ from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from ngym_cli.algorithms.fused import Fused
 from ngym_cli.algorithms.minibatch import Experience, Minibatch
 from ngym_cli.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.algorithms.rollout import Rollout
-from ngym_cli.algorithms.segments import cut, minibatches
+from ngym_cli.algorithms.segments import Segments, cut, minibatches
 from ngym_cli.networks.policy import RecurrentPolicy
+
+Found = tuple[tuple[Tensor, ...], Tensor] | None  #: gradient and statistics of a minibatch
 
 
 class RecurrentPPO(ContribRecurrentPPO):
@@ -147,36 +151,55 @@ class RecurrentPPO(ContribRecurrentPPO):
         policy, rollout = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
         self._update_learning_rate(policy.optimizer)
-        experience = Experience(rollout, self.device)
+        find = self._fused_gradients() if Fused.fits(policy) else self._gradients()
         segments = cut(rollout.starts[:-1], self.bptt)
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
-        parameters = list(policy.parameters())
         for _ in range(self.n_epochs):
             for part in minibatches(segments, n_minibatches, self.rng):
-                batch = experience.minibatch(part, self.normalize_advantage)
-                if batch is None:
+                found = find(part)
+                if found is None:
                     continue
-                loss, numbers = self.loss(batch)
+                gradient, numbers = found
                 statistics.append(numbers)
                 if self.target_kl is not None and numbers[KL] > 1.5 * self.target_kl:
                     break
-                policy.optimizer.zero_grad()
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
-                policy.optimizer.step()
+                policy.descend(gradient, self.max_grad_norm)
             else:
                 self._n_updates += 1
                 continue
             break
         self._log(torch.stack(statistics).mean(0).tolist())
 
+    def _gradients(self) -> Callable[[Segments], Found]:
+        """A function that finds the gradient and the numbers of a minibatch; None if no step of it counts."""
+        experience = Experience(self.rollout_buffer, self.device)
+
+        def find(segments: Segments) -> Found:
+            batch = experience.minibatch(segments, self.normalize_advantage)
+            if batch is None:
+                return None
+            loss, numbers = self.loss(batch)
+            return self.policy.gradient(loss), numbers
+
+        return find
+
+    def _fused_gradients(self) -> Callable[[Segments], Found]:
+        """The same, compiled."""
+        fused, (clip, reach) = Fused(self.policy, self.rollout_buffer), self._clips()
+        settings = self.normalize_advantage, clip, self.ent_coef, self.vf_coef, reach
+        return lambda segments: fused.gradient(self.rollout_buffer, segments, *settings)
+
+    def _clips(self) -> tuple[float, float | None]:
+        """How far the probability ratio may go from 1, and values from the old ones."""
+        left = self._current_progress_remaining
+        return self.clip_range(left), None if self.clip_range_vf is None else self.clip_range_vf(left)
+
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
-        clip = self.clip_range(self._current_progress_remaining)
+        clip, reach = self._clips()
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
-        if self.clip_range_vf is not None:
-            reach = self.clip_range_vf(self._current_progress_remaining)
+        if reach is not None:
             values = batch.values + (values - batch.values).clamp(-reach, reach)
         old = batch.log_probs, batch.advantages, batch.returns, batch.weight
         return Objective.apply(log_probs, entropies, values, *old, clip, self.ent_coef, self.vf_coef)

@@ -95,7 +95,6 @@ def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -
     first = np.cumsum(length) - length if first is None else first
     order = np.argsort(-length, kind="stable")
     first, length = first[order], length[order]
-    counts = len(length) - np.searchsorted(length[::-1], np.arange(length[0]), side="right")
-    time = np.repeat(np.arange(len(counts)), counts)
-    sequence = np.arange(len(time)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Packed(first[sequence] + stride * time, counts, first)
+    time = np.arange(length[0])[:, None]
+    within = time < length
+    return Packed((first + stride * time)[within], np.count_nonzero(within, axis=1), first)

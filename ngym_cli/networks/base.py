@@ -74,7 +74,7 @@ class RecurrentNetwork(nn.Module):
         return torch.cat(outputs).unflatten(0, (n_time, n)), state
 
     def sequence(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None, last: bool = True
     ) -> tuple[Tensor, State]:
         """Run over packed sequences that contain no reset.
 
@@ -83,9 +83,10 @@ class RecurrentNetwork(nn.Module):
             counts: how many sequences have each step, most at first.
             state: before the first step of each sequence.
             noise: standard normal draws (step, layer, unit).
+            last: whether the last state is asked for.
 
         Returns:
-            The top layer's activity (step, unit) and the state after the last step of each sequence.
+            The top layer's activity (step, unit) and the state after the last step of each sequence, or ().
         """
         if not loops.usable(seq):
             return self.in_torch(seq, counts, state, noise)
@@ -93,9 +94,10 @@ class RecurrentNetwork(nn.Module):
         for layer in range(self.num_layers):
             draws = None if noise is None else self.noise_scale * noise[:, layer]
             before = [part[layer] for part in state]
-            found = loops.run(self.cell, seq, counts, self.joint_weight(layer), before, draws, self.alpha)
-            after.append([last_steps(part, counts) for part in found])
+            found = loops.run(self.cell, seq, counts, self.weights(layer), before, draws, self.alpha)
             seq = found[0]
+            if last:
+                after.append([last_steps(part, counts) for part in found])
         return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
 
     def in_torch(
@@ -104,10 +106,10 @@ class RecurrentNetwork(nn.Module):
         """`sequence` without the compiled loops."""
         raise NotImplementedError
 
-    def joint_weight(self, layer: int) -> Tensor:
-        """One matrix (gate * unit, unit + feature + 1) for the products with the rows `[h, x, 1]`."""
-        bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
-        return torch.cat([self.recurrent_weight(layer), getattr(self, f"weight_ih_l{layer}"), bias[:, None]], dim=1)
+    def weights(self, layer: int) -> loops.Weights:
+        """What multiplies the activity and the inputs of a layer, and its biases."""
+        others = (getattr(self, f"{name}_l{layer}") for name in ("weight_ih", "bias_ih", "bias_hh"))
+        return self.recurrent_weight(layer), *others
 
     def recurrent_weight(self, layer: int) -> Tensor:
         """The matrix (gate * unit, from) that multiplies the activity of a layer."""
@@ -151,7 +153,7 @@ class Stepper:
         self.net = net
         self._layers: list[loops.Steps] = []
         if loops.library() is not None:
-            weights = (to_numpy(net.joint_weight(layer)) for layer in range(net.num_layers))
+            weights = (to_numpy(loops.joint(*net.weights(layer))) for layer in range(net.num_layers))
             self._layers = [loops.Steps(net.cell, weight, net.hidden_size, net.alpha) for weight in weights]
 
     def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:

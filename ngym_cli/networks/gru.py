@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from ngym_cli.networks import loops
 from ngym_cli.networks.base import RecurrentNetwork, State
 
 
@@ -27,12 +28,10 @@ class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
         packed, h = nn.GRU.forward(self, PackedSequence(seq, torch.tensor(counts)), state[0].contiguous())
         return packed.data, (h,)
 
-    def joint_weight(self, layer: int) -> Tensor:
-        """See `RecurrentNetwork.joint_weight`; the candidate's parts from the inputs and from h stay apart."""
-        w_ih, w_hh = getattr(self, f"weight_ih_l{layer}"), getattr(self, f"weight_hh_l{layer}")
-        b_ih, b_hh = getattr(self, f"bias_ih_l{layer}")[:, None], getattr(self, f"bias_hh_l{layer}")[:, None]
-        gates = 2 * self.hidden_size
-        both = torch.cat([w_hh, w_ih, b_ih + b_hh], dim=1)[:gates]
-        from_input = torch.cat([torch.zeros_like(w_hh[gates:]), w_ih[gates:], b_ih[gates:]], dim=1)
-        from_h = torch.cat([w_hh[gates:], torch.zeros_like(w_ih[gates:]), b_hh[gates:]], dim=1)
-        return torch.cat([both, from_input, from_h])
+    def weights(self, layer: int) -> loops.Weights:
+        """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay apart."""
+        gates, names = 2 * self.hidden_size, ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
+        w_hh, w_ih, b_ih, b_hh = (getattr(self, f"{name}_l{layer}") for name in names)
+        none = [torch.zeros_like(part[gates:]) for part in (w_hh, w_ih, b_ih)]
+        from_h = [torch.cat([part[:gates], zero, part[gates:]]) for part, zero in ((w_hh, none[0]), (b_hh, none[2]))]
+        return from_h[0], torch.cat([w_ih, none[1]]), torch.cat([b_ih, none[2]]), from_h[1]

@@ -4,19 +4,17 @@
    have one, and so on; the longest sequences come first. At each step a cell multiplies the rows [h, x, 1] by the
    weights (gate, unit; row), and its own few lines make the new h of the products.
 
-   The product works on tiles of 6 rows and 16 columns that stay in registers. The weights are packed into panels of 16
-   columns first, so that they are read in order. */
+   The product works on tiles of 6 rows and 16 columns that stay in registers, or 12 and 32 where registers are many and
+   wide (AVX-512). The weights are packed into panels of as many columns first, so that they are read in order. */
 
-#include <stdint.h>
-#include <string.h>
+#include "lanes.h"
 
-#define LANES 8
-#define WIDTH (2 * LANES)
+#if LANES == 16
+#define TALL 12
+#else
 #define TALL 6
-
-typedef float lanes __attribute__((vector_size(4 * LANES)));
-typedef int32_t ints __attribute__((vector_size(4 * LANES)));
-typedef float loose __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* lanes anywhere in memory */
+#endif
+#define WIDTH (2 * LANES)
 
 enum { LSTM, GRU, TANH, RELU };
 static const long GATES[] = {4, 4, 1, 1};
@@ -27,7 +25,7 @@ struct loop {
     float alpha;             /* TANH, RELU: how far h goes towards its new value */
     const float *x;          /* (step, feature) */
     const float *noise;      /* (step, gate * unit), added to the products; or null */
-    const float *weight;     /* (gate * unit, unit + feature + 1); forward: null if the panels hold it already */
+    const float *weight;     /* (gate * unit, unit + feature + 1); null if the panels hold it already */
     const float *h0, *c0;    /* (sequence, unit) */
     float *rows;             /* (step, unit + feature + 1): [h before, x, 1] */
     float *gates;            /* (step, gate * unit): values of the gates; backward makes them their gradients */
@@ -47,19 +45,21 @@ static void pack(const float *from, long down, long across, long depth, long col
             for (long i = j; i < j + WIDTH; i++) *panels++ = i < columns ? from[k * down + i * across] : 0;
 }
 
-/* c (R, 16) += a (R, depth) times a panel. */
+/* c (R, WIDTH) = a (R, depth) times b (depth, WIDTH), added to what is there if asked; neighbours in a row of a are `next`
+   apart, rows are as far as said. */
 #define TILE(R)                                                                                                        \
-    static inline void tile##R(const float *a, long depth, const float *panel, float *c, long c_row) {                \
+    static inline void tile##R(const float *a, long a_row, long next, long depth, const float *b, long b_row,          \
+                               float *c, long c_row, int add) {                                                        \
         lanes left[R], right[R];                                                                                       \
         for (long r = 0; r < R; r++) {                                                                                 \
-            left[r] = *(const loose *)(c + r * c_row);                                                                 \
-            right[r] = *(const loose *)(c + r * c_row + LANES);                                                        \
+            left[r] = right[r] = (lanes){0};                                                                           \
+            if (add) left[r] = *(const loose *)(c + r * c_row), right[r] = *(const loose *)(c + r * c_row + LANES);    \
         }                                                                                                              \
-        for (long k = 0; k < depth; k++, panel += WIDTH) {                                                             \
-            lanes first = *(const loose *)panel, second = *(const loose *)(panel + LANES);                             \
+        for (long k = 0; k < depth; k++, a += next, b += b_row) {                                                      \
+            lanes first = *(const loose *)b, second = *(const loose *)(b + LANES);                                     \
             for (long r = 0; r < R; r++) {                                                                             \
-                left[r] += a[r * depth + k] * first;                                                                   \
-                right[r] += a[r * depth + k] * second;                                                                 \
+                left[r] += a[r * a_row] * first;                                                                       \
+                right[r] += a[r * a_row] * second;                                                                     \
             }                                                                                                          \
         }                                                                                                              \
         for (long r = 0; r < R; r++) {                                                                                 \
@@ -71,65 +71,45 @@ TILE(1)
 TILE(2)
 TILE(4)
 TILE(6)
+#if TALL == 12
+TILE(8)
+TILE(12)
+#endif
 
-static void strip(const float *a, long n, long depth, const float *panel, float *c, long c_row) {
+/* The same for n rows. */
+static inline void strip(const float *a, long a_row, long next, long n, long depth, const float *b, long b_row, float *c,
+                         long c_row, int add) {
     long r = 0;
-    for (; r + 6 <= n; r += 6) tile6(a + r * depth, depth, panel, c + r * c_row, c_row);
-    for (; r + 4 <= n; r += 4) tile4(a + r * depth, depth, panel, c + r * c_row, c_row);
-    for (; r + 2 <= n; r += 2) tile2(a + r * depth, depth, panel, c + r * c_row, c_row);
-    for (; r < n; r++) tile1(a + r * depth, depth, panel, c + r * c_row, c_row);
+#define TILES(R)                                                                                                       \
+    for (; r + R <= n; r += R) tile##R(a + r * a_row, a_row, next, depth, b, b_row, c + r * c_row, c_row, add)
+#if TALL == 12
+    TILES(12);
+    TILES(8);
+#endif
+    TILES(6);
+    TILES(4);
+    TILES(2);
+    TILES(1);
 }
 
-/* c (n, columns) += a (n, depth) times the packed matrix (depth, columns). */
-static void multiply(const float *a, long n, long depth, const float *panels, float *c, long columns) {
+/* c (n, columns) = a (n, depth) times the packed matrix (depth, columns), added to what is there if asked. */
+static void multiply(const float *a, long n, long depth, const float *panels, float *c, long columns, int add) {
     long whole = columns - columns % WIDTH, rest = columns - whole;
-    for (long j = 0; j < whole; j += WIDTH, panels += depth * WIDTH) strip(a, n, depth, panels, c + j, columns);
+    for (long j = 0; j < whole; j += WIDTH, panels += depth * WIDTH)
+        strip(a, depth, 1, n, depth, panels, WIDTH, c + j, columns, add);
     for (long r = 0; rest && r < n; r += TALL) {
         long some = n - r < TALL ? n - r : TALL;
         float edge[TALL * WIDTH] = {0};
-        for (long i = 0; i < some; i++) memcpy(edge + i * WIDTH, c + (r + i) * columns + whole, 4 * rest);
-        strip(a + r * depth, some, depth, panels, edge, WIDTH);
+        for (long i = 0; add && i < some; i++) memcpy(edge + i * WIDTH, c + (r + i) * columns + whole, 4 * rest);
+        strip(a + r * depth, depth, 1, some, depth, panels, WIDTH, edge, WIDTH, add);
         for (long i = 0; i < some; i++) memcpy(c + (r + i) * columns + whole, edge + i * WIDTH, 4 * rest);
     }
 }
 
-/* -- numbers side by side ------------------------------------------------------------------------------------------ */
-
-/* As many of the lanes as are left in the row. */
-static inline lanes load(const float *from, long left) {
-    if (left >= LANES) return *(const loose *)from;
-    lanes x = {0};
-    memcpy(&x, from, 4 * left);
-    return x;
-}
-
-static inline void store(float *to, lanes x, long left) {
-    if (left >= LANES) *(loose *)to = x;
-    else memcpy(to, &x, 4 * left);
-}
-
-static inline lanes choose(ints where, lanes x, lanes y) { return (lanes)((where & (ints)x) | (~where & (ints)y)); }
-
-/* 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (Cephes); to 2 units in the last place, not a number if x is not. */
-static inline lanes exponential(lanes x) {
-    lanes most = (lanes){0} + 88.f;
-    x = choose(x > most, most, x);
-    x = choose(x < -most, -most + 1.f, x);
-    lanes n = (x * 1.44269504f + 12582912.f) - 12582912.f; /* to the nearest integer */
-    lanes r = x - n * 0.693359375f + n * 2.12194440e-4f;
-    lanes p = 1.9875691500e-4f * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.f;
-    return p * (lanes)((__builtin_convertvector(n, ints) + 127) << 23);
-}
+/* -- cells: one sequence at one step ------------------------------------------------------------------------------- */
 
 static inline lanes sigmoid(lanes x) { return 1.f / (1.f + exponential(-x)); }
 static inline lanes hyperbolic(lanes x) { return 2.f / (1.f + exponential(-2.f * x)) - 1.f; }
-
-/* -- cells: one sequence at one step ------------------------------------------------------------------------------- */
 
 /* c' = f c + i g, h' = o tanh(c'). Gates i f g o. */
 static inline void lstm(float *gate, const float *c, float *c_new, float *squashed, float *h, long units) {
@@ -231,8 +211,7 @@ void forward(const struct loop *l) {
             rows[r * depth + depth - 1] = 1;
         }
         if (l->noise) memcpy(gates, l->noise + at * wide, 4 * n * wide);
-        else memset(gates, 0, 4 * n * wide);
-        multiply(rows, n, depth, l->panels, gates, wide);
+        multiply(rows, n, depth, l->panels, gates, wide, l->noise != 0);
         for (long r = 0; r < n; r++) {
             float *gate = gates + r * wide, *own = h_new + r * units;
             const float *before = h + r * units;
@@ -250,7 +229,7 @@ void forward(const struct loop *l) {
 void backward(const struct loop *l) {
     long units = l->units, depth = units + l->features + 1, wide = GATES[l->cell] * units, at = 0;
     for (long t = 0; t < l->times; t++) at += l->counts[t];
-    pack(l->weight, depth, 1, wide, units, l->panels);
+    if (l->weight) pack(l->weight, depth, 1, wide, units, l->panels);
     for (long t = l->times - 1; t >= 0; t--) {
         long n = l->counts[t];
         at -= n;
@@ -266,6 +245,6 @@ void backward(const struct loop *l) {
             else if (l->cell == GRU) gru_back(gate, l->rows + (at + r) * depth, given, dh, units);
             else leaky_back(gate, given, dh, l->alpha, l->cell == RELU, units);
         }
-        multiply(gates, n, wide, l->panels, l->dh0, units);
+        multiply(gates, n, wide, l->panels, l->dh0, units, 1);
     }
 }

@@ -17,8 +17,10 @@ from torch import Tensor
 
 from neurogym import compiled
 
-CELLS = ("lstm", "gru", "tanh", "relu")  #: in the order of `loops.c`
-COLUMNS = 16  #: of a panel of packed weights
+Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and inputs (.., feature), two biases (..)
+GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1}  #: rows of weights for each unit
+CELLS = tuple(GATES)  #: in the order of `loops.c`
+COLUMNS = 32  #: most that a panel of packed weights has
 SOURCE = Path(__file__).with_name("loops.c")
 
 NUMBERS = ("cell", "times", "features", "units")
@@ -50,7 +52,7 @@ def run(
     cell: str,
     seq: Tensor,
     counts: Sequence[int],
-    weight: Tensor,
+    weights: Weights,
     state: Sequence[Tensor],
     noise: Tensor | None = None,
     alpha: float = 1.0,
@@ -61,8 +63,7 @@ def run(
         cell: a name in `CELLS`.
         seq: (step, feature), packed.
         counts: how many sequences have each step, most at first.
-        weight: (gate * unit, unit + feature + 1), for the rows `[h, x, 1]`. Gates of the LSTM: i f g o; of the GRU:
-            r z, the candidate's part from the inputs, that from h.
+        weights: gates of the LSTM: i f g o; of the GRU: r z, the candidate's part from the inputs, that from h.
         state: (sequence, unit) each, h and for the LSTM c.
         noise: (step, gate * unit), added to the products.
         alpha: for "tanh" and "relu", how far h goes towards its new value.
@@ -70,15 +71,21 @@ def run(
     Returns:
         h, and for the LSTM c, after each step (step, unit).
     """
-    found = _Run.apply(CELLS.index(cell), np.asarray(counts, np.int64), alpha, noise, seq, weight, *state)
+    found = _Run.apply(CELLS.index(cell), np.asarray(counts, np.int64), alpha, noise, seq, *weights, *state)
     return found if isinstance(found, tuple) else (found,)
+
+
+def joint(recurrent: Tensor, inputs: Tensor, *biases: Tensor) -> Tensor:
+    """One matrix (gate * unit, unit + feature + 1) for the products with the rows `[h, x, 1]`."""
+    return torch.cat([recurrent, inputs, torch.add(*biases)[:, None]], dim=1)
 
 
 class Steps:
     """Single steps of one layer, in NumPy, with weights that are packed once.
 
     Args:
-        cell, weight, alpha: as for `run`.
+        cell, alpha: as for `run`.
+        weight: from `joint`.
         units: of the layer.
     """
 
@@ -149,9 +156,10 @@ class _Run(torch.autograd.Function):
         alpha: float,
         noise: Tensor | None,
         seq: Tensor,
-        weight: Tensor,
-        *state: Tensor,
+        *weights_and_state: Tensor,
     ) -> Any:
+        weights, state = weights_and_state[:4], weights_and_state[4:]
+        weight = joint(*weights)
         (steps, features), units, wide = seq.shape, state[0].shape[1], len(weight)
         if counts.sum() != steps or counts[0] != len(state[0]) or (np.diff(counts) > 0).any():
             raise ValueError(f"{steps} steps from {len(state[0])} states are not packed as {counts.tolist()}")
@@ -162,7 +170,7 @@ class _Run(torch.autograd.Function):
         depth = units + features + 1
         panels = max(-(-wide // COLUMNS) * depth, -(-units // COLUMNS) * wide) * COLUMNS
         arrays: dict[str, Tensor | None] = {
-            "weight": weight.contiguous(),
+            "weight": weight,
             "h0": state[0].contiguous(),
             "c0": state[1].contiguous() if lstm else None,
             "rows": seq.new_empty(steps, depth),
@@ -199,4 +207,6 @@ class _Run(torch.autograd.Function):
         _call("backward", ctx.numbers, ctx.counts, {**arrays, **given})
         d_seq = gates @ weight[:, units : units + features] if ctx.needs_input_grad[4] else None
         d_weight = gates.t() @ rows
-        return None, None, None, None, d_seq, d_weight, *first
+        d_bias = d_weight[:, -1]
+        return None, None, None, None, d_seq, d_weight[:, :units], d_weight[:, units:-1], d_bias, d_bias, *first
+

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,9 @@ from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor, NatureCNN
 from stable_baselines3.common.type_aliases import Schedule
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import linear
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ngym_cli.networks import network_spec
 from ngym_cli.networks.actor import Actor
@@ -98,7 +100,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
         optimizer: Any = self.optimizer_class
-        self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+        vector = nn.Parameter(parameters_to_vector(self.parameters()))  # an optimiser's step is mostly calls per tensor
+        self.optimizer = optimizer([vector], lr=lr_schedule(1), **self.optimizer_kwargs)
+        self._places: list[int] = []
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
 
     @property
@@ -107,18 +111,49 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         networks: list[Any] = [self.lstm_actor, self.lstm_critic]
         return [network for network in networks if network is not None]
 
+    def descend(self, gradient: Sequence[Tensor], max_norm: float) -> None:
+        """Step the optimiser down a gradient.
+
+        The optimiser has one vector, of which all weights are parts: it can be any that treats weights one by one.
+
+        Args:
+            gradient: for each of the parameters, from their present values.
+            max_norm: length that longer gradients are shortened to.
+        """
+        weights = list(self.parameters())
+        (vector,) = self.optimizer.param_groups[0]["params"]
+        if [part.data_ptr() for part in weights] != self._places:  # new, or moved to another device
+            vector.data = parameters_to_vector(weights).detach()
+            vector_to_parameters(vector, weights)
+            self._places = [part.data_ptr() for part in weights]
+        vector.grad = torch.cat([part.flatten() for part in gradient])
+        length = float(torch.linalg.vector_norm(vector.grad))
+        if length > max_norm:
+            vector.grad *= max_norm / length
+        self.optimizer.step()
+
+    def gradient(self, loss: Tensor) -> tuple[Tensor, ...]:
+        """The gradient of a loss with respect to each of the parameters."""
+        return torch.autograd.grad(loss, list(self.parameters()), materialize_grads=True)
+
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
+        outputs = self.outputs(sequences)
+        return outputs[:, -1], *self.log_prob_and_entropy(outputs[:, :-1], actions)
+
+    def outputs(self, sequences: Sequences) -> Tensor:
+        """Preferences for actions (means of continuous ones) and, last, the value (step, action + 1)."""
         activity = self._activity(sequences)
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
-            heads: list[Any] = [self.action_net, self.value_net]
-            weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
-            both = linear(activity[0], weight, bias)
-            logits, values = both[..., :-1], both[..., -1]
-        else:
-            values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
-            logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
-        return values, *self._log_prob_and_entropy(logits, actions)
+            return linear(activity[0], *self.heads())
+        values = self.value_net(self.mlp_extractor.forward_critic(activity[-1]))
+        return torch.cat([self.action_net(self.mlp_extractor.forward_actor(activity[0])), values], dim=1)
+
+    def heads(self) -> tuple[Tensor, Tensor]:
+        """Weight (action + 1, unit) and bias (action + 1) of both heads, that of the value last."""
+        heads: list[Any] = [self.action_net, self.value_net]
+        weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
+        return weight, bias
 
     def _activity(self, sequences: Sequences) -> list[Tensor]:
         """Top activity (step, unit) of every network, the actor's first."""
@@ -126,11 +161,12 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         activity, at = [], 0
         for network, draws in zip(self.networks, sequences.noise or [None] * len(self.networks), strict=True):
             state = sequences.state[at : at + network.n_states]
-            activity.append(network.sequence(features, sequences.counts, state, draws)[0])
+            activity.append(network.sequence(features, sequences.counts, state, draws, last=False)[0])
             at += network.n_states
         return activity
 
-    def _log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    def log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities (densities of continuous actions) and entropies (step,) where these are preferred."""
         if isinstance(self.action_space, spaces.Discrete):
             return Categorical.apply(logits, actions)
         z = (actions - logits) * torch.exp(-self.log_std)

@@ -210,10 +210,7 @@ class Supervised(BaseAlgorithm):
             self._update_learning_rate(self.policy.optimizer)
             material, layout = self.batch()
             loss, numbers = self.loss(material, layout)
-            self.policy.optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
-            self.policy.optimizer.step()
+            self.policy.descend(self.policy.gradient(loss), self.max_grad_norm)
             seen.append(numbers)
             self._n_updates += 1
             self.num_timesteps += len(material)

@@ -102,9 +102,7 @@ def test_gradients_equal_a_step_by_step_reference(recall, box, shared):
         segments = cut(rollout.starts[:-1])
         batch = Experience(rollout, model.device).minibatch(segments, True)
         for loss in (model.loss(batch)[0], reference()):
-            policy.optimizer.zero_grad()
-            loss.backward()
-            gradients.append([parameter.grad.clone() for parameter in policy.parameters()])
+            gradients.append(policy.gradient(loss))
         for ours, theirs in zip(*gradients, strict=True):
             torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-3)
 
@@ -116,9 +114,7 @@ def test_packing_changes_nothing(recall):
     model = build(recall())
 
     def gradient(loss):
-        model.policy.optimizer.zero_grad()
-        loss.backward()
-        return torch.cat([parameter.grad.flatten() for parameter in model.policy.parameters()])
+        return torch.cat([part.flatten() for part in model.policy.gradient(loss)])
 
     def check():
         experience = Experience(model.rollout_buffer, model.device)

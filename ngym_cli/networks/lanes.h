@@ -1,0 +1,45 @@
+/* Numbers side by side, as many as a register of this processor holds (GCC's vector extensions, which clang has too). */
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __AVX512F__
+#define LANES 16
+#else
+#define LANES 8
+#endif
+
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef int32_t ints __attribute__((vector_size(4 * LANES)));
+typedef float loose __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* lanes anywhere in memory */
+
+/* As many of the lanes as are left in the row. */
+static inline lanes load(const float *from, long left) {
+    if (left >= LANES) return *(const loose *)from;
+    lanes x = {0};
+    memcpy(&x, from, 4 * left);
+    return x;
+}
+
+static inline void store(float *to, lanes x, long left) {
+    if (left >= LANES) *(loose *)to = x;
+    else memcpy(to, &x, 4 * left);
+}
+
+static inline lanes choose(ints where, lanes x, lanes y) { return (lanes)((where & (ints)x) | (~where & (ints)y)); }
+
+/* 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (Cephes); to 2 units in the last place, not a number if x is not. */
+static inline lanes exponential(lanes x) {
+    lanes most = (lanes){0} + 88.f;
+    x = choose(x > most, most, x);
+    x = choose(x < -most, -most + 1.f, x);
+    lanes n = (x * 1.44269504f + 12582912.f) - 12582912.f; /* to the nearest integer */
+    lanes r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    lanes p = 1.9875691500e-4f * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.f;
+    return p * (lanes)((__builtin_convertvector(n, ints) + 127) << 23);
+}
