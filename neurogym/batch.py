@@ -15,7 +15,6 @@ SOURCE = Path(__file__).with_name("batch.c")
 NUMBERS = ("n", "actions", "capacity", "trials", "hold")
 POOLS = ("reward", "performance", "event", "offset", "go")
 PLACES = ("at", "first", "trial", "n_trials", "aborts", "score", "sum")
-STEP = ("action", "rewards", "ended", "counts", "sums")
 #: Types of the pools that the compiled step takes for granted.
 KINDS = {"reward": np.float64, "performance": np.float64, "event": np.uint8}
 
@@ -38,7 +37,7 @@ class _Batch(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in NUMBERS),
-        *((name, ctypes.c_void_p) for name in (*POOLS, *PLACES, *STEP)),
+        *((name, ctypes.c_void_p) for name in (*POOLS, *PLACES)),
     )
 
 
@@ -52,18 +51,22 @@ class CompiledStep:
 
     def __init__(self, numbers: Mapping[str, int], arrays: Mapping[str, np.ndarray]):
         """See the class."""
-        self._library: Any = compiled.library(SOURCE)
+        library: Any = compiled.library(SOURCE)
+        self._advance = library.advance
+        self._advance.argtypes, self._advance.restype = [ctypes.c_void_p] * 6, ctypes.c_int64
         self._n = numbers["n"]
         self._batch = _Batch(**numbers, **{name: array.ctypes.data for name, array in arrays.items()})
+        self._place = ctypes.addressof(self._batch)
 
     def __call__(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ended] | None:
         """Take the step with 64-bit actions: rewards, whether the trial ended, and the trials that did.
 
         Returns None, and changes nothing, if an action does not exist.
         """
-        rewards, ended = np.empty(self._n), np.empty(self._n, bool)
-        counts, sums = np.empty((5, self._n), np.int64), np.empty((3, self._n))
-        for name, array in zip(STEP, (actions, rewards, ended, counts, sums), strict=True):
-            setattr(self._batch, name, array.ctypes.data)
-        done = self._library.advance(ctypes.byref(self._batch))
-        return None if done < 0 else (rewards, ended, Ended(*counts[:, :done], *sums[:, :done]))
+        numbers, ended = np.empty((9, self._n)), np.empty(self._n, bool)  # together: finding out addresses takes time
+        at, row = numbers.ctypes.data, 8 * self._n
+        done = self._advance(self._place, actions.ctypes.data, at, ended.ctypes.data, at + row, at + 6 * row)
+        if done < 0:
+            return None
+        found = numbers[1:, :done]
+        return numbers[0], ended, Ended(*found[:5].view(np.int64), *found[5:])

@@ -1,12 +1,13 @@
-"""The gradient of a minibatch in one compiled pass (`update.c`), for the commonest agent.
+"""Acting and gradients in one compiled pass (`fused.c`), for the commonest agent.
 
-That is one network of one layer with a linear read-out that chooses among actions. Where it cannot be had the gradient
-comes from automatic differentiation, which takes longer for its calls than for its arithmetic.
+That is one network of one layer with a linear read-out that chooses among actions. Others act in NumPy and learn by
+automatic differentiation, which takes longer for its calls than for its arithmetic.
 """
 
 from __future__ import annotations
 
 import ctypes
+from itertools import compress
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -24,114 +25,155 @@ from ngym_cli.algorithms.segments import Segments
 from ngym_cli.networks import loops
 from ngym_cli.networks.policy import RecurrentPolicy
 
-SOURCE = Path(__file__).with_name("update.c")
+SOURCE = Path(__file__).with_name("fused.c")
 STEPS = 1024  #: taken at a time: their gates stay in the cache
 
 NUMBERS = ("cell", "features", "units", "actions", "envs", "sequences", "steps", "normalize")
 COEFFICIENTS = ("alpha", "noise_scale", "clip", "reach", "ent_coef", "vf_coef")
-ROLLOUT = ("obs", "h", "c", "noise", "chosen", "old", "advantages", "returns", "values", "counts")
-WEIGHTS = ("weight", "heads", "bias")
-FILLED = ("room", "d_weight", "d_heads", "d_bias", "numbers")
+SEQUENCES = ("first", "length")
+ROLLOUT = ("obs", "noise", "h", "c", "logits", "values", "chosen", "old", "advantages", "returns", "counts")
+_EIGHT = ctypes.c_void_p * 8
 
 
-class _Update(ctypes.Structure):
-    """`struct update` of `update.c`, which says what the arrays are."""
+class _Agent(ctypes.Structure):
+    """`struct agent` of `fused.c`, which says what the arrays are."""
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in NUMBERS),
         *((name, ctypes.c_float) for name in COEFFICIENTS),
-        *((name, ctypes.c_void_p) for name in ("first", "length", *ROLLOUT, *WEIGHTS, *FILLED)),
+        *((name, ctypes.c_void_p) for name in (*SEQUENCES, *ROLLOUT)),
+        *((name, _EIGHT) for name in ("weight", "gradient")),
+        *((name, ctypes.c_void_p) for name in ("room", "numbers")),
     )
 
 
+def _load() -> Any:
+    library = compiled.library(SOURCE)
+    assert library is not None
+    library.act.argtypes = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+    library.update.restype = library.room.restype = ctypes.c_int64
+    return library
+
+
 class Fused:
-    """Gradients of the objective (see `Objective`) over sequences of a rollout.
+    """An agent that acts into a rollout and finds the gradient of the objective (see `Objective`) over parts of it.
 
     Args:
         policy: one for which `fits` holds.
-        rollout: what its environments did; read anew with each gradient.
+        rollout: filled by `act`, read by `gradient`.
     """
 
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
         """See the class."""
-        self.policy, self.net, self.n_envs = policy, policy.networks[0], rollout.rewards.shape[1]
-        self.weights = list(policy.parameters())
-        library = compiled.library(SOURCE)
-        assert library is not None
-        self._library = library
-        net, (columns, features) = self.net, (rollout.logits.shape[-1] + 1, rollout.obs[0, 0].size)
-        depth, wide = net.hidden_size + features + 1, loops.GATES[net.cell] * net.hidden_size
-        self._filled = {
-            "d_weight": torch.empty(depth, wide),
-            "d_heads": torch.empty(columns, net.hidden_size),
-            "d_bias": torch.empty(columns),
-            "numbers": torch.empty(len(STATISTICS), dtype=torch.double),
-        }
-        self._update = _Update(
-            cell=loops.CELLS.index(net.cell),
-            features=features,
-            units=net.hidden_size,
-            actions=columns - 1,
-            envs=self.n_envs,
-            steps=max(STEPS, rollout.n_steps),
-            alpha=net.alpha,
-            noise_scale=net.noise_scale,
-            noise=1 if net.noise else None,
-            c=1 if net.n_states == 2 else None,
-            **{name: part.data_ptr() for name, part in self._filled.items()},
+        self.policy, self.rollout, self.net = policy, rollout, policy.networks[0]
+        self._library = _load()
+        parameters, weights = list(policy.parameters()), self._weights()
+        self._gradient = torch.zeros(sum(part.numel() for part in parameters))
+        parts = self._gradient.split([part.numel() for part in parameters])
+        self._slots = {id(p): part.view_as(p) for p, part in zip(parameters, parts, strict=True)}
+        self._slopes = [self._slots.get(id(part), torch.empty_like(part)) for part in weights]
+        known = {id(part) for part in weights}
+        self._behind = [part for part in parameters if id(part) not in known]  # that weights are computed from
+        self._numbers = torch.empty(len(STATISTICS), dtype=torch.double)
+        n_steps, n_envs, actions = rollout.logits.shape
+        self._agent = _Agent(
+            cell=loops.CELLS.index(self.net.cell),
+            features=rollout.obs[0, 0].size,
+            units=self.net.hidden_size,
+            actions=actions,
+            envs=n_envs,
+            steps=max(STEPS, n_steps, n_envs),
+            alpha=self.net.alpha,
+            noise_scale=self.net.noise_scale,
+            noise=1 if self.net.noise else None,
+            gradient=_EIGHT(*(part.data_ptr() for part in self._slopes)),
+            numbers=self._numbers.data_ptr(),
         )
-        self._room = np.empty(self._library.room(ctypes.byref(self._update)), np.float32)
-        self._update.room = self._room.ctypes.data
+        states = dict(zip(("h", "c"), rollout.states, strict=False))
+        columns = {"logits": rollout.logits, "values": rollout.values, "chosen": rollout.actions}
+        columns |= {"old": rollout.log_probs, "advantages": rollout.advantages, "returns": rollout.returns}
+        self._point(obs=rollout.obs, counts=rollout.counts, **states, **columns)
+        self._room = self._make_room()
 
     @staticmethod
     def fits(policy: RecurrentPolicy) -> bool:
-        """Whether the gradient of this policy can be had in one compiled pass."""
+        """Whether this policy can act and learn in compiled passes."""
         networks, space = policy.networks, policy.observation_space
-        plain = isinstance(space, spaces.Box) and policy.features_extractor_class is FlattenExtractor
+        plain = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
+        plain = plain and policy.features_extractor_class is FlattenExtractor
         alone = len(networks) == 1 and networks[0].num_layers == 1 and not policy.net_arch
         choice = isinstance(policy.action_space, spaces.Discrete)
         on_cpu = loops.usable(next(policy.parameters()))
         return plain and alone and choice and on_cpu and compiled.library(SOURCE) is not None
 
+    def act(self, t: int, draws: np.ndarray) -> None:
+        """Fill step t of the rollout, whose observations and states are there, and the states after it.
+
+        Args:
+            t: the step; at step 0 the present weights are taken.
+            draws: added to preferences before the largest is chosen (environment, action), float32.
+        """
+        if t == 0:
+            self._take_weights()
+        self._library.act(ctypes.byref(self._agent), t, draws.ctypes.data)
+
     def gradient(
         self,
-        rollout: Rollout,
         segments: Segments,
         normalize_advantage: bool,
         clip: float,
         ent_coef: float,
         vf_coef: float,
         reach: float | None = None,
-    ) -> tuple[tuple[Tensor, ...], Tensor] | None:
-        """The gradient with respect to all weights, and the numbers in `STATISTICS`; None if no step counts.
+    ) -> tuple[Tensor, Tensor] | None:
+        """The gradient with respect to all weights, overwritten by the next, and the numbers in `STATISTICS`.
+
+        None if no step counts.
 
         Args:
-            rollout: the one given to the constructor, filled.
-            segments: the sequences.
+            segments: sequences of the rollout.
             normalize_advantage: scale advantages to mean 0 and standard deviation 1 over the sequences.
-            clip, ent_coef, vf_coef: as in `Objective`.
+            clip: as in `Objective`, like the two that follow.
+            ent_coef: weight of the entropy.
+            vf_coef: weight of the error of values.
             reach: how far values may go from the old ones; None for no limit.
         """
-        joint, heads, bias = outputs = loops.joint(*self.net.weights(0)), *self.policy.heads()
+        agent = self._agent
+        self._take_weights()
         order = np.argsort(-segments.length, kind="stable")
-        first = (segments.begin * self.n_envs + segments.env)[order]
-        length = segments.length[order]
-        arrays: dict[str, Any] = {"first": first, "length": length, **self._arrays(rollout)}
-        update = self._update
-        for name, array in arrays.items():
-            setattr(update, name, array.ctypes.data)
-        for name, part in zip(WEIGHTS, outputs, strict=True):
-            setattr(update, name, part.data_ptr())
-        update.sequences, update.normalize, update.clip = len(segments), normalize_advantage, clip
-        update.ent_coef, update.vf_coef, update.reach = ent_coef, vf_coef, inf if reach is None else reach
-        if not self._library.update(ctypes.byref(update)):
+        first, length = (segments.begin * agent.envs + segments.env)[order], segments.length[order]
+        self._point(first=first, length=length)
+        agent.sequences, agent.normalize, agent.clip = len(segments), normalize_advantage, clip
+        agent.ent_coef, agent.vf_coef, agent.reach = ent_coef, vf_coef, inf if reach is None else reach
+        if not self._library.update(ctypes.byref(agent)):
             return None
-        slopes = self._filled["d_weight"].t(), self._filled["d_heads"], self._filled["d_bias"]
-        return torch.autograd.grad(outputs, self.weights, slopes, materialize_grads=True), self._filled["numbers"].float()
+        if self._behind:
+            computed = [part.grad_fn is not None for part in self._taken]
+            outputs, slopes = ([*compress(parts, computed)] for parts in (self._taken, self._slopes))
+            found = torch.autograd.grad(outputs, self._behind, slopes)
+            for part, slope in zip(self._behind, found, strict=True):
+                self._slots[id(part)].copy_(slope)
+        return self._gradient, self._numbers.float()
 
-    def _arrays(self, rollout: Rollout) -> dict[str, np.ndarray]:
-        states = dict(zip(("h", "c"), rollout.states, strict=False))
-        noise = {} if rollout.noise[0] is None else {"noise": rollout.noise[0]}
-        columns = {"chosen": rollout.actions, "old": rollout.log_probs, "advantages": rollout.advantages}
-        columns |= {"returns": rollout.returns, "values": rollout.values, "counts": rollout.counts}
-        return {"obs": rollout.obs, **states, **noise, **columns}
+    def _make_room(self) -> np.ndarray:
+        """What the compiled agent works in."""
+        room = np.empty(self._library.room(ctypes.byref(self._agent)), np.float32)
+        self._point(room=room)
+        return room
+
+    def _weights(self) -> list[Tensor]:
+        """In the order of `fused.c`."""
+        heads: tuple[Any, ...] = (self.policy.action_net, self.policy.value_net)
+        return [*self.net.weights(0), *(part for head in heads for part in (head.weight, head.bias))]
+
+    def _take_weights(self) -> None:
+        """Let the compiled agent see the present weights, and the noise of the present rollout."""
+        self._taken = self._weights()  # kept, for they may have been computed for this
+        self._agent.weight = _EIGHT(*(part.data_ptr() for part in self._taken))
+        noise = self.rollout.noise[0]
+        if noise is not None:
+            self._point(noise=noise)
+
+    def _point(self, **arrays: np.ndarray) -> None:
+        for name, array in arrays.items():
+            setattr(self._agent, name, array.ctypes.data)

@@ -29,9 +29,10 @@ from ngym_cli.algorithms.minibatch import Experience, Minibatch
 from ngym_cli.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.algorithms.rollout import Rollout
 from ngym_cli.algorithms.segments import Segments, cut, minibatches
+from ngym_cli.networks.actor import Actor
 from ngym_cli.networks.policy import RecurrentPolicy
 
-Found = tuple[tuple[Tensor, ...], Tensor] | None  #: gradient and statistics of a minibatch
+Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
 
 class RecurrentPPO(ContribRecurrentPPO):
@@ -89,6 +90,7 @@ class RecurrentPPO(ContribRecurrentPPO):
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
         logits = (int(self.action_space.n),) if discrete else self.action_space.shape
         self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, logits, discrete, self.policy.networks)
+        self._fused = Fused(self.policy, self.rollout_buffer) if Fused.fits(self.policy) else None
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
@@ -107,12 +109,11 @@ class RecurrentPPO(ContribRecurrentPPO):
         box = self.action_space if isinstance(self.action_space, spaces.Box) else None
         for t in range(n_rollout_steps):
             rollout.begin(t, self._last_obs, self._last_episode_starts)
-            noise = [None if part is None else part[t] for part in rollout.noise]
-            state, after = rollout.state(t), rollout.state(t + 1)
-            activity = actor.step(actor.features(rollout.obs[t]), state, after, noise)
-            logits, rollout.values[t] = actor.heads(activity)
-            rollout.logits[t] = logits
-            actions = rollout.actions[t] = actor.choose(logits, draws[t])
+            if self._fused is None:
+                self._act(actor, rollout, t, draws[t])
+            else:
+                self._fused.act(t, draws[t])
+            actions = rollout.actions[t]
             clipped = actions if box is None else np.clip(actions, box.low, box.high)
             new_obs, rewards, dones, infos = env.step(clipped)
             self.num_timesteps += env.num_envs
@@ -125,11 +126,20 @@ class RecurrentPPO(ContribRecurrentPPO):
                 self._finish_episodes(actor, rollout, t, dones, infos)
             self._last_obs, self._last_episode_starts = new_obs, dones
         rollout.mark_starts(n_rollout_steps, self._last_episode_starts)
-        rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
+        if self._fused is None:
+            rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
         last_values = self._peek(actor, np.asarray(self._last_obs), rollout.state(n_rollout_steps))
         rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
         callback.on_rollout_end()
         return True
+
+    @staticmethod
+    def _act(actor: Actor, rollout: Rollout, t: int, draws: np.ndarray) -> None:
+        """Take step t from the observations and states that are there."""
+        noise = [None if part is None else part[t] for part in rollout.noise]
+        activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+        rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
+        rollout.actions[t] = actor.choose(logits, draws)
 
     def _finish_episodes(self, actor: Any, rollout: Rollout, t: int, dones: np.ndarray, infos: list[dict]) -> None:
         """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
@@ -151,7 +161,7 @@ class RecurrentPPO(ContribRecurrentPPO):
         policy, rollout = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
         self._update_learning_rate(policy.optimizer)
-        find = self._fused_gradients() if Fused.fits(policy) else self._gradients()
+        find = self._gradients() if self._fused is None else self._fused_gradients(self._fused)
         segments = cut(rollout.starts[:-1], self.bptt)
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
@@ -184,11 +194,10 @@ class RecurrentPPO(ContribRecurrentPPO):
 
         return find
 
-    def _fused_gradients(self) -> Callable[[Segments], Found]:
+    def _fused_gradients(self, fused: Fused) -> Callable[[Segments], Found]:
         """The same, compiled."""
-        fused, (clip, reach) = Fused(self.policy, self.rollout_buffer), self._clips()
-        settings = self.normalize_advantage, clip, self.ent_coef, self.vf_coef, reach
-        return lambda segments: fused.gradient(self.rollout_buffer, segments, *settings)
+        clip, reach = self._clips()
+        return lambda part: fused.gradient(part, self.normalize_advantage, clip, self.ent_coef, self.vf_coef, reach)
 
     def _clips(self) -> tuple[float, float | None]:
         """How far the probability ratio may go from 1, and values from the old ones."""
@@ -219,4 +228,4 @@ class RecurrentPPO(ContribRecurrentPPO):
         self.logger.record("train/clip_range", self.clip_range(self._current_progress_remaining))
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "rng"]
+        return [*super()._excluded_save_params(), "rng", "_fused"]

@@ -89,11 +89,9 @@ class Rollout:
             trial_gamma: takes the place of `gamma` from the last step of a trial to the first of the next.
         """
         discount = np.where(self.ends, np.float32(trial_gamma), np.float32(gamma)) * ~self.starts[1:]
-        carried = np.zeros_like(last_values)
-        following = last_values
-        for t in reversed(range(self.n_steps)):
-            delta = self.rewards[t] + discount[t] * following - self.values[t]
-            carried = delta + gae_lambda * discount[t] * carried
-            self.advantages[t] = carried
-            following = self.values[t]
+        following = np.concatenate([self.values[1:], last_values[None]])
+        np.subtract(self.rewards + discount * following, self.values, out=self.advantages)
+        discount *= np.float32(gae_lambda)
+        for t in reversed(range(self.n_steps - 1)):
+            self.advantages[t] += discount[t] * self.advantages[t + 1]
         np.add(self.advantages, self.values, out=self.returns)

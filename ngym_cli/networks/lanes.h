@@ -4,6 +4,7 @@
 #include <string.h>
 
 #ifdef __AVX512F__
+#include <immintrin.h>
 #define LANES 16
 #else
 #define LANES 8
@@ -28,11 +29,32 @@ static inline void store(float *to, lanes x, long left) {
 
 static inline lanes choose(ints where, lanes x, lanes y) { return (lanes)((where & (ints)x) | (~where & (ints)y)); }
 
+#if LANES == 16
+static inline lanes within(lanes least, lanes x, lanes most) { return _mm512_max_ps(least, _mm512_min_ps(most, x)); }
+static inline lanes times_power_of_2(lanes x, lanes n) { return _mm512_scalef_ps(x, n); }
+
+/* 1 / x, to a unit in the last place, of what is finite. */
+static inline lanes inverse(lanes x) {
+    lanes y = _mm512_rcp14_ps(x);
+    return y * (2.f - x * y);
+}
+#else
+/* x if it is not a number. */
+static inline lanes within(lanes least, lanes x, lanes most) {
+    x = choose(x > most, most, x);
+    return choose(x < least, least, x);
+}
+
+static inline lanes times_power_of_2(lanes x, lanes n) {
+    return x * (lanes)((__builtin_convertvector(n, ints) + 127) << 23);
+}
+
+static inline lanes inverse(lanes x) { return 1.f / x; }
+#endif
+
 /* 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (Cephes); to 2 units in the last place, not a number if x is not. */
 static inline lanes exponential(lanes x) {
-    lanes most = (lanes){0} + 88.f;
-    x = choose(x > most, most, x);
-    x = choose(x < -most, -most + 1.f, x);
+    x = within((lanes){0} - 87.f, x, (lanes){0} + 88.f);
     lanes n = (x * 1.44269504f + 12582912.f) - 12582912.f; /* to the nearest integer */
     lanes r = x - n * 0.693359375f + n * 2.12194440e-4f;
     lanes p = 1.9875691500e-4f * r + 1.3981999507e-3f;
@@ -41,5 +63,5 @@ static inline lanes exponential(lanes x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.f;
-    return p * (lanes)((__builtin_convertvector(n, ints) + 127) << 23);
+    return times_power_of_2(p, n);
 }

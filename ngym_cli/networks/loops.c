@@ -108,8 +108,8 @@ static void multiply(const float *a, long n, long depth, const float *panels, fl
 
 /* -- cells: one sequence at one step ------------------------------------------------------------------------------- */
 
-static inline lanes sigmoid(lanes x) { return 1.f / (1.f + exponential(-x)); }
-static inline lanes hyperbolic(lanes x) { return 2.f / (1.f + exponential(-2.f * x)) - 1.f; }
+static inline lanes sigmoid(lanes x) { return inverse(1.f + exponential(-x)); }
+static inline lanes hyperbolic(lanes x) { return 2.f * inverse(1.f + exponential(-2.f * x)) - 1.f; }
 
 /* c' = f c + i g, h' = o tanh(c'). Gates i f g o. */
 static inline void lstm(float *gate, const float *c, float *c_new, float *squashed, float *h, long units) {

@@ -209,4 +209,3 @@ class _Run(torch.autograd.Function):
         d_weight = gates.t() @ rows
         d_bias = d_weight[:, -1]
         return None, None, None, None, d_seq, d_weight[:, :units], d_weight[:, units:-1], d_bias, d_bias, *first
-

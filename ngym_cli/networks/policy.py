@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,9 +99,10 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
         optimizer: Any = self.optimizer_class
-        vector = nn.Parameter(parameters_to_vector(self.parameters()))  # an optimiser's step is mostly calls per tensor
-        self.optimizer = optimizer([vector], lr=lr_schedule(1), **self.optimizer_kwargs)
+        self._weights = list(self.parameters())
         self._places: list[int] = []
+        vector = nn.Parameter(parameters_to_vector(self._weights))  # an optimiser's step is mostly calls per tensor
+        self.optimizer = optimizer([vector], lr=lr_schedule(1), **self.optimizer_kwargs)
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
 
     @property
@@ -111,30 +111,28 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         networks: list[Any] = [self.lstm_actor, self.lstm_critic]
         return [network for network in networks if network is not None]
 
-    def descend(self, gradient: Sequence[Tensor], max_norm: float) -> None:
+    def descend(self, gradient: Tensor, max_norm: float) -> None:
         """Step the optimiser down a gradient.
 
         The optimiser has one vector, of which all weights are parts: it can be any that treats weights one by one.
 
         Args:
-            gradient: for each of the parameters, from their present values.
+            gradient: with respect to all weights, in the order of `parameters`.
             max_norm: length that longer gradients are shortened to.
         """
-        weights = list(self.parameters())
         (vector,) = self.optimizer.param_groups[0]["params"]
-        if [part.data_ptr() for part in weights] != self._places:  # new, or moved to another device
-            vector.data = parameters_to_vector(weights).detach()
-            vector_to_parameters(vector, weights)
-            self._places = [part.data_ptr() for part in weights]
-        vector.grad = torch.cat([part.flatten() for part in gradient])
-        length = float(torch.linalg.vector_norm(vector.grad))
-        if length > max_norm:
-            vector.grad *= max_norm / length
+        if [part.data_ptr() for part in self._weights] != self._places:  # new, or moved to another device
+            vector.data = parameters_to_vector(self._weights).detach()
+            vector_to_parameters(vector, self._weights)
+            self._places = [part.data_ptr() for part in self._weights]
+        length = float(torch.linalg.vector_norm(gradient))
+        vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
         self.optimizer.step()
 
-    def gradient(self, loss: Tensor) -> tuple[Tensor, ...]:
-        """The gradient of a loss with respect to each of the parameters."""
-        return torch.autograd.grad(loss, list(self.parameters()), materialize_grads=True)
+    def gradient(self, loss: Tensor) -> Tensor:
+        """The gradient of a loss with respect to all weights, one vector in the order of `parameters`."""
+        parts = torch.autograd.grad(loss, self._weights, materialize_grads=True)
+        return torch.cat([part.flatten() for part in parts])
 
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""

@@ -1,12 +1,16 @@
 """C sources are compiled once, and never get in the way."""
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from neurogym import batch, compiled
+
+ROOT = Path(compiled.__file__).parents[1]
 
 
 def in_a_new_process(cache, **environment):
@@ -16,6 +20,16 @@ def in_a_new_process(cache, **environment):
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert not found.stderr
     return found.stdout.strip() == "True"
+
+
+@pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="there is no C compiler")
+@pytest.mark.parametrize("source", sorted(ROOT.glob("n*/**/*.c")), ids=lambda source: source.name)
+def test_every_source_is_compiled_without_a_warning(source, tmp_path):
+    """For any processor of this kind, and for this very one."""
+    for options in ([], ["-march=native"]):
+        command = [os.environ.get("CC", "cc"), *compiled.OPTIONS, "-Wall", "-Wextra", "-Werror", "-Wno-psabi", *options]
+        command += ["-Wno-sign-compare", "-o", str(tmp_path / "made.so"), str(source), "-lm"]
+        subprocess.run(command, check=True)
 
 
 @pytest.mark.skipif(compiled.library(batch.SOURCE) is None, reason="there is no C compiler")
