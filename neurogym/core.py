@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 FIRST_BLOCK, GROWTH = 8, 8  #: trials made ahead after a reset, and how many times more each time thereafter
-BLOCK_BYTES = 3 << 18  #: memory for the most that are made ahead, within these limits:
-FEWEST_ROWS, MOST_ROWS = 1024, 4096
+BLOCK_BYTES = 3 << 19  #: memory for the most that are made ahead, within these limits:
+FEWEST_ROWS, MOST_ROWS = 1024, 8192
 
 
 class TrialEnv(CurrentTrial):

@@ -61,7 +61,7 @@ def place(trials: Trials) -> None:
     """Lay out rows for trials whose lengths are known."""
     trials.offset = np.cumsum(trials.length) - trials.length
     trials.total = int(trials.length.sum())
-    trials._rows = {None: trials._between(np.zeros(trials.n, np.int64), trials.length)}
+    trials.take_rows()
 
 
 def view_of(block: Trials, first: int, count: int) -> Trials:
@@ -71,7 +71,7 @@ def view_of(block: Trials, first: int, count: int) -> Trials:
     row = int(block.offset[first])
     end = int(block.offset[first + count]) if first + count < block.n else block.total
     part.length, part.offset, part.total = block.length[at], block.offset[at] - row, end - row
-    part._rows = {None: part._between(np.zeros(count, np.int64), part.length)}
+    part.take_rows()
     part.fields = {name: values[row:end] for name, values in block.fields.items()}
     part.info = {name: values[at] for name, values in block.info.items()}
     part.starts = {name: start[at] for name, start in block.starts.items()}

@@ -8,15 +8,15 @@ performance, and what it means. Stepping a trial, or a thousand, is then a look-
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from neurogym.trials import Rows, Trials
+from neurogym.filling import ABORT, CORRECT, END, ERROR, MISS, NONE, Tables
+from neurogym.trials import Trials
 
-NONE, CORRECT, ERROR, ABORT, MISS = range(5)
+__all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOMES", "Rule"]
+
 OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)
-END = 8  #: added to an event that ends the trial
 
 
 @dataclass(frozen=True)
@@ -43,65 +43,31 @@ class Rule:
 
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions)."""
-        actions = int(trials.env.action_space.n)
-        rows = trials.rows()
-        answer = self._answer_rows(trials)
-        fixate = self._fixate_rows(trials, answer)
-        earned, meant = np.zeros(trials.total), np.zeros(trials.total, np.uint8)  # by any action but hold
-        earned[fixate.index] = trials.reward("abort")[fixate.trial]
-        meant[fixate.index] = ABORT | (END if abort else 0)
-        earned[answer.index] = trials.reward("fail")[answer.trial]
-        meant[answer.index] = ERROR | END
-        reward: Any = np.repeat(earned, actions).reshape(-1, actions)
-        event: Any = np.repeat(meant, actions).reshape(-1, actions)
-        performance = np.zeros((trials.total, actions))
-        if self.hold is not None:
-            reward[:, self.hold] = event[:, self.hold] = 0
-
-        needed = np.zeros(trials.n, bool)
-        if len(answer.index) and trials.has_gt:
-            target = trials.gt[answer.index]
-            right = np.ones(len(target), bool) if self.hold is None else target != self.hold
-            cells: Any = (answer.index[right], target[right])
-            reward[cells] = trials.reward("correct")[answer.trial[right]]
-            performance[cells] = 1.0
-            event[cells] = CORRECT | END
-            needed[answer.trial[right]] = True
+        tables = Tables(trials.total, int(trials.env.action_space.n), self.hold)
+        reward, performance, event = tables.reward, tables.performance, tables.event
+        answer, needed = trials.rows(self.answer), np.zeros(trials.n, bool)
+        fixate = trials.rows(None if self.fixate == "*" else self.fixate)  # what is answered takes precedence
+        tables.respond(fixate, trials.reward("abort"), ABORT | (END if abort else NONE))
+        tables.respond(answer, trials.reward("fail"), ERROR | END)
+        if trials.has_gt:
+            tables.answer(answer, trials.gt, trials.reward("correct"), needed)
 
         for period, action, pay, score, ends in trials.payments:
             where = trials.rows(period)
             columns = np.atleast_1d(action)
-            cells = trials._cells(where, columns)
+            cells = trials._cells(where, columns, reward.shape[1])
             reward[cells] = trials._spread(pay, where, width=True)
             performance[cells] = gained = np.broadcast_to(
                 trials._spread(score, where, width=True), (len(where.index), len(columns))
             )
             event[cells] = np.where(gained >= 0.5, CORRECT, ERROR) | END if ends else NONE
 
-        last = trials.offset + trials.length - 1
-        running = event[last] < END
-        if self.answer != ():
-            timeout = np.where(needed, trials.reward("miss"), trials.reward("withhold"))
-            reward[last] += np.where(running, timeout[:, None], 0.0)
-            performance[last] += running & ~needed[:, None]
-            event[last] = np.where(running, np.where(needed, MISS, CORRECT)[:, None] | END, event[last])
-        else:
-            event[last] = np.where(running, END, event[last])
-
+        miss = None if self.answer == () else trials.reward("miss")
+        tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))
         if np.any(trials.bonus):
-            reward += np.broadcast_to(trials.bonus, (trials.n,))[rows.trial][:, None]
+            reward += np.broadcast_to(trials.bonus, (trials.n,))[trials.rows().trial][:, None]
         trials.fields.update(reward=reward, performance=performance, event=event)
         self._set_go(trials)
-
-    def _answer_rows(self, trials: Trials) -> Rows:
-        return trials.rows(self.answer)
-
-    def _fixate_rows(self, trials: Trials, answer: Rows) -> Rows:
-        if self.fixate != "*":
-            return trials.rows(self.fixate)
-        outside = np.ones(trials.total, bool)
-        outside[answer.index] = False
-        return Rows(*(column[outside] for column in trials.rows()))
 
     def _set_go(self, trials: Trials) -> None:
         if trials.go is None and self.answer != ():

@@ -141,7 +141,7 @@ def _decode(data: Any, present: Any, made: dict[int, Any], owner: Any) -> Any:
         block = made[data["number"]] = Trials(owner, 0)
         for name in _BLOCK:
             setattr(block, name, _decode(data[name], None, made, owner))
-        block._rows[None] = block._between(np.zeros(block.n, np.int64), block.length)
+        block.take_rows()
         return block
     if kind == "same":
         return made[data["block"]]

@@ -8,10 +8,12 @@ rows, one trial at a time in :class:`neurogym.core.TrialEnv`, many at once in :c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym import filling
+from neurogym.filling import Rows, rows_between
 from neurogym.spaces import names_of
 from neurogym.utils import ngym_random
 from neurogym.utils.names import unknown
@@ -25,14 +27,6 @@ Period = str | Iterable[str] | None
 
 class InvalidOperationError(RuntimeError):
     """Something was asked for at a moment when it cannot be done (a period added after the observations)."""
-
-
-class Rows(NamedTuple):
-    """Rows of a block: where they lie, whose they are, and how far into the trial."""
-
-    index: np.ndarray  # type: ignore[assignment]  #: position in the block, shape (rows,)
-    trial: np.ndarray  #: trial each row belongs to, shape (rows,)
-    step: np.ndarray  #: step within its trial, shape (rows,)
 
 
 class Trials:
@@ -193,19 +187,23 @@ class Trials:
                 nothing = np.zeros(0, np.int64)
                 self._rows[key] = Rows(nothing, nothing, nothing)
             elif isinstance(key, tuple):
-                parts = [self.rows(name) for name in key]
-                self._rows[key] = Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+                self._rows[key] = self._each_once([self.rows(name) for name in key])
             else:
                 start, end = self._boundary(self.starts, str(key)), self._boundary(self.ends, str(key))
-                self._rows[key] = self._between(start, end)
+                self._rows[key] = found = rows_between(self.offset, start, end)
+                if len(found.index) and not 0 <= found.index.min() <= found.index.max() < self.total:
+                    raise ValueError(f"period {key!r} lies outside the trials")
         return self._rows[key]
 
-    def _between(self, start: np.ndarray, end: np.ndarray) -> Rows:
-        count = np.maximum(end - start, 0)
-        trial = np.repeat(np.arange(self.n), count)
-        within = np.arange(len(trial)) - np.repeat(np.cumsum(count) - count, count)
-        step = within + start[trial]
-        return Rows(self.offset[trial] + step, trial, step)
+    def _each_once(self, parts: list[Rows]) -> Rows:
+        """The rows of several periods, those that they share only once."""
+        rows = Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        seen = np.zeros(self.total, bool)
+        seen[rows.index] = True
+        if np.count_nonzero(seen) == len(rows.index):
+            return rows
+        first = np.sort(np.unique(rows.index, return_index=True)[1])
+        return Rows(*(column[first] for column in rows))
 
     def _lay_out(self) -> None:
         if not self.starts:
@@ -217,7 +215,11 @@ class Trials:
             )
         self.offset = np.cumsum(self.length) - self.length
         self.total = int(self.length.sum())
-        self._rows[None] = self._between(np.zeros(self.n, np.int64), self.length)
+        self.take_rows()
+
+    def take_rows(self) -> None:
+        """Number the rows of trials whose place in the block is known."""
+        self._rows = {None: rows_between(self.offset, np.zeros(self.n, np.int64), self.length)}
 
     def move_period(self, period: str, start: np.ndarray, end: np.ndarray) -> None:
         """Give a period other limits (steps, shape (n,)) after the layout; used by wrappers that change timing."""
@@ -254,13 +256,18 @@ class Trials:
         if callable(value):
             value = np.asarray(value(rows))
             return value[:, None] if width and value.ndim == 1 else value
-        value = np.asarray(value)
+        value = self._checked(value)
         if value.ndim == 0:
             return value
-        if len(value) not in (1, self.n):
-            raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
         value = value if len(value) == 1 and self.n > 1 else value[rows.trial]
         return value[:, None] if width and value.ndim == 1 else value
+
+    def _checked(self, value: Any) -> np.ndarray:
+        """A value, or one for each trial, as an array."""
+        value = np.asarray(value)
+        if value.ndim and len(value) not in (1, self.n):
+            raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
+        return value
 
     def _target(self, where: Where, space: Any, kind: str) -> Any:
         if isinstance(where, str):
@@ -272,14 +279,18 @@ class Trials:
             return None
         return [where] if np.ndim(where) == 0 else np.asarray(where)
 
-    def _cells(self, rows: Rows, columns: Any) -> Any:
-        """Index of some columns in some rows; neighbouring columns are a slice, which is ten times faster."""
+    def _neighbours(self, columns: Any, width: int) -> slice | None:
+        """Columns as a slice if they lie side by side, which is ten times faster; None if they do not."""
         if columns is None:
-            return rows.index
+            return slice(0, width)
         first, last = int(columns[0]), int(columns[-1])
-        if last - first == len(columns) - 1 and first >= 0 and np.array_equal(columns, range(first, last + 1)):
-            return rows.index, slice(first, last + 1)
-        return rows.index[:, None], columns
+        side_by_side = last - first == len(columns) - 1 and first >= 0 and last < width
+        return slice(first, last + 1) if side_by_side and np.array_equal(columns, range(first, last + 1)) else None
+
+    def _cells(self, rows: Rows, columns: Any, width: int) -> Any:
+        """Index of some columns in some rows."""
+        neighbours = self._neighbours(columns, width)
+        return (rows.index, neighbours) if neighbours is not None else (rows.index[:, None], columns)
 
     def add_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
         """Add to the observations of a period.
@@ -291,13 +302,13 @@ class Trials:
             where: Label or indices of channels; None for all.
         """
         rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
-        spread = self._spread(value, rows, width=self.ob.ndim == 2)
-        self.ob[self._cells(rows, columns)] += spread.astype(self.ob.dtype)
+        by_trial = not callable(value)
+        self._add(rows, columns, self._checked(value) if by_trial else np.asarray(value(rows)), by_trial)
 
     def set_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
         """Like :meth:`add_ob`, but replaces what was there."""
         rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
-        self.ob[self._cells(rows, columns)] = 0
+        self.ob[(rows.index,) if self.ob.ndim != 2 else self._cells(rows, columns, self.ob.shape[1])] = 0
         self.add_ob(value, period, where)
 
     def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
@@ -307,7 +318,18 @@ class Trials:
         noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
         noise *= self._spread(sigma, rows, width=self.ob.ndim == 2)
         noise += mu
-        self.ob[self._cells(rows, columns)] += noise
+        self._add(rows, columns, noise, by_trial=False)
+
+    def _add(self, rows: Rows, columns: Any, values: np.ndarray, by_trial: bool) -> None:
+        """Add values, one or a row of them for each trial or row, to columns of some rows."""
+        neighbours = self._neighbours(columns, self.ob.shape[1]) if self.ob.ndim == 2 else None
+        if neighbours is not None:
+            filling.add(self.ob, rows, neighbours, values, by_trial)
+            return
+        spread = values[rows.trial] if by_trial and values.ndim and len(values) > 1 else values
+        if self.ob.ndim == 2 and spread.ndim == 1:
+            spread = spread[:, None]
+        self.ob[rows.index if self.ob.ndim != 2 else (rows.index[:, None], columns)] += spread.astype(self.ob.dtype)
 
     def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
         """Set the right action in a period.
@@ -328,7 +350,9 @@ class Trials:
     def reward(self, event: str) -> np.ndarray:
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""
         amount = np.asarray(self.rewards.get(event, 0.0), dtype=float)
-        return amount if amount.ndim else np.full(self.n, amount)
+        if amount.shape not in ((), (self.n,)):
+            raise ValueError(f"reward {event!r} needs one number or {self.n} (one per trial), got shape {amount.shape}")
+        return np.ascontiguousarray(amount) if amount.ndim else np.full(self.n, amount)
 
     def pay(
         self,

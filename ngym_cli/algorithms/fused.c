@@ -266,18 +266,15 @@ static void take(const struct agent *u, struct work *w, long from, long to, floa
     forward(l);
     read_out(u, w, l->h, n);
     objective(u, w, n);
+    add_products(w->outputs, l->h, n, outputs, units, w->d_heads);
     for (long r = 0; r < n; r++)
-        for (long o = 0; o < outputs; o++) {
-            float slope = w->outputs[r * outputs + o], *restrict sum = w->d_heads + o * units;
-            const float *restrict h = l->h + r * units;
-            w->d_bias[o] += slope;
-            for (long i = 0; i < units; i++) sum[i] += slope * h[i];
-        }
+        for (long o = 0; o < outputs; o++) w->d_bias[o] += w->outputs[r * outputs + o];
     multiply(w->outputs, n, outputs, w->unread, l->h, units, 0); /* h is not needed any more: rows hold it */
     float *panels = w->back.panels;
     w->back = *l;
     w->back.panels = panels;
     w->back.dh = l->h;
+    w->back.h0_fixed = 1;
     memset(l->dh0, 0, 4 * (to - from) * units);
     memset(l->dc0, 0, 4 * (to - from) * units);
     backward(&w->back);

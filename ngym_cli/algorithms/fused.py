@@ -67,12 +67,12 @@ class Fused:
         """See the class."""
         self.policy, self.rollout, self.net = policy, rollout, policy.networks[0]
         self._library = _load()
-        parameters, weights = list(policy.parameters()), self._weights()
+        parameters, self._taken = list(policy.parameters()), self._weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
         parts = self._gradient.split([part.numel() for part in parameters])
         self._slots = {id(p): part.view_as(p) for p, part in zip(parameters, parts, strict=True)}
-        self._slopes = [self._slots.get(id(part), torch.empty_like(part)) for part in weights]
-        known = {id(part) for part in weights}
+        self._slopes = [self._slots.get(id(part), torch.empty_like(part)) for part in self._taken]
+        known = {id(part) for part in self._taken}
         self._behind = [part for part in parameters if id(part) not in known]  # that weights are computed from
         self._numbers = torch.empty(len(STATISTICS), dtype=torch.double)
         n_steps, n_envs, actions = rollout.logits.shape
@@ -168,7 +168,8 @@ class Fused:
 
     def _take_weights(self) -> None:
         """Let the compiled agent see the present weights, and the noise of the present rollout."""
-        self._taken = self._weights()  # kept, for they may have been computed for this
+        if self._behind:
+            self._taken = self._weights()  # kept, for they were computed for this
         self._agent.weight = _EIGHT(*(part.data_ptr() for part in self._taken))
         noise = self.rollout.noise[0]
         if noise is not None:

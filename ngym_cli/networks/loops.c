@@ -34,6 +34,7 @@ struct loop {
     float *panels;           /* packed weights */
     const float *dh, *dc;    /* (step, unit): given gradients of h and c; dc may be null */
     float *dh0, *dc0;        /* (sequence, unit): zeros, become gradients of h0 and c0 */
+    int64_t h0_fixed;        /* not 0: its gradient is not asked for */
 };
 
 /* -- products ---------------------------------------------------------------------------------------------------- */
@@ -245,6 +246,6 @@ void backward(const struct loop *l) {
             else if (l->cell == GRU) gru_back(gate, l->rows + (at + r) * depth, given, dh, units);
             else leaky_back(gate, given, dh, l->alpha, l->cell == RELU, units);
         }
-        multiply(gates, n, wide, l->panels, l->dh0, units, 1);
+        if (t || !l->h0_fixed) multiply(gates, n, wide, l->panels, l->dh0, units, 1);
     }
 }

@@ -35,6 +35,7 @@ class _Loop(ctypes.Structure):
         ("counts", ctypes.c_void_p),
         ("alpha", ctypes.c_float),
         *((name, ctypes.c_void_p) for name in ARRAYS),
+        ("h0_fixed", ctypes.c_int64),
     )
 
 

@@ -12,14 +12,14 @@ from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor, NatureCNN
 from stable_baselines3.common.type_aliases import Schedule
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import linear
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ngym_cli.networks import network_spec
 from ngym_cli.networks.actor import Actor
 from ngym_cli.networks.base import ArrayState, RecurrentNetwork
 from ngym_cli.networks.categorical import Categorical
+from ngym_cli.networks.descent import Descent
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
         optimizer: Any = self.optimizer_class
-        self._weights = list(self.parameters())
-        self._places: list[int] = []
-        vector = nn.Parameter(parameters_to_vector(self._weights))  # an optimiser's step is mostly calls per tensor
-        self.optimizer = optimizer([vector], lr=lr_schedule(1), **self.optimizer_kwargs)
+        self._descent = Descent(list(self.parameters()))
+        self.optimizer = optimizer([self._descent.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
 
     @property
@@ -114,24 +112,15 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def descend(self, gradient: Tensor, max_norm: float) -> None:
         """Step the optimiser down a gradient.
 
-        The optimiser has one vector, of which all weights are parts: it can be any that treats weights one by one.
-
         Args:
             gradient: with respect to all weights, in the order of `parameters`.
             max_norm: length that longer gradients are shortened to.
         """
-        (vector,) = self.optimizer.param_groups[0]["params"]
-        if [part.data_ptr() for part in self._weights] != self._places:  # new, or moved to another device
-            vector.data = parameters_to_vector(self._weights).detach()
-            vector_to_parameters(vector, self._weights)
-            self._places = [part.data_ptr() for part in self._weights]
-        length = float(torch.linalg.vector_norm(gradient))
-        vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
-        self.optimizer.step()
+        self._descent.step(self.optimizer, gradient, max_norm)
 
     def gradient(self, loss: Tensor) -> Tensor:
         """The gradient of a loss with respect to all weights, one vector in the order of `parameters`."""
-        parts = torch.autograd.grad(loss, self._weights, materialize_grads=True)
+        parts = torch.autograd.grad(loss, self._descent.weights, materialize_grads=True)
         return torch.cat([part.flatten() for part in parts])
 
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -52,7 +52,7 @@ def test_trials_that_are_over_are_not_saved():
         return sum(leaf.nbytes for leaf in leaves(batch.state()) if isinstance(leaf, np.ndarray))
 
     sizes = []
-    for step in range(9000):  # more than two blocks
+    for step in range(18000):  # more than two blocks
         batch.step(np.zeros(2, int))
         if step % 100 == 0:
             sizes.append(size())

@@ -1,0 +1,175 @@
+"""Filling the rows of a block of trials.
+
+Compiled from ``filling.c`` where the machine has a C compiler, else in NumPy with the same results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neurogym import compiled
+
+SOURCE = Path(__file__).with_name("filling.c")
+NONE, CORRECT, ERROR, ABORT, MISS = range(5)
+END = 8  #: added to an event that ends the trial
+
+ARGUMENTS = {"rows": 7, "add": 10, "respond": 9, "answer": 11, "run_out": 9}  #: of the compiled functions
+
+
+class Rows(NamedTuple):
+    """Rows of a block: where they lie, whose they are, and how far into the trial."""
+
+    index: np.ndarray  # type: ignore[assignment]  #: position in the block, shape (rows,)
+    trial: np.ndarray  #: trial each row belongs to, shape (rows,)
+    step: np.ndarray  #: step within its trial, shape (rows,)
+
+
+@functools.cache
+def _function(name: str) -> Any:
+    """A compiled function that takes integers, of which some are addresses; None if there is none."""
+    library = compiled.library(SOURCE)
+    if library is None:
+        return None
+    function = getattr(library, name)
+    function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_int64] * ARGUMENTS[name]
+    return function
+
+
+def _at(*arrays: np.ndarray) -> list[int]:
+    """Addresses of C-contiguous arrays."""
+    return [array.__array_interface__["data"][0] for array in arrays]
+
+
+def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows:
+    """The rows of a stretch of each trial, one trial after the other.
+
+    Args:
+        offset: First row of each trial in the block, shape (trials,).
+        start: First step of the stretch in each trial, shape (trials,).
+        end: Its end, exclusive.
+    """
+    count = np.maximum(end - start, 0)
+    function = _function("rows")
+    if function is not None:
+        found = Rows(*np.empty((3, int(count.sum())), np.int64))
+        given = [np.ascontiguousarray(part, np.int64) for part in (offset, start, end)]
+        function(len(offset), *_at(*given, *found))
+        return found
+    trial = np.repeat(np.arange(len(offset)), count)
+    step = np.arange(len(trial)) - np.repeat(np.cumsum(count) - count - start, count)
+    return Rows(offset[trial] + step, trial, step)
+
+
+def add(to: np.ndarray, rows: Rows, columns: slice, values: np.ndarray, by_trial: bool) -> None:
+    """Add to neighbouring columns of some rows.
+
+    Args:
+        to: Changed in place, shape (block, width).
+        rows: The rows.
+        columns: The columns.
+        values: Shape (), or with one entry (or one alone) per trial or row, shape (..,) or (.., columns).
+        by_trial: Whether the first axis of the values is the trial.
+
+    Raises:
+        ValueError: If there is not one value, or row of values, for each row.
+    """
+    width = columns.stop - columns.start
+    if values.ndim < 2:
+        values = values.reshape(-1, 1)
+    if not by_trial and len(values) not in (1, len(rows.index)):
+        raise ValueError(f"expected values for {len(rows.index)} rows, got {len(values)}")
+    function = _function("add")
+    if function is not None and to.dtype == np.float32 and to.flags.c_contiguous and values.shape[1] in (1, width):
+        values = np.ascontiguousarray(values, np.float32)
+        n, channels = values.shape
+        where, found, index, trial = _at(to, values, rows.index, rows.trial)
+        stride, step = channels if n > 1 else 0, int(channels > 1)
+        place = (where, to.shape[1], columns.start, width)
+        function(*place, len(rows.index), index, found, stride, step, trial if by_trial else 0)
+        return
+    if len(values) > 1 and by_trial:
+        values = values[rows.trial]
+    to[rows.index, columns] += values.astype(to.dtype)
+
+
+class Tables:
+    """What actions earn, add to performance and mean, in each row of a block.
+
+    Args:
+        rows: Number of rows.
+        actions: Number of actions.
+        hold: The action that is no response, or None.
+    """
+
+    def __init__(self, rows: int, actions: int, hold: int | None):
+        """See the class."""
+        self.reward, self.performance = np.zeros((rows, actions)), np.zeros((rows, actions))
+        self.event = np.zeros((rows, actions), np.uint8)
+        self.hold = hold
+        self._tables = actions, *_at(self.reward, self.event)
+        self._hold, (self._scores,) = -1 if hold is None else hold, _at(self.performance)
+
+    def respond(self, rows: Rows, reward: np.ndarray, event: int) -> None:
+        """Say what any response earns, shape (trials,), and means."""
+        respond = _function("respond")
+        if respond is not None:
+            respond(*self._tables, self._hold, len(rows.index), *_at(rows.index, rows.trial, reward), event)
+            return
+        self.reward[rows.index], self.event[rows.index] = reward[rows.trial][:, None], event
+        if self.hold is not None:
+            self.reward[rows.index, self.hold] = self.event[rows.index, self.hold] = 0
+
+    def answer(self, rows: Rows, right: np.ndarray, reward: np.ndarray, needed: np.ndarray) -> None:
+        """Say what the right response earns, shape (trials,), and mark the trials that have one.
+
+        Args:
+            rows: Where it can be given.
+            right: The right action of each row of the block.
+            reward: Shape (trials,).
+            needed: Changed in place, shape (trials,), bool.
+
+        Raises:
+            IndexError: If there is no such action.
+        """
+        answer = _function("answer")
+        if answer is not None:
+            right = np.ascontiguousarray(right, np.int64)
+            given = _at(rows.index, rows.trial, right, reward, needed)
+            done = answer(*self._tables, self._scores, self._hold, len(rows.index), *given)
+            if done < len(rows.index):
+                raise IndexError(f"there is no action {right[rows.index[done]]}, which should be right")
+            return
+        target = right[rows.index]
+        due = np.ones(len(target), bool) if self.hold is None else target != self.hold
+        cells = (rows.index[due], target[due])
+        self.reward[cells] = reward[rows.trial[due]]
+        self.performance[cells] = 1.0
+        self.event[cells] = CORRECT | END
+        needed[rows.trial[due]] = True
+
+    def run_out(self, last: np.ndarray, needed: np.ndarray, miss: np.ndarray | None, withhold: np.ndarray) -> None:
+        """Say what ends each trial in its last row if nothing did before.
+
+        Args:
+            last: That row, shape (trials,).
+            needed: Whether an answer was.
+            miss: Reward of not having given it, shape (trials,); None if nothing was to be answered at one moment.
+            withhold: Reward of rightly giving none, shape (trials,).
+        """
+        run_out = _function("run_out")
+        if run_out is not None:
+            rewards = (0, 0) if miss is None else _at(miss, withhold)
+            run_out(*self._tables, self._scores, len(last), *_at(last, needed), *rewards)
+            return
+        running = self.event[last] < END
+        ended = np.full_like(self.event[last], END)
+        if miss is not None:
+            ended |= np.where(needed, MISS, CORRECT)[:, None].astype(np.uint8)
+            self.reward[last] += np.where(running, np.where(needed, miss, withhold)[:, None], 0.0)
+            self.performance[last] += running & ~needed[:, None]
+        self.event[last] = np.where(running, ended, self.event[last])

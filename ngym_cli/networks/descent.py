@@ -1,0 +1,79 @@
+"""Steps of an optimiser on all weights of a small network at once.
+
+Most of the time of such a step goes into calls for each tensor. So the optimiser has one vector, of which all weights
+are parts; and a step of Adam is compiled (`descent.c`) where the machine has a C compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from neurogym import compiled
+
+SOURCE = Path(__file__).with_name("descent.c")
+SPECIAL = ("weight_decay", "amsgrad", "maximize", "capturable", "differentiable")  #: what the compiled step has not
+
+
+class _Adam(ctypes.Structure):
+    """`struct adam` of `descent.c`, which says what these are."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("weights", "mean", "square", "step", "gradient")),
+        *((name, ctypes.c_double) for name in ("rate", "keep_mean", "keep_square", "small", "most")),
+    )
+
+
+class Descent:
+    """Moves weights down a gradient.
+
+    Args:
+        weights: all of them.
+
+    Attributes:
+        vector: what the optimiser is given; it can be any that treats weights one by one.
+    """
+
+    def __init__(self, weights: list[nn.Parameter]) -> None:
+        """See the class."""
+        self.weights = weights
+        self.vector = nn.Parameter(parameters_to_vector(weights))
+        self._places: list[int] = []
+
+    def step(self, optimizer: torch.optim.Optimizer, gradient: Tensor, max_norm: float) -> None:
+        """Take a step.
+
+        Args:
+            optimizer: of the vector.
+            gradient: with respect to all weights, in their order.
+            max_norm: length that longer gradients are shortened to.
+        """
+        if [part.data_ptr() for part in self.weights] != self._places:  # new, or moved to another device
+            self.vector.data = parameters_to_vector(self.weights).detach()
+            vector_to_parameters(self.vector, self.weights)
+            self._places = [part.data_ptr() for part in self.weights]
+        if self._compiled(optimizer, gradient):
+            self._adam(optimizer, gradient, max_norm)
+            return
+        length = float(torch.linalg.vector_norm(gradient))
+        self.vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
+        optimizer.step()
+
+    def _compiled(self, optimizer: torch.optim.Optimizer, gradient: Tensor) -> bool:
+        """Whether the compiled step does the same; the first is the optimiser's, which sets up its state."""
+        known = type(optimizer) is torch.optim.Adam and len(optimizer.state) > 0
+        if not known or gradient.dtype != torch.float32 or gradient.device.type != "cpu":
+            return False
+        return not any(optimizer.param_groups[0][name] for name in SPECIAL) and compiled.library(SOURCE) is not None
+
+    def _adam(self, optimizer: torch.optim.Optimizer, gradient: Tensor, max_norm: float) -> None:
+        group, state = optimizer.param_groups[0], optimizer.state[self.vector]
+        parts: list[Any] = [self.vector, state["exp_avg"], state["exp_avg_sq"], state["step"], gradient]
+        adam = _Adam(*(part.data_ptr() for part in parts), group["lr"], *group["betas"], group["eps"], max_norm)
+        library: Any = compiled.library(SOURCE)
+        library.adam(ctypes.byref(adam), ctypes.c_int64(self.vector.numel()))
