@@ -5,8 +5,8 @@
 enum { CORRECT = 1, MISS = 4, END = 8 }; /* events, as in rules.py */
 
 /* The steps from start to end of each trial, one trial after the other: index, trial, step within it. */
-void rows(int64_t trials, const int64_t *offset, const int64_t *start, const int64_t *end, int64_t *index, int64_t *trial,
-          int64_t *step) {
+void rows(int64_t trials, const int64_t *offset, const int64_t *start, const int64_t *end, int64_t *index,
+          int64_t *trial, int64_t *step) {
     for (int64_t k = 0; k < trials; k++)
         for (int64_t s = start[k]; s < end[k]; s++) {
             *index++ = offset[k] + s;
@@ -42,7 +42,8 @@ void respond(int64_t actions, double *rewards, uint8_t *events, int64_t hold, in
 /* What the right response earns in n rows; marks trials in which there is one. Returns how many rows were filled before
    one whose right action does not exist. */
 int64_t answer(int64_t actions, double *rewards, uint8_t *events, double *performance, int64_t hold, int64_t n,
-               const int64_t *index, const int64_t *trial, const int64_t *right, const double *reward, uint8_t *needed) {
+               const int64_t *index, const int64_t *trial, const int64_t *right, const double *reward,
+               uint8_t *needed) {
     for (int64_t i = 0; i < n; i++) {
         int64_t action = right[index[i]], cell = index[i] * actions + action;
         if (action == hold) continue;
@@ -55,8 +56,8 @@ int64_t answer(int64_t actions, double *rewards, uint8_t *events, double *perfor
     return n;
 }
 
-/* What ends each trial in its last row if nothing did before: rewards (trial) of missing an answer and of rightly giving
-   none; no rewards if nothing was to be answered at one moment. */
+/* What ends each trial in its last row if nothing did before: rewards (trial) of missing an answer and of rightly
+   giving none; no rewards if nothing was to be answered at one moment. */
 void run_out(int64_t actions, double *rewards, uint8_t *events, double *performance, int64_t trials,
              const int64_t *last, const uint8_t *needed, const double *miss, const double *withhold) {
     for (int64_t k = 0; k < trials; k++)

@@ -1,4 +1,4 @@
-/* Numbers side by side, as many as a register of this processor holds (GCC's vector extensions, which clang has too). */
+/* Numbers side by side, as many as a register of this processor holds (vector extensions of GCC, which clang has). */
 
 #include <stdint.h>
 #include <string.h>
@@ -52,14 +52,15 @@ static inline lanes times_power_of_2(lanes x, lanes n) {
 static inline lanes inverse(lanes x) { return 1.f / x; }
 #endif
 
-/* 2^n times a polynomial (Chebyshev's, off by 1e-8) on [-ln 2 / 2, ln 2 / 2]; to 2 units in the last place, not a number
-   if x is not. */
+/* 2^n times a polynomial (Chebyshev's, off by 1e-8) on [-ln 2 / 2, ln 2 / 2]; to 2 units in the last place, not a
+   number if x is not. */
 static inline lanes exponential(lanes x) {
     x = within((lanes){0} - 87.f, x, (lanes){0} + 88.f);
     lanes n = (x * 1.44269504f + 12582912.f) - 12582912.f; /* to the nearest integer */
     lanes r = x - n * 0.693359375f + n * 2.12194440e-4f;
     lanes square = r * r; /* few steps that wait for each other */
-    lanes p = (5.0000000e-1f + 1.6666577e-1f * r) + square * ((4.1666465e-2f + 8.3632055e-3f * r) + 1.3933688e-3f * square);
+    lanes p = (4.1666465e-2f + 8.3632055e-3f * r) + 1.3933688e-3f * square;
+    p = (5.0000000e-1f + 1.6666577e-1f * r) + square * p;
     p = p * square + (1.f + r);
     return times_power_of_2(p, n);
 }

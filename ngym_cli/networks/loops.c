@@ -37,7 +37,7 @@ struct loop {
     int64_t h0_fixed;        /* not 0: its gradient is not asked for */
 };
 
-/* -- products ---------------------------------------------------------------------------------------------------- */
+/* -- products ------------------------------------------------------------------------------------------------------ */
 
 /* Panels of the matrix (depth, columns) with element (k, j) at from[k * down + j * across]; zeros fill the last. */
 static void pack(const float *from, long down, long across, long depth, long columns, float *panels) {
@@ -46,8 +46,8 @@ static void pack(const float *from, long down, long across, long depth, long col
             for (long i = j; i < j + WIDTH; i++) *panels++ = i < columns ? from[k * down + i * across] : 0;
 }
 
-/* c (R, WIDTH) = a (R, depth) times b (depth, WIDTH), added to what is there if asked; neighbours in a row of a are `next`
-   apart, rows are as far as said. */
+/* c (R, WIDTH) = a (R, depth) times b (depth, WIDTH), added to what is there if asked; neighbours in a row of a are
+   `next` apart, rows are as far as said. */
 #define TILE(R)                                                                                                        \
     static inline void tile##R(const float *a, long a_row, long next, long depth, const float *b, long b_row,          \
                                float *c, long c_row, int add) {                                                        \
@@ -78,8 +78,8 @@ TILE(12)
 #endif
 
 /* The same for n rows. */
-static inline void strip(const float *a, long a_row, long next, long n, long depth, const float *b, long b_row, float *c,
-                         long c_row, int add) {
+static inline void strip(const float *a, long a_row, long next, long n, long depth, const float *b, long b_row,
+                         float *c, long c_row, int add) {
     long r = 0;
 #define TILES(R)                                                                                                       \
     for (; r + R <= n; r += R) tile##R(a + r * a_row, a_row, next, depth, b, b_row, c + r * c_row, c_row, add)
@@ -197,7 +197,7 @@ static inline void leaky_back(float *gate, const float *given, float *dh, float 
     }
 }
 
-/* -- loops over time ------------------------------------------------------------------------------------------------ */
+/* -- loops over time ----------------------------------------------------------------------------------------------- */
 
 void forward(const struct loop *l) {
     long units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units, at = 0;
