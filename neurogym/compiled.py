@@ -1,8 +1,8 @@
 """C sources compiled for this machine when they are first needed, and kept in the user's cache.
 
-What is compiled are the inner loops of making and stepping trials and of recurrent learning, where NumPy and torch spend
-more time on calls than on arithmetic. Each has a form without: it takes over where there is no compiler (``CC``, else ``cc``), where the
-cache (``XDG_CACHE_HOME``, else ``~/.cache``) cannot be written, and with ``NGYM_COMPILE=0``.
+What is compiled are the inner loops of making and stepping trials and of recurrent learning, where NumPy and torch
+spend more time on calls than on arithmetic. Each has a form without: it takes over where there is no compiler (``CC``,
+else ``cc``), where the cache (``XDG_CACHE_HOME``, else ``~/.cache``) cannot be written, and with ``NGYM_COMPILE=0``.
 """
 
 from __future__ import annotations

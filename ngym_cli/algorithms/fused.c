@@ -13,8 +13,9 @@ enum { POLICY, VALUE, ENTROPY, KL, CLIPPED, SUMS };
 
 struct agent {
     int64_t cell, features, units, actions, envs, sequences;
-    int64_t steps;     /* that there is room for at a time: at least one sequence, and one of every environment */
-    int64_t normalize; /* whether advantages are normalised */
+    int64_t steps, side_by_side; /* how many steps are taken at a time, or sequences if those are more */
+    int64_t longest;             /* steps of the longest sequence that may come */
+    int64_t normalize;           /* whether advantages are normalised */
     float alpha, noise_scale, clip, reach, ent_coef, vf_coef; /* reach: how far values may go from the old ones */
     const int64_t *first, *length; /* (sequence), the longest first: place of the first step, number of steps */
     /* The rollout, with a step at time t of environment e in place t * envs + e: */
@@ -53,7 +54,8 @@ static long panels_of(long depth, long columns) { return depth * ((columns + WID
 /* Lays the arrays out in a room, or if there is none only says how large it must be. */
 static long lay_out(const struct agent *it, struct work *w, float *room) {
     long depth = it->units + it->features + 1, wide = GATES[it->cell] * it->units, outputs = it->actions + 1, at = 0;
-    long steps = it->steps;
+    long steps = it->steps > it->envs ? it->steps : it->envs;
+    if (steps < it->side_by_side * it->longest) steps = it->side_by_side * it->longest;
 #define TAKE(pointer, size) ((pointer) = (void *)(room + at), at += ((size) + 15) / 16 * 16)
     TAKE(w->counts, 2 * steps);
     TAKE(w->chosen, 2 * steps);
@@ -324,7 +326,8 @@ int64_t update(const struct agent *it) {
     memset(it->numbers, 0, 8 * (SUMS + 1));
     for (long from = 0, to; from < it->sequences; from = to) {
         long steps = it->length[from];
-        for (to = from + 1; to < it->sequences && steps + it->length[to] <= it->steps; to++) steps += it->length[to];
+        for (to = from + 1; to < it->sequences; to++, steps += it->length[to - 1])
+            if (steps + it->length[to] > it->steps && to - from >= it->side_by_side) break;
         take(it, &w, from, to, mean, scale, 1 / n);
     }
     hand_over(it, &w);

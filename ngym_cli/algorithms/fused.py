@@ -26,9 +26,9 @@ from ngym_cli.networks import loops
 from ngym_cli.networks.policy import RecurrentPolicy
 
 SOURCE = Path(__file__).with_name("fused.c")
-STEPS = 1024  #: taken at a time: their gates stay in the cache
+STEPS, SIDE_BY_SIDE = 256, 8  #: steps, or sequences if those are more, taken at a time: their gates stay in the cache
 
-NUMBERS = ("cell", "features", "units", "actions", "envs", "sequences", "steps", "normalize")
+NUMBERS = ("cell", "features", "units", "actions", "envs", "sequences", "steps", "side_by_side", "longest", "normalize")
 COEFFICIENTS = ("alpha", "noise_scale", "clip", "reach", "ent_coef", "vf_coef")
 SEQUENCES = ("first", "length")
 ROLLOUT = ("obs", "noise", "h", "c", "logits", "values", "chosen", "old", "advantages", "returns", "counts")
@@ -82,7 +82,9 @@ class Fused:
             units=self.net.hidden_size,
             actions=actions,
             envs=n_envs,
-            steps=max(STEPS, n_steps, n_envs),
+            steps=STEPS,
+            side_by_side=SIDE_BY_SIDE,
+            longest=n_steps,
             alpha=self.net.alpha,
             noise_scale=self.net.noise_scale,
             noise=1 if self.net.noise else None,
