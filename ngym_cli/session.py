@@ -161,7 +161,7 @@ class Session:
         """Evaluate the present policy on fresh trials and add the result to the curves, once at each step."""
         if self._found is not None and self._evaluated == self.step:
             return self._found
-        self._evaluated = self.step
+        began, self._evaluated = time.monotonic(), self.step
         found = self._on_fresh_trials(self.config.evaluation.trials, self.step)
         found.summary["model_steps"] = self.step
         names = summary.condition_names(self.facts.conditions, found.table)
@@ -178,6 +178,8 @@ class Session:
             seconds, trials = self.times()[0], self.recorder.trials
             if self.until.look_at(found.summary["performance"], self.step, trials, seconds):
                 self._complete(self.until.sentence())
+        steps, moment = self._point
+        self._point = steps, moment + time.monotonic() - began  # the speed that is shown is that of learning
         return found
 
     def _on_fresh_trials(self, trials: int, *place: int) -> evaluation.Evaluation:
