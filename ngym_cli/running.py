@@ -61,7 +61,7 @@ def run(
         network = f" ({resolved.network})" if resolved.network else ""
         err.print(f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}", soft_wrap=True)
         if not compiled.works():
-            err.print("no C compiler is in use: training takes up to twice as long", soft_wrap=True)
+            err.print("no C compiler is in use: training takes about three times as long", soft_wrap=True)
         use_one_thread()
 
     def display(resolved: RunConfig, facts: Any, path: Path) -> Any:

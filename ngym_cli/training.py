@@ -14,7 +14,7 @@ from ngym_cli.building import Facts, build_venv, inspect, resolve
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.curriculum import Curriculum, renew, stages_of
 from ngym_cli.errors import NotFinite, UserError, one_line
-from ngym_cli.learners import build_model, complete, find_algorithm
+from ngym_cli.learners import build_model, complete, find_algorithm, find_network
 from ngym_cli.progress import Display, Silent
 from ngym_cli.recording import TrialRecorder
 from ngym_cli.session import Numbers, Session, Stop, Watch, stopping
@@ -69,6 +69,8 @@ def train(
     runs.refuse_existing(path, overwrite)
     config, facts = resolve(config)
     find_algorithm(config.alg)
+    if config.network:
+        find_network(config.network)
     announce(config)
     config = complete(config, facts)
     course = _course(config, facts)
