@@ -125,22 +125,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
-        outputs = self.outputs(sequences)
-        return outputs[:, -1], *self.log_prob_and_entropy(outputs[:, :-1], actions)
-
-    def outputs(self, sequences: Sequences) -> Tensor:
-        """Preferences for actions (means of continuous ones) and, last, the value (step, action + 1)."""
         activity = self._activity(sequences)
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
-            return linear(activity[0], *self.heads())
-        values = self.value_net(self.mlp_extractor.forward_critic(activity[-1]))
-        return torch.cat([self.action_net(self.mlp_extractor.forward_actor(activity[0])), values], dim=1)
-
-    def heads(self) -> tuple[Tensor, Tensor]:
-        """Weight (action + 1, unit) and bias (action + 1) of both heads, that of the value last."""
-        heads: list[Any] = [self.action_net, self.value_net]
-        weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
-        return weight, bias
+            heads: list[Any] = [self.action_net, self.value_net]
+            weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
+            both = linear(activity[0], weight, bias)
+            logits, values = both[..., :-1], both[..., -1]
+        else:
+            values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
+            logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
+        return values, *self._log_prob_and_entropy(logits, actions)
 
     def _activity(self, sequences: Sequences) -> list[Tensor]:
         """Top activity (step, unit) of every network, the actor's first."""
@@ -152,8 +146,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             at += network.n_states
         return activity
 
-    def log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities (densities of continuous actions) and entropies (step,) where these are preferred."""
+    def _log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         if isinstance(self.action_space, spaces.Discrete):
             return Categorical.apply(logits, actions)
         z = (actions - logits) * torch.exp(-self.log_std)
