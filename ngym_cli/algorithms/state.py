@@ -98,8 +98,11 @@ def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> Info:
 def _load_optimizer(optimizer: torch.optim.Optimizer, info: Info, tensors: Tensors) -> None:
     state = optimizer.state_dict()
     state["state"] = {}
+    weights = [part for group in optimizer.param_groups for part in group["params"]]
     for index, name in info["entries"]:
         value = tensors[f"optimizer/{index}/{name}"]
+        if not 0 <= int(index) < len(weights) or (value.ndim and value.shape != weights[int(index)].shape):
+            raise ValueError(f"the saved state of the optimiser does not fit this model: {name} of weights {index}")
         state["state"].setdefault(int(index), {})[name] = value.clone()
     for group, lr in zip(state["param_groups"], info["lr"], strict=True):
         group["lr"] = lr

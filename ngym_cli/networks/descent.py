@@ -66,8 +66,10 @@ class Descent:
 
     def _compiled(self, optimizer: torch.optim.Optimizer, gradient: Tensor) -> bool:
         """Whether the compiled step does the same; the first is the optimiser's, which sets up its state."""
-        known = type(optimizer) is torch.optim.Adam and len(optimizer.state) > 0
-        if not known or gradient.dtype != torch.float32 or gradient.device.type != "cpu":
+        known = optimizer.state.get(self.vector, {}) if type(optimizer) is torch.optim.Adam else {}
+        if {part.numel() for name, part in known.items() if name != "step"} != {self.vector.numel()}:
+            return False
+        if gradient.dtype != torch.float32 or gradient.device.type != "cpu":
             return False
         return not any(optimizer.param_groups[0][name] for name in SPECIAL) and compiled.library(SOURCE) is not None
 

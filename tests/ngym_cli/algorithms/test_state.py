@@ -71,3 +71,18 @@ def test_a_state_of_another_model_is_refused(recall):
     model, other = (make_model("recurrent_ppo", recall(), "lstm", units, device="cpu") for units in (8, 16))
     with pytest.raises(ValueError, match="do not fit"):
         load_training_state(other, *training_state(model))
+
+
+@pytest.mark.parametrize("change", ["shape", "index"])
+def test_a_state_of_another_optimiser_is_refused(recall, change):
+    """What an optimiser of each tensor kept cannot be that of the vector of all."""
+    model = make_model("recurrent_ppo", recall(), "lstm", 8, None, {"n_steps": 10}, seed=0, device="cpu")
+    model.learn(120)
+    tensors, info = training_state(model)
+    if change == "shape":
+        tensors["optimizer/0/exp_avg"] = tensors["optimizer/0/exp_avg"][:-3].clone()
+    else:
+        tensors["optimizer/1/exp_avg"] = tensors["optimizer/0/exp_avg"]
+        info["optimizer"]["entries"].append([1, "exp_avg"])
+    with pytest.raises(ValueError, match="optimiser does not fit this model: exp_avg of weights"):
+        load_training_state(model, tensors, info)
