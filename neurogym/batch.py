@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,9 +51,7 @@ class CompiledStep:
 
     def __init__(self, numbers: Mapping[str, int], arrays: Mapping[str, np.ndarray]):
         """See the class."""
-        library: Any = compiled.library(SOURCE)
-        self._advance = library.advance
-        self._advance.argtypes, self._advance.restype = [ctypes.c_void_p] * 6, ctypes.c_int64
+        self._advance = compiled.function(SOURCE, "advance", 6)
         self._n = numbers["n"]
         self._batch = _Batch(**numbers, **{name: array.ctypes.data for name, array in arrays.items()})
         self._place = ctypes.addressof(self._batch)

@@ -17,6 +17,7 @@ import shlex
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 OPTIONS = ("-O3", "-fno-math-errno", "-shared", "-fPIC")
 
@@ -39,6 +40,17 @@ def library(source: Path) -> ctypes.CDLL | None:
         return ctypes.CDLL(str(cache / name))
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError):
         return None
+
+
+@functools.cache
+def function(source: Path, name: str, arguments: int) -> Any:
+    """A compiled function of so many integers, of which some are addresses; None where it cannot be compiled."""
+    made = library(source)
+    if made is None:
+        return None
+    found = getattr(made, name)
+    found.restype, found.argtypes = ctypes.c_int64, [ctypes.c_int64] * arguments
+    return found
 
 
 def works() -> bool:

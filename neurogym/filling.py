@@ -5,8 +5,6 @@ Compiled from ``filling.c`` where the machine has a C compiler, else in NumPy wi
 
 from __future__ import annotations
 
-import ctypes
-import functools
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,15 +27,8 @@ class Rows(NamedTuple):
     step: np.ndarray  #: step within its trial, shape (rows,)
 
 
-@functools.cache
 def _function(name: str) -> Any:
-    """A compiled function that takes integers, of which some are addresses; None if there is none."""
-    library = compiled.library(SOURCE)
-    if library is None:
-        return None
-    function = getattr(library, name)
-    function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_int64] * ARGUMENTS[name]
-    return function
+    return compiled.function(SOURCE, name, ARGUMENTS[name])
 
 
 def _at(*arrays: np.ndarray) -> list[int]:
@@ -111,14 +102,14 @@ class Tables:
         self.reward, self.performance = np.zeros((rows, actions)), np.zeros((rows, actions))
         self.event = np.zeros((rows, actions), np.uint8)
         self.hold = hold
-        self._tables = actions, *_at(self.reward, self.event)
-        self._hold, (self._scores,) = -1 if hold is None else hold, _at(self.performance)
+        self._tables = actions, *_at(self.reward, self.event, self.performance)
+        self._hold = -1 if hold is None else hold
 
     def respond(self, rows: Rows, reward: np.ndarray, event: int) -> None:
         """Say what any response earns, shape (trials,), and means."""
         respond = _function("respond")
         if respond is not None:
-            respond(*self._tables, self._hold, len(rows.index), *_at(rows.index, rows.trial, reward), event)
+            respond(*self._tables[:3], self._hold, len(rows.index), *_at(rows.index, rows.trial, reward), event)
             return
         self.reward[rows.index], self.event[rows.index] = reward[rows.trial][:, None], event
         if self.hold is not None:
@@ -140,7 +131,7 @@ class Tables:
         if answer is not None:
             right = np.ascontiguousarray(right, np.int64)
             given = _at(rows.index, rows.trial, right, reward, needed)
-            done = answer(*self._tables, self._scores, self._hold, len(rows.index), *given)
+            done = answer(*self._tables, self._hold, len(rows.index), *given)
             if done < len(rows.index):
                 raise IndexError(f"there is no action {right[rows.index[done]]}, which should be right")
             return
@@ -164,7 +155,7 @@ class Tables:
         run_out = _function("run_out")
         if run_out is not None:
             rewards = (0, 0) if miss is None else _at(miss, withhold)
-            run_out(*self._tables, self._scores, len(last), *_at(last, needed), *rewards)
+            run_out(*self._tables, len(last), *_at(last, needed), *rewards)
             return
         running = self.event[last] < END
         ended = np.full_like(self.event[last], END)

@@ -288,7 +288,9 @@ class Trials:
         return slice(first, last + 1) if side_by_side and np.array_equal(columns, range(first, last + 1)) else None
 
     def _cells(self, rows: Rows, columns: Any, width: int) -> Any:
-        """Index of some columns in some rows."""
+        """Index of some columns, or of all, in some rows."""
+        if columns is None:
+            return rows.index
         neighbours = self._neighbours(columns, width)
         return (rows.index, neighbours) if neighbours is not None else (rows.index[:, None], columns)
 
@@ -302,13 +304,12 @@ class Trials:
             where: Label or indices of channels; None for all.
         """
         rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
-        by_trial = not callable(value)
-        self._add(rows, columns, self._checked(value) if by_trial else np.asarray(value(rows)), by_trial)
+        self._add(value, rows, columns)
 
     def set_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
         """Like :meth:`add_ob`, but replaces what was there."""
         rows, columns = self.rows(period), self._target(where, self.env.observation_space, "channel")
-        self.ob[(rows.index,) if self.ob.ndim != 2 else self._cells(rows, columns, self.ob.shape[1])] = 0
+        self.ob[self._cells(rows, columns, self.ob.shape[-1])] = 0
         self.add_ob(value, period, where)
 
     def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
@@ -318,18 +319,18 @@ class Trials:
         noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
         noise *= self._spread(sigma, rows, width=self.ob.ndim == 2)
         noise += mu
-        self._add(rows, columns, noise, by_trial=False)
+        self._add(lambda _: noise, rows, columns)
 
-    def _add(self, rows: Rows, columns: Any, values: np.ndarray, by_trial: bool) -> None:
-        """Add values, one or a row of them for each trial or row, to columns of some rows."""
-        neighbours = self._neighbours(columns, self.ob.shape[1]) if self.ob.ndim == 2 else None
-        if neighbours is not None:
-            filling.add(self.ob, rows, neighbours, values, by_trial)
-            return
-        spread = values[rows.trial] if by_trial and values.ndim and len(values) > 1 else values
-        if self.ob.ndim == 2 and spread.ndim == 1:
-            spread = spread[:, None]
-        self.ob[rows.index if self.ob.ndim != 2 else (rows.index[:, None], columns)] += spread.astype(self.ob.dtype)
+    def _add(self, value: Any, rows: Rows, columns: Any) -> None:
+        """Add a number, values per trial, or what a callable says of the rows to columns of the observations."""
+        neighbours = self._neighbours(columns, self.ob.shape[-1]) if self.ob.ndim == 2 else None
+        if neighbours is None:
+            spread = self._spread(value, rows, width=self.ob.ndim == 2)
+            self.ob[self._cells(rows, columns, self.ob.shape[-1])] += spread.astype(self.ob.dtype)
+        elif callable(value):
+            filling.add(self.ob, rows, neighbours, np.asarray(value(rows)), by_trial=False)
+        else:
+            filling.add(self.ob, rows, neighbours, self._checked(value), by_trial=True)
 
     def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
         """Set the right action in a period.

@@ -71,7 +71,7 @@ static long lay_out(const struct agent *it, struct work *w, float *room) {
     TAKE(w->to.panels, panels_of(depth, wide));
     TAKE(w->back.panels, panels_of(wide, it->units));
     TAKE(w->to.x, steps * it->features);
-    TAKE(w->to.noise, it->noise ? steps * wide : 0);
+    TAKE(w->to.noise, it->noise_scale ? steps * wide : 0);
     TAKE(w->to.h0, steps * it->units);
     TAKE(w->to.c0, steps * it->units);
     TAKE(w->to.dh0, steps * it->units);
@@ -95,7 +95,7 @@ static struct work work_of(const struct agent *it) {
     lay_out(it, &w, it->room);
     w.to.cell = it->cell, w.to.features = it->features, w.to.units = it->units, w.to.alpha = it->alpha;
     w.to.counts = w.counts;
-    if (!it->noise) w.to.noise = 0;
+    if (!it->noise || !it->noise_scale) w.to.noise = 0;
     return w;
 }
 

@@ -47,14 +47,6 @@ class _Agent(ctypes.Structure):
     )
 
 
-def _load() -> Any:
-    library = compiled.library(SOURCE)
-    assert library is not None
-    library.act.argtypes = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
-    library.update.restype = library.room.restype = ctypes.c_int64
-    return library
-
-
 class Fused:
     """An agent that acts into a rollout and finds the gradient of the objective (see `Objective`) over parts of it.
 
@@ -66,7 +58,7 @@ class Fused:
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
         """See the class."""
         self.policy, self.rollout, self.net = policy, rollout, policy.networks[0]
-        self._library = _load()
+        self._act, self._update = compiled.function(SOURCE, "act", 3), compiled.function(SOURCE, "update", 1)
         parameters, self._taken = list(policy.parameters()), self._weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
         parts = self._gradient.split([part.numel() for part in parameters])
@@ -87,15 +79,16 @@ class Fused:
             longest=n_steps,
             alpha=self.net.alpha,
             noise_scale=self.net.noise_scale,
-            noise=1 if self.net.noise else None,
             gradient=_EIGHT(*(part.data_ptr() for part in self._slopes)),
             numbers=self._numbers.data_ptr(),
         )
         states = dict(zip(("h", "c"), rollout.states, strict=False))
         columns = {"logits": rollout.logits, "values": rollout.values, "chosen": rollout.actions}
         columns |= {"old": rollout.log_probs, "advantages": rollout.advantages, "returns": rollout.returns}
+        self._place = ctypes.addressof(self._agent)
         self._point(obs=rollout.obs, counts=rollout.counts, **states, **columns)
-        self._room = self._make_room()
+        self._room = np.empty(compiled.function(SOURCE, "room", 1)(self._place), np.float32)
+        self._point(room=self._room)
 
     @staticmethod
     def fits(policy: RecurrentPolicy) -> bool:
@@ -117,7 +110,7 @@ class Fused:
         """
         if t == 0:
             self._take_weights()
-        self._library.act(ctypes.byref(self._agent), t, draws.ctypes.data)
+        self._act(self._place, t, draws.ctypes.data)
 
     def gradient(
         self,
@@ -143,11 +136,11 @@ class Fused:
         agent = self._agent
         self._take_weights()
         order = np.argsort(-segments.length, kind="stable")
-        first, length = (segments.begin * agent.envs + segments.env)[order], segments.length[order]
+        first, length = segments.first(agent.envs)[order], segments.length[order]
         self._point(first=first, length=length)
         agent.sequences, agent.normalize, agent.clip = len(segments), normalize_advantage, clip
         agent.ent_coef, agent.vf_coef, agent.reach = ent_coef, vf_coef, inf if reach is None else reach
-        if not self._library.update(ctypes.byref(agent)):
+        if not self._update(self._place):
             return None
         if self._behind:
             computed = [part.grad_fn is not None for part in self._taken]
@@ -156,12 +149,6 @@ class Fused:
             for part, slope in zip(self._behind, found, strict=True):
                 self._slots[id(part)].copy_(slope)
         return self._gradient, self._numbers.float()
-
-    def _make_room(self) -> np.ndarray:
-        """What the compiled agent works in."""
-        room = np.empty(self._library.room(ctypes.byref(self._agent)), np.float32)
-        self._point(room=room)
-        return room
 
     def _weights(self) -> list[Tensor]:
         """In the order of `fused.c`."""

@@ -43,7 +43,7 @@ class Experience:
 
     def minibatch(self, segments: Segments, normalize_advantage: bool) -> Minibatch | None:
         """Gather segments; None if no step of theirs counts."""
-        packed = pack(segments.length, segments.begin * self.n_envs + segments.env, self.n_envs)
+        packed = pack(segments.length, segments.first(self.n_envs), self.n_envs)
         columns = self.columns.take(packed.steps, axis=1)
         advantages, counts = columns[1], columns[4]
         n = float(counts.sum())

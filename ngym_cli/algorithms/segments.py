@@ -28,6 +28,10 @@ class Segments:
         """Some of the segments."""
         return Segments(self.env[index], self.begin[index], self.length[index])
 
+    def first(self, n_envs: int) -> np.ndarray:
+        """Where the first step of each is found in a rollout flattened over (time, environment)."""
+        return self.begin * n_envs + self.env
+
 
 @dataclass(frozen=True)
 class Packed:

@@ -77,5 +77,4 @@ class Descent:
         group, state = optimizer.param_groups[0], optimizer.state[self.vector]
         parts: list[Any] = [self.vector, state["exp_avg"], state["exp_avg_sq"], state["step"], gradient]
         adam = _Adam(*(part.data_ptr() for part in parts), group["lr"], *group["betas"], group["eps"], max_norm)
-        library: Any = compiled.library(SOURCE)
-        library.adam(ctypes.byref(adam), ctypes.c_int64(self.vector.numel()))
+        compiled.function(SOURCE, "adam", 2)(ctypes.addressof(adam), self.vector.numel())
