@@ -50,7 +50,6 @@ class CompiledStep:
     """
 
     def __init__(self, numbers: Mapping[str, int], arrays: Mapping[str, np.ndarray]):
-        """See the class."""
         self._advance = compiled.function(SOURCE, "advance", 6)
         self._n = numbers["n"]
         self._batch = _Batch(**numbers, **{name: array.ctypes.data for name, array in arrays.items()})

@@ -86,7 +86,6 @@ class TrialEnv(CurrentTrial):
         timing: Mapping[str, Any] | None = None,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt)
         self.num_tr_exp = num_trials_before_reset
         self.r_tmax = r_tmax

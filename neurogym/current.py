@@ -34,7 +34,6 @@ class BaseEnv(gym.Env):
             cls.metadata = {"render_modes": [], **cls.metadata}
 
     def __init__(self, dt: float = 100):
-        """See the class."""
         if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:
             raise ValueError(f"dt must be a positive number of ms, got {dt!r}")
         self.dt = dt
@@ -61,7 +60,6 @@ class CurrentTrial(BaseEnv):
     """What scripts and tasks say about one trial, read from and written to the rows of its block."""
 
     def __init__(self, dt: float = 100):
-        """See :class:`BaseEnv`."""
         super().__init__(dt)
         self.tmax_default: float = 10_000
         self._block: Any = None  # the block of the current trial, its place there and its rows

@@ -98,7 +98,6 @@ class Tables:
     """
 
     def __init__(self, rows: int, actions: int, hold: int | None):
-        """See the class."""
         self.reward, self.performance = np.zeros((rows, actions)), np.zeros((rows, actions))
         self.event = np.zeros((rows, actions), np.uint8)
         self.hold = hold

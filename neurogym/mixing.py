@@ -163,7 +163,6 @@ class MixedRule:
     answer: tuple[str, ...] = ()
 
     def __init__(self, tasks: Sequence[TrialEnv]):
-        """See the class."""
         self.tasks = list(tasks)
         holds = [task.rule.hold for task in tasks]  # type: ignore[union-attr]
         self.hold = max(set(holds), key=holds.count)

@@ -54,7 +54,6 @@ class Box(_spaces.Box):
     """
 
     def __init__(self, low: Any, high: Any, name: Mapping[str, Index] | None = None, **kwargs: Any):
-        """See the class."""
         dtype = np.dtype(kwargs.get("dtype", np.float32))
         if np.issubdtype(dtype, np.floating):
             largest = np.finfo(dtype).max
@@ -77,7 +76,6 @@ class Discrete(_spaces.Discrete):
     """
 
     def __init__(self, n: int, name: Mapping[str, Index] | None = None, **kwargs: Any):
-        """See the class."""
         super().__init__(n, **kwargs)
         _set_name(self, name)
 

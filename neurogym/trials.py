@@ -48,7 +48,6 @@ class Trials:
     """
 
     def __init__(self, env: TrialEnv, n: int, given: dict[str, np.ndarray] | None = None):
-        """See the class."""
         self.env, self.n, self.dt, self.rng = env, n, env.dt, env.np_random
         self.given = given or {}
         self.info: dict[str, np.ndarray] = {}

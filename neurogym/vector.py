@@ -109,7 +109,6 @@ class TrialVectorEnv(_BatchEnv):
     """
 
     def __init__(self, envs: Sequence[gym.Env]):
-        """See the class."""
         super().__init__(envs)
         self._wrappers = [w for w in layers(envs[0]) if isinstance(w, TrialWrapper)]
         self._actions = int(self.single_action_space.n)  # type: ignore[attr-defined]

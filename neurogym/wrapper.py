@@ -65,7 +65,6 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self
 
     def __init__(self, env: gym.Env):
-        """See the class."""
         gym.Wrapper.__init__(self, env)
         if not isinstance(env.unwrapped, CurrentTrial):
             raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")

@@ -63,7 +63,6 @@ class ActivityRecorder:
     """
 
     def __init__(self, path: Path, quantities: Sequence[str], n_envs: int, dt: float):
-        """See the class."""
         import h5py
 
         self.file = h5py.File(path, "w")
@@ -176,7 +175,6 @@ class Recording:
     """
 
     def __init__(self, folder: Path):
-        """See the class."""
         import h5py
 
         self.path = folder / FILE

@@ -43,7 +43,6 @@ class Agent:
     def __init__(
         self, policy: Any, n_envs: int, seed: int, deterministic: bool = True, perturb: Perturber | None = None
     ):
-        """See the class."""
         self.policy = policy
         self.deterministic = deterministic
         self.n_envs = n_envs

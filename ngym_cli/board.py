@@ -20,7 +20,6 @@ class Board:
     """
 
     def __init__(self, folder: Path, state: Mapping[str, int] | None = None):
-        """See the class."""
         from torch.utils.tensorboard import SummaryWriter
 
         self._folder = folder

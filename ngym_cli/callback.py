@@ -22,7 +22,6 @@ class SessionCallback(BaseCallback):
     """
 
     def __init__(self, session: Session):
-        """See the class."""
         super().__init__()
         self.session = session
 

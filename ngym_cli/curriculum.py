@@ -99,7 +99,6 @@ class Curriculum:
     """
 
     def __init__(self, stages: Sequence[Stage]):
-        """See the class."""
         self.stages = list(stages)
         self._index, self.trials = 0, 0
         self._scores: deque[float] = deque(maxlen=self.stage.criterion.window)

@@ -32,7 +32,6 @@ class TrialVecEnv(VecEnv):
     """
 
     def __init__(self, venv: Any, reset_state: str = "never"):
-        """See the class."""
         if reset_state not in ("trial", "never"):
             raise ValueError(f"reset_state must be 'trial' or 'never', not {reset_state!r}")
         self.venv = venv

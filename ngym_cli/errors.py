@@ -23,7 +23,6 @@ class NotFinite(UserError):
     """
 
     def __init__(self, what: str, value: float, env: int):
-        """See the class."""
         super().__init__(f"{what} of environment {env} is {value}")
         self.env = env
 

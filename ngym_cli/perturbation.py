@@ -152,7 +152,6 @@ class Perturber:
     """
 
     def __init__(self, perturbations: Sequence[Perturbation], within: Within, seed: int):
-        """See the class."""
         self.perturbations, self.within = list(perturbations), within
         self.rng = np.random.default_rng(seed)
         self._held: dict[int, tuple[np.ndarray, State]] = {}
@@ -189,7 +188,6 @@ class PerturbedStepper:
     """A network's stepper followed by a perturbation; the read-out sees what the perturbation left."""
 
     def __init__(self, stepper: Any, perturb: Perturber):
-        """See the class."""
         self.stepper, self.perturb = stepper, perturb
 
     def step(self, x: np.ndarray, state: State, out: State, noise: np.ndarray | None = None) -> np.ndarray:

@@ -34,7 +34,6 @@ class PeriodProbe(TrialWrapper):
     metadata = {"description": "adds period onsets to the trial's record"}
 
     def __init__(self, env: gym.Env, periods: Sequence[str] = ()):
-        """See the class."""
         super().__init__(env)
         self.periods = tuple(periods)
         self.within: dict[str, Any] = {}
@@ -69,7 +68,6 @@ class Balanced(TrialWrapper):
     metadata = {"description": "all combinations of conditions equally often"}
 
     def __init__(self, env: gym.Env, cells: dict[str, np.ndarray], place: int = 0, of: int = 1, seed: int = 0):
-        """See the class."""
         super().__init__(env)
         self.cells, self.place, self.of, self.seed = cells, place, of, seed
         self.size = len(next(iter(cells.values())))

@@ -58,7 +58,6 @@ class LiveDisplay:
     """
 
     def __init__(self, console: Console, total: int, chance: float | None, ceiling: float | None):
-        """See the class."""
         self.console = console
         self.total = total
         self.chance, self.ceiling = chance, ceiling

@@ -58,7 +58,6 @@ class TrialRecorder:
     """
 
     def __init__(self, folder: Path | None, task: str, dt: float, n_envs: int, rt_from: str = ""):
-        """See the class."""
         self.folder = folder
         self.defaults = {"task": task, "rt_from": rt_from}
         self.dt = dt

@@ -26,7 +26,6 @@ class Staggered(TrialWrapper):
     task: ScheduleEnvs
 
     def __init__(self, env: gym.Env, place: int):
-        """See the class."""
         super().__init__(env)
         self.place = place
 

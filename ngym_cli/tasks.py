@@ -136,7 +136,6 @@ class user_errors:  # noqa: N801 - reads as a statement
     """
 
     def __init__(self, what: str, everything: bool = True):
-        """See the class."""
         self.what = what
         self.kinds: Any = Exception if everything else (ValueError, TypeError, KeyError)
 

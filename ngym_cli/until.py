@@ -28,7 +28,6 @@ class Until:
     """
 
     def __init__(self, fraction: float, ceiling: float | None, timesteps: int):
-        """See the class."""
         self.fraction, self.of = fraction, "oracle" if ceiling is None else "ceiling"
         self.target = fraction * (1.0 if ceiling is None else ceiling)
         self.every = max(PROBE_STEPS, timesteps // MOST_PROBES)

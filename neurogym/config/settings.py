@@ -90,7 +90,6 @@ class Config(_Section):
     monitor: MonitorConfig = Field(default_factory=MonitorConfig)
 
     def __init__(self, config_file: str | Path | None = None, **fields: Any):
-        """See the class."""
         from_file = _read(Path(config_file)) if config_file is not None else {}
         for name in {**from_file, **fields}:
             if name not in type(self).model_fields:

@@ -78,7 +78,6 @@ class Dataset:
         seed: int | None = None,
         aligned: bool = False,
     ):
-        """See the class."""
         if batch_size < 1 or (seq_len is not None and seq_len < 1):
             raise ValueError(f"batch_size and seq_len must be at least 1, got {batch_size!r} and {seq_len!r}")
         self.batch_size, self.batch_first, self.aligned = batch_size, batch_first, aligned

@@ -11,7 +11,6 @@ class LegacyGenerator:
     """Forwards to a :class:`numpy.random.Generator` and adds ``rand``, ``randn``, ``randint`` and ``random_sample``."""
 
     def __init__(self, generator: np.random.Generator):
-        """See the class."""
         self.generator = generator
 
     def __getattr__(self, name: str) -> Any:

@@ -117,7 +117,6 @@ class TruncExp:
     """
 
     def __init__(self, vmean: float, vmin: float = 0.0, vmax: float = math.inf):
-        """See the class."""
         self.vmean, self.vmin, self.vmax = vmean, vmin, vmax
         self.rng = np.random.default_rng()
 

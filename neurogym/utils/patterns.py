@@ -21,7 +21,6 @@ class Patterns(Sequence[tuple[Any, ...]]):
     """
 
     def __init__(self, values: Sequence[Any], length: int, distinct: bool = False):
-        """See the class."""
         self.values, self.length, self.distinct = tuple(values), length, distinct
 
     def __len__(self) -> int:

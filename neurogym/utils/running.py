@@ -30,7 +30,6 @@ class Agent:
         reset_each_trial: bool = True,
         deterministic: bool = True,
     ):
-        """See the class."""
         self.env, self.model, self.action = env, model, action
         self.reset_each_trial, self.state, self.starts = reset_each_trial, None, True
         accepted = inspect.signature(model.predict).parameters if model is not None else {}

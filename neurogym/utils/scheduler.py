@@ -31,7 +31,6 @@ class BaseSchedule:
     """
 
     def __init__(self, n: int, start: int = 0):
-        """See the class."""
         if int(n) != n or n < 1:
             raise ValueError(f"a schedule needs a positive number of conditions, got {n!r}")
         if not 0 <= start < n:
@@ -100,7 +99,6 @@ class IndependentSchedule(BaseSchedule):
     """
 
     def __init__(self, n: int, p: Sequence[float] | None = None):
-        """See the class."""
         super().__init__(n)
         self.p = np.full(self.n, 1 / self.n) if p is None else np.asarray(p, dtype=float)
         if self.p.shape != (self.n,) or np.any(self.p < 0) or abs(self.p.sum() - 1) > 1e-8:
@@ -121,7 +119,6 @@ class _BlockSchedule(BaseSchedule):
     """Stays in condition i for ``block_lens[i]`` calls."""
 
     def __init__(self, n: int, block_lens: Sequence[int], start: int = 0):
-        """See the class."""
         super().__init__(n, start)
         if len(block_lens) != self.n:
             raise ValueError(f"{self.n} conditions need {self.n} block lengths, got {len(block_lens)}")
@@ -185,7 +182,6 @@ class OnceSchedule(_BlockSchedule):
     """
 
     def __init__(self, n: int, block_lens: Sequence[int]):
-        """See the class."""
         lengths = list(block_lens)
         super().__init__(n, lengths + [1] if len(lengths) == n - 1 else lengths)
 

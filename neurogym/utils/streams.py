@@ -35,7 +35,6 @@ class Stream:
     """
 
     def __init__(self, env: gym.Env, ahead: int, periods: list[str]):
-        """See the class."""
         if not isinstance(env.unwrapped, TrialEnv):
             raise TypeError(f"a Dataset needs a trial-based task, not {env.unwrapped}")
         self.env, self.task, self.ahead, self.periods = env, env.unwrapped, ahead, periods

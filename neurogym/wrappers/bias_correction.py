@@ -36,7 +36,6 @@ class BiasCorrection(TrialWrapper):
     inside_of = ("PassReward",)
 
     def __init__(self, env: gym.Env, choice_w: int = 1000, th: float = 0.1):
-        """See the class."""
         self._actions = choice_actions(env, "BiasCorrection")
         if choice_w < 1 or th < 0:
             raise ValueError(f"expected choice_w >= 1 and th >= 0, got {choice_w!r} and {th!r}")

@@ -40,7 +40,6 @@ class CatchTrials(TrialWrapper):
         start: int = 0,
         alt_rew: float = 0,
     ):
-        """See the class."""
         task = env.unwrapped
         if not 0 <= catch_prob <= 1 or not (stim_th is None or 0 <= stim_th <= 100):
             raise ValueError(

@@ -61,7 +61,6 @@ class Combine(TrialEnv):
         trial_cue: bool = False,
         task2: gym.Env | str | None = None,
     ):
-        """See the class."""
         second = distractor if distractor is not None else task2
         if second is None:
             raise ValueError("Combine needs a second task: distractor=..., an environment or an id")

@@ -44,7 +44,6 @@ class ComputeMeanPerf(TrialWrapper):
         key: Sequence[str] | str = ("above_perf_th",),
         cond_on_coh: bool = False,
     ):
-        """See the class."""
         self.perf_th = [float(th) for th in np.atleast_1d(perf_th)]
         self.key = [key] if isinstance(key, str) else list(key)
         if len(self.key) != len(self.perf_th) or perf_w < 1:

@@ -46,7 +46,6 @@ class CurriculumLearning(Phased):
     decides = ("the training phase", "coh")
 
     def __init__(self, env: gym.Env, perf_w: int = 1000, max_num_reps: int = 3, init_ph: int = 0, th: float = 0.8):
-        """See the class."""
         timing = getattr(env.unwrapped, "timing", {})
         if "stimulus" not in timing:
             raise ValueError(f"CurriculumLearning needs a period called stimulus; {env.unwrapped} has {list(timing)}")

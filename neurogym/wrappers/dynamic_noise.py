@@ -41,7 +41,6 @@ class DynamicNoise(Noise):
         w: int = 200,
         step_noise: float = 0.0001,
     ):
-        """See the class."""
         self._columns = stimulus_columns(env, "DynamicNoise")
         if ev_incr < 0:
             raise ValueError(f"ev_incr must not be negative, got {ev_incr!r}")

@@ -28,7 +28,6 @@ class Identity(TrialWrapper):
     }
 
     def __init__(self, env: gym.Env, id_: str = "0"):
-        """See the class."""
         super().__init__(env)
         self.id_ = id_
 

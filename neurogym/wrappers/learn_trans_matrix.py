@@ -37,7 +37,6 @@ class LearnTransMatrix(TrialWrapper):
     carries = True
 
     def __init__(self, env: gym.Env, lr: float = 0.1, decay: float = 0.01):
-        """See the class."""
         self._actions = choice_actions(env, "LearnTransMatrix")
         if not (0 <= lr <= 1 and 0 <= decay <= 1):
             raise ValueError(f"lr and decay must lie between 0 and 1, got {lr!r} and {decay!r}")

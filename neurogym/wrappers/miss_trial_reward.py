@@ -24,7 +24,6 @@ class MissTrialReward(TrialWrapper):
     }
 
     def __init__(self, env: gym.Env, r_miss: float = 0.0):
-        """See the class."""
         super().__init__(env)
         self.r_miss = r_miss
         if not self.task.declared:

@@ -31,7 +31,6 @@ class Modality(TrialWrapper):
     inside_of = ("TrialWrapper",)
 
     def __init__(self, env: gym.Env, modality: int = 0, n_modality: int = 1):
-        """See the class."""
         if not 0 <= modality < n_modality:
             raise ValueError(f"modality must lie between 0 and {n_modality - 1}, got {modality!r}")
         space = env.observation_space

@@ -72,7 +72,6 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         ext: str = "png",
         step_fn: Callable | None = None,
     ):
-        """See the class."""
         gym.utils.RecordConstructorArgs.__init__(self, config=config, name=name, trigger=trigger, interval=interval)
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}

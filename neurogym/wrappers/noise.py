@@ -51,7 +51,6 @@ class Noise(TrialWrapper):
         w: int = 200,
         step_noise: float = 0.0001,
     ):
-        """See the class."""
         space = env.observation_space
         if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
             raise TypeError(f"{type(self).__name__} needs an observation of floating-point numbers, not {space}")

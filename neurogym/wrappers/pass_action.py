@@ -32,7 +32,6 @@ class PassAction(TrialWrapper):
     }
 
     def __init__(self, env: gym.Env, one_hot: bool = False):
-        """See the class."""
         super().__init__(env)
         space = env.action_space
         discrete = isinstance(space, gym.spaces.Discrete)

@@ -29,7 +29,6 @@ class PassGT(TrialWrapper):
     remembers = True  # observe() keeps what it saw last
 
     def __init__(self, env: gym.Env):
-        """See the class."""
         width = 1 if isinstance(env.action_space, gym.spaces.Discrete) else int(np.prod(env.action_space.shape))  # type: ignore[arg-type]
         space = append_channels(env.observation_space, "gt", width)
         super().__init__(env)

@@ -38,7 +38,6 @@ class PassReward(TrialWrapper):
     }
 
     def __init__(self, env: gym.Env):
-        """See the class."""
         super().__init__(env)
         self.observation_space = append_channels(env.observation_space, "reward", 1)
 

@@ -48,7 +48,6 @@ class PerfPhases(TrialWrapper):
         wait: int = 100,
         flag_key: str = "above_perf_th",
     ):
-        """See the class."""
         self.end_ph = len(choices_of(env, "PerfPhases")) if end_ph is None else end_ph
         self.start_ph = min(3, self.end_ph) if start_ph is None else start_ph
         self.step_ph, self.wait, self.flag_key = 1 if step_ph is None else step_ph, wait, flag_key

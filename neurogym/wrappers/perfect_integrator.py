@@ -37,7 +37,6 @@ class PerfectIntegrator(TrialWrapper):
     inside_of = ("PassReward", "PassAction", "Noise", "PassGT", "LearnTransMatrix", "DynamicNoise", "BiasCorrection")
 
     def __init__(self, env: gym.Env):
-        """See the class."""
         self._actions = choice_actions(env, "PerfectIntegrator")
         self._columns = stimulus_columns(env.unwrapped, "PerfectIntegrator")
         if len(self._columns) != len(self._actions):

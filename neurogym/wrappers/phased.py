@@ -35,7 +35,6 @@ class Phased(TrialWrapper):
     decides = ("the training phase", "period_fixation")
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
-        """See the class."""
         name, task = type(self).__name__, env.unwrapped
         fits = isinstance(task, TrialEnv) and task.declared and "decision" in task.timing
         if not fits:

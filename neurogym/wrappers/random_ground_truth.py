@@ -36,7 +36,6 @@ class RandomGroundTruth(TrialWrapper):
     decides = ("ground_truth",)
 
     def __init__(self, env: gym.Env, p: Sequence[float] | None = None):
-        """See the class."""
         self.choices = choices_of(env, "RandomGroundTruth")
         self.n_ch = len(self.choices)
         self.p = np.full(self.n_ch, 1 / self.n_ch) if p is None else np.asarray(p, dtype=float)

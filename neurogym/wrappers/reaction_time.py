@@ -36,7 +36,6 @@ class ReactionTime(TrialWrapper):
     decides = ("the decision period",)
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):
-        """See the class."""
         timing = getattr(env.unwrapped, "timing", {})
         if timing and not {"stimulus", "decision"} <= set(timing):
             raise self._unfit(env.unwrapped)

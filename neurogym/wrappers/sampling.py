@@ -79,7 +79,6 @@ class BlockClock:
     """
 
     def __init__(self, duration: Any, name: str = "block_dur"):
-        """See the class."""
         self.p, self.low, self.high = 0.0, 1, 1
         if isinstance(duration, bool) or not isinstance(duration, (int, np.integer, float, tuple)):
             raise TypeError(f"{name} must be an int, a float or a tuple of two ints, not {duration!r}")

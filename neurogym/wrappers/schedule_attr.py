@@ -38,7 +38,6 @@ class ScheduleAttr(TrialWrapper):
     carries = True
 
     def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, Any]]):
-        """See the class."""
         if getattr(schedule, "n", len(attr_list)) != len(attr_list):
             raise ValueError(f"the schedule has {schedule.n} conditions but attr_list has {len(attr_list)} entries")
         self.schedule, self.attr_list = schedule, [dict(attr) for attr in attr_list]

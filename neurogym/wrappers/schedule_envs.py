@@ -59,7 +59,6 @@ class ScheduleEnvs(TrialEnv):
         names: Sequence[str] | None = None,
         pad: bool = False,
     ):
-        """See the class."""
         self.envs = list(envs)
         check_spaces(self.envs, schedule, pad)
         check_tasks(self.envs, type(self).__name__)
@@ -297,5 +296,4 @@ class MultiEnvs(ScheduleEnvs):
     metadata = {**ScheduleEnvs.metadata, "description": "presents that of several tasks which the caller chooses"}
 
     def __init__(self, envs: Sequence[gym.Env], env_input: bool = False):
-        """See the class."""
         super().__init__(envs, None, env_input)

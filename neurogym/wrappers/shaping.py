@@ -54,7 +54,6 @@ class Shaping(Phased):
         th: float = 0.8,
         perf_w: int = 1000,
     ):
-        """See the class."""
         if short_dur < 1:
             raise ValueError(f"short_dur must be at least 1 step, got {short_dur!r}")
         self.short_dur = short_dur

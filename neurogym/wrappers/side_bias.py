@@ -44,7 +44,6 @@ class SideBias(TrialWrapper):
     decides = ("ground_truth",)
 
     def __init__(self, env: gym.Env, probs: Any = None, block_dur: Any = 200):
-        """See the class."""
         self.choices = choices_of(env, "SideBias")
         self.choice_prob = _table(probs)
         check_probabilities(self.choice_prob, len(self.choices), "probs")

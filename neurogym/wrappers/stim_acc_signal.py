@@ -29,7 +29,6 @@ class StimAccSignal(TrialWrapper):
     }
 
     def __init__(self, env: gym.Env):
-        """See the class."""
         space = env.unwrapped.observation_space
         if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
             raise TypeError(f"StimAccSignal needs an observation of floating-point numbers, not {space}")

@@ -33,7 +33,6 @@ class TimeOut(TrialWrapper):
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: float = 0):
-        """See the class."""
         timing = getattr(env.unwrapped, "timing", {})
         if time_out < 0:
             raise ValueError(f"time_out must not be negative, got {time_out!r} ms")

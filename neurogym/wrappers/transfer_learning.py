@@ -33,6 +33,5 @@ class TransferLearning(ScheduleEnvs):
     }
 
     def __init__(self, envs: Sequence[gym.Env], num_tr_per_task: Sequence[int], task_cue: bool = False):
-        """See the class."""
         envs = list(envs)
         super().__init__(envs, OnceSchedule(len(envs), num_tr_per_task), env_input=task_cue, pad=True)

@@ -69,7 +69,6 @@ class TrialHistory(TrialWrapper):
         contexts: Sequence[str] | str | None = None,
         after_error: Any = None,
     ):
-        """See the class."""
         self.choices = choices_of(env, type(self).__name__)
         self.n_ch = len(self.choices)
         if not 1 <= num_blocks <= 3:
@@ -203,7 +202,6 @@ class TrialHistoryV2(TrialHistory):
     _key = "trial_history_v2"
 
     def __init__(self, env: gym.Env, probs: Any = None):
-        """See the class."""
         n = len(choices_of(env, "TrialHistoryV2"))
         matrix = np.full((n, n), 1 / n) if probs is None else np.asarray(probs, dtype=float)
         if matrix.shape != (n, n):
@@ -238,7 +236,6 @@ class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
         blk_ch_prob: float | None = None,
         trans: str = "CW",
     ):
-        """See the class."""
         contexts = {"CW": ("ascending", "descending"), "RepAlt": ("ascending", "repeating")}
         if trans not in contexts:
             raise ValueError(f"trans must be 'CW' or 'RepAlt', got {trans!r}")
@@ -265,7 +262,6 @@ class TrHReset(TrialHistory):
     _key = "trhreset"
 
     def __init__(self, env: gym.Env, rep_prob: Sequence[float] = (0.2, 0.8), block_dur: Any = 200):
-        """See the class."""
         n = len(choices_of(env, "TrHReset"))
         blocks = np.stack([transitions.context("repeating", n, float(p)) for p in rep_prob])
         super().__init__(env, blocks, block_dur, after_error="reset")
@@ -283,5 +279,4 @@ class Persistence(TrialHistory):
     _key = "persistence"
 
     def __init__(self, env: gym.Env, probs: float = 0.8):
-        """See the class."""
         super().__init__(env, float(probs), block_dur=None, num_blocks=1)

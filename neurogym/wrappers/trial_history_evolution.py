@@ -51,7 +51,6 @@ class TrialHistoryEvolution(TrialHistory):
         balanced_probs: bool = False,
         predef_tr_mats: bool = False,
     ):
-        """See the class."""
         if num_contexts < 1:
             raise ValueError(f"num_contexts must be at least 1, got {num_contexts!r}")
         self.num_contexts, self.fix_2AFC, self.predef_tr_mats = num_contexts, fix_2AFC, predef_tr_mats

@@ -32,7 +32,6 @@ class TTLPulse(TrialWrapper):
     }
 
     def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):
-        """See the class."""
         named = [[one] if isinstance(one, str) else list(one) for one in periods]
         timing = getattr(env.unwrapped, "timing", {})
         for period in [name for one in named for name in one]:

@@ -45,7 +45,6 @@ class VariableMapping(TrialWrapper):
         sess_end_prob: float = 0.0025,
         min_sess_dur: int = 120,
     ):
-        """See the class."""
         task = env.unwrapped
         if "mapping" not in getattr(task, "conditions", {}) or not hasattr(task, "patterns"):
             raise ValueError(f"VariableMapping needs a task with stimuli and a mapping, not {task}")

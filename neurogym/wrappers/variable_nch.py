@@ -51,7 +51,6 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         sorted_ch: bool = True,
         prob_12: float | None = None,
     ):
-        """See the class."""
         self.choices = choices_of(env, "Variable_nch")
         self.max_nch = len(self.choices)
         if self.max_nch < 2:

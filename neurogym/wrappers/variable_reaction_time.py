@@ -33,7 +33,6 @@ class VariableReactionTime(ReactionTime):
     }
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, stim_dur_limit: float = 100):
-        """See the class."""
         if stim_dur_limit <= 0:
             raise ValueError(f"stim_dur_limit must be positive, got {stim_dur_limit!r} ms")
         super().__init__(env, urgency)

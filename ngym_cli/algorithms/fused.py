@@ -56,7 +56,6 @@ class Fused:
     """
 
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
-        """See the class."""
         self.policy, self.rollout, self.net = policy, rollout, policy.networks[0]
         self._act, self._update = compiled.function(SOURCE, "act", 3), compiled.function(SOURCE, "update", 1)
         parameters, self._taken = list(policy.parameters()), self._weights()

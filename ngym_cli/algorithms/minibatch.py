@@ -33,7 +33,6 @@ class Experience:
     """A rollout flattened over (time, environment), ready to be gathered into minibatches."""
 
     def __init__(self, rollout: Rollout, device: torch.device) -> None:
-        """See the class."""
         self.rollout, self.device = rollout, device
         self.n_envs = rollout.rewards.shape[1]
         self.obs = rollout.obs.reshape(-1, *rollout.obs.shape[2:])

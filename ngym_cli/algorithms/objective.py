@@ -36,7 +36,7 @@ class Objective(torch.autograd.Function):
         ent_coef: float,
         vf_coef: float,
     ) -> tuple[Tensor, Tensor]:
-        """See the class."""
+        """The loss, and the numbers in `STATISTICS`; the gradients are worked out on the way."""
         log_ratio = log_probs - old
         ratio = log_ratio.exp()
         inside = ratio.clamp(1 - clip, 1 + clip)

@@ -38,7 +38,6 @@ class RecurrentA2C(RecurrentPPO):
         policy_kwargs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """See the class."""
         policy_kwargs = dict(policy_kwargs or {})
         if "optimizer_class" not in policy_kwargs:
             policy_kwargs["optimizer_class"] = torch.optim.RMSprop

@@ -70,7 +70,6 @@ class RecurrentPPO(ContribRecurrentPPO):
         trial_gamma: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        """See the class."""
         shares: dict[str, Any] = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
         shares["trial_gamma"] = trial_gamma
         for name, value in shares.items():

@@ -28,7 +28,6 @@ class Reinforce(RecurrentPPO):
     """
 
     def __init__(self, policy: str | type[RecurrentPolicy], env: Any, n_steps: int = 128, **kwargs: Any) -> None:
-        """See the class."""
         super().__init__(
             policy, env, n_steps=n_steps, batch_size=None, n_epochs=1, gae_lambda=1.0, trial_gamma=0.0, **kwargs
         )

@@ -35,7 +35,6 @@ class Rollout:
         discrete: bool,
         networks: list[RecurrentNetwork],
     ) -> None:
-        """See the class."""
         shape = (n_steps, n_envs)
         self.obs = np.empty((n_steps, *obs.shape), np.float32 if obs.dtype == np.float64 else obs.dtype)
         self.logits = np.empty((*shape, *logits), np.float32)

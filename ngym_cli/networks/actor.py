@@ -27,7 +27,6 @@ class Actor:
     """
 
     def __init__(self, policy: RecurrentPolicy) -> None:
-        """See the class."""
         self.policy = policy
         self.discrete = isinstance(policy.action_space, spaces.Discrete)
         self.steppers = [network.stepper() for network in policy.networks]

@@ -149,7 +149,6 @@ class Stepper:
     """A network that advances a batch of environments by one step, in NumPy; made anew after each update."""
 
     def __init__(self, net: RecurrentNetwork) -> None:
-        """See the class."""
         self.net = net
         self._layers: list[loops.Steps] = []
         if loops.library() is not None:

@@ -13,7 +13,7 @@ class Categorical(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """See the class."""
+        """Log-probabilities of ``actions`` and entropies."""
         by_action = logits.flatten(0, -2).t().contiguous()  # sums over few actions are slow along the last axis
         chosen = actions.reshape(1, -1).long()
         by_action -= by_action.amax(0)

@@ -40,7 +40,6 @@ class Descent:
     """
 
     def __init__(self, weights: list[nn.Parameter]) -> None:
-        """See the class."""
         self.weights = weights
         self.vector = nn.Parameter(parameters_to_vector(weights))
         self._places: list[int] = []

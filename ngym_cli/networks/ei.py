@@ -40,7 +40,6 @@ class EIRNN(LeakyNetwork):
         density: float = 1.0,
         mask: Sequence[Sequence[float]] | None = None,
     ) -> None:
-        """See the class."""
         self.n_inhibitory = round(inhibitory * hidden_size)
         if not 0 < self.n_inhibitory < hidden_size:
             raise ValueError(f"inhibitory={inhibitory} of {hidden_size} units leaves one population empty")

@@ -18,7 +18,6 @@ class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
     cell = "gru"
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1) -> None:
-        """See the class."""
         nn.GRU.__init__(self, input_size, hidden_size, num_layers)
 
     def in_torch(

@@ -34,7 +34,6 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int, activation: str, alpha: float, noise: float = 0.0
     ) -> None:
-        """See the class."""
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, not {activation!r}")
         if noise < 0:
@@ -76,7 +75,6 @@ class RNN(LeakyNetwork):
     """Plain recurrent network; the recurrent weights start orthogonal (tanh) or as the identity (relu)."""
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, activation: str = "tanh") -> None:
-        """See the class."""
         super().__init__(input_size, hidden_size, num_layers, activation, alpha=1.0)
 
     def reset_parameters(self) -> None:
@@ -110,7 +108,6 @@ class CTRNN(LeakyNetwork):
         dt: float = 100.0,
         noise: float = 0.0,
     ) -> None:
-        """See the class."""
         super().__init__(input_size, hidden_size, num_layers, activation, leak(dt, tau), noise)
 
     def reset_parameters(self) -> None:

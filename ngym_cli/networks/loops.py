@@ -91,7 +91,6 @@ class Steps:
     """
 
     def __init__(self, cell: str, weight: np.ndarray, units: int, alpha: float = 1.0) -> None:
-        """See the class."""
         self.cell, self.weight, self.units, self.alpha = cell, weight, units, alpha
         self._counts = np.zeros(1, np.int64)
         self._library: Any = library()

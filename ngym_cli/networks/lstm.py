@@ -29,7 +29,6 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
     input_gain = 3.0  #: bound of the first weights of one input; of n inputs sqrt(n) times less
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
-        """See the class."""
         if memory < 1:
             raise ValueError(f"memory must be at least 1 step, got {memory}")
         self.memory = memory

@@ -73,7 +73,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         cnn_features: int = 128,
         **kwargs: Any,
     ) -> None:
-        """See the class."""
         if is_image_space(observation_space):
             kwargs.setdefault("features_extractor_class", NatureCNN)
             kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})

@@ -59,7 +59,6 @@ class Source:
     """
 
     def __init__(self, run: runs.Run, trust: bool = False):
-        """See the class."""
         self.run, self.trust = run, trust
         self.manifest = run.manifest()
 

@@ -96,7 +96,6 @@ class Supervised(BaseAlgorithm):
         device: torch.device | str = "auto",
         verbose: int = 0,
     ) -> None:
-        """See the class."""
         for name, value in {"batch_size": batch_size, "seq_len": seq_len, "n_updates": n_updates}.items():
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")

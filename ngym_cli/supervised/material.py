@@ -80,7 +80,6 @@ class TaskDraw:
     """
 
     def __init__(self, names: list[str], weights: Mapping[str, float], per_batch: bool):
-        """See the class."""
         short = {name.rpartition(".")[2].partition("-v")[0]: i for i, name in enumerate(names)}
         index = {**short, **{name: i for i, name in enumerate(names)}}
         shares = np.ones(len(names))
@@ -125,7 +124,6 @@ class TrialStream:
         draw: TaskDraw | None = None,
         block_rows: int = ROWS_PER_BLOCK,
     ):
-        """See the class."""
         check(env)
         self.env = copy.deepcopy(env)
         self.task: TrialEnv = self.env.unwrapped  # type: ignore[assignment]

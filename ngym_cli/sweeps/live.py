@@ -37,7 +37,6 @@ class LiveTable:
     """
 
     def __init__(self, observer: Observer, console: Console, workers: int):
-        """See the class."""
         self.observer, self.console, self.workers = observer, console, workers
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
         self._last, self._pause = 0.0, 0.0

@@ -89,7 +89,6 @@ class Observer:
     """
 
     def __init__(self, sweep: Sweep):
-        """See the class."""
         self.sweep = sweep
         self._final: dict[str, Row] = {}
 

@@ -60,7 +60,6 @@ class MyTask(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.cohs = np.array([6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
         self.sigma = sigma / np.sqrt(dt)

@@ -43,7 +43,6 @@ class YangTask(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if dim_ring < 2:
             raise ValueError(f"dim_ring must be at least 2, got {dim_ring!r}")
@@ -98,7 +97,6 @@ class Respond(YangTask):
     def __init__(
         self, anti: bool = False, reaction: bool = False, delay: float = 0, sigma: float = 0.0, **kwargs: object
     ):
-        """See the class."""
         between = {} if reaction else {"stimulus": 500, "delay": delay}
         self.default_timing = {"fixation": 500, **between, "decision": 500}  # type: ignore[misc]
         super().__init__(sigma=sigma, **kwargs)  # type: ignore[arg-type]
@@ -143,7 +141,6 @@ class Decide(YangTask):
         cohs: Sequence[float] | None = None,
         **kwargs: object,
     ):
-        """See the class."""
         between = {"stim1": 500, "delay": 1000, "stim2": 500} if delayed else {"stimulus": ("choice", (200, 400, 600))}
         self.default_timing = {"fixation": ("uniform", (200, 500)), **between, "decision": 200}  # type: ignore[misc]
         super().__init__(**kwargs)  # type: ignore[arg-type]
@@ -220,7 +217,6 @@ class Match(YangTask):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "withhold": 1.0}
 
     def __init__(self, category: bool = False, respond_to: str = "match", **kwargs: object):
-        """See the class."""
         super().__init__(**kwargs)  # type: ignore[arg-type]
         if self.dim_ring % 2:
             raise ValueError(f"dim_ring must be even, got {self.dim_ring!r}")

@@ -34,7 +34,6 @@ class Subject:
     """
 
     def __init__(self, name: str, make: Callable[..., gym.Env]):
-        """See the class."""
         self.name, self.make = name, make
 
     def task(self, **kwargs: Any) -> TrialEnv:

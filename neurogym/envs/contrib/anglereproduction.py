@@ -68,7 +68,6 @@ class AngleReproduction(TrialEnv):
     def __init__(
         self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, speed: float = 1.25 * np.pi
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing)
         if not speed > 0:
             raise ValueError(f"speed must be positive, got {speed!r}")

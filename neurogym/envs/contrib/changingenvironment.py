@@ -67,7 +67,6 @@ class ChangingEnvironment(TrialEnv):
         cxt_cue: bool = False,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 0 <= cxt_ch_prob <= 1:
             raise ValueError(f"cxt_ch_prob must lie between 0 and 1, got {cxt_ch_prob!r}")

@@ -38,7 +38,6 @@ class ContextSwitch(TrialEnv):
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, p_switch: float = 0.1):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         if not 0 <= p_switch <= 1:
             raise ValueError(f"p_switch must lie between 0 and 1, got {p_switch!r}")

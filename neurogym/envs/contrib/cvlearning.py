@@ -83,7 +83,6 @@ class CVLearning(TrialEnv):
         n_ch: int = 10,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.stages = tuple(range(5) if stages is None else stages)
         if not self.stages or not set(self.stages) <= set(range(5)):

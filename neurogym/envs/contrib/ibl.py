@@ -42,7 +42,6 @@ class IBL(TrialEnv):
     block_dur = 10_000
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, sigma: float = 0.1):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         if sigma < 0:
             raise ValueError(f"sigma must not be negative, got {sigma!r}")

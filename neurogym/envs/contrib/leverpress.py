@@ -41,7 +41,6 @@ class LeverPress(TrialEnv):
     rule = Rule(fixate=("wait",), answer=(), hold=0)
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, n_press: int = 4, p_signal: float = 0.5):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         if n_press < 1:
             raise ValueError(f"n_press must be at least 1, got {n_press!r}")

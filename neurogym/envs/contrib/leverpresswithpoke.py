@@ -50,7 +50,6 @@ class LeverPressWithPoke(TrialEnv):
         n_press: int = 4,
         show_count: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing)
         if n_press < 1:
             raise ValueError(f"n_press must be at least 1, got {n_press!r}")

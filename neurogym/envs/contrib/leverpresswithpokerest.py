@@ -51,7 +51,6 @@ class LeverPressWithPokeRest(TrialEnv):
         timing: dict | None = None,
         n_press: int = 4,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing)
         if n_press < 1:
             raise ValueError(f"n_press must be at least 1, got {n_press!r}")

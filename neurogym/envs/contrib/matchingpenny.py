@@ -59,7 +59,6 @@ class MatchingPenny(TrialEnv):
         opponent_type: str = "mean_action",
         learning_rate: float = 0.2,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         if opponent_type not in OPPONENTS:
             raise ValueError(unknown("opponent_type", opponent_type, OPPONENTS))

@@ -57,7 +57,6 @@ class MemoryRecall(TrialEnv):
         balanced: bool = True,
         rewards: dict | None = None,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         t_max = t_min if t_max is None else t_max
         if stim_dim < 1 or not 2 <= t_min <= t_max:

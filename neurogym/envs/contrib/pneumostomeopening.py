@@ -77,7 +77,6 @@ class Pneumostomeopening(TrialEnv):
         timing: dict | None = None,
         phase: str = "default",
     ):
-        """See the class."""
         if phase not in PHASES:
             raise ValueError(unknown("phase", phase, PHASES))
         self.default_rewards = PHASES[phase]  # type: ignore[misc]

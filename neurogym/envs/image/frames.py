@@ -33,7 +33,6 @@ class ImageTask(TrialEnv):
     background = 0  #: grey level of an empty frame
 
     def __init__(self, win_kwargs: Mapping[str, Any] | None = None, **kwargs: Any):
-        """See the class."""
         super().__init__(**kwargs)
         given = dict(win_kwargs or {})
         size = given.pop("size", SIZE)

@@ -68,7 +68,6 @@ class RandomDotMotion(ImageTask):
         dim_ring: int = 2,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
         if dim_ring < 2:
             raise ValueError(f"dim_ring must be at least 2, got {dim_ring!r}")

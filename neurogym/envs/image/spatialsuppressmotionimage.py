@@ -57,7 +57,6 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         rewards: dict | None = None,
         diameter: float = 1.0,
     ):
-        """See the class."""
         if not diameter > 0:
             raise ValueError(f"diameter must be positive, got {diameter!r}")
         self.diameter = diameter

@@ -75,7 +75,6 @@ class VisualSearch(ImageTask):
         line_width: float = 3,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.r_tmax = self.rewards["miss"]
         self.centers = [tuple(center) for center in (CENTERS if target_centers is None else target_centers)]

@@ -77,7 +77,6 @@ class AnnubesEnv(TrialEnv):
         random_seed: int | None = None,
         frozen_seed: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing={"fixation": fix_time, "stimulus": stim_time, "iti": iti})
         if not 0 <= catch_prob <= 1:
             raise ValueError(f"catch_prob must be between 0 and 1, got {catch_prob!r}")

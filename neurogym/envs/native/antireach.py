@@ -50,7 +50,6 @@ class AntiReach(TrialEnv):
         dim_ring: int = 32,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.anti = bool(anti)
         self.theta = ring(dim_ring)

@@ -47,7 +47,6 @@ class Bandit(TrialEnv):
         p: Sequence[float] | None = None,
         rewards: Sequence[float] | None = None,
     ):
-        """See the class."""
         super().__init__(dt=dt)
         self.n = n
         self.p = np.full(n, 0.5) if p is None else np.asarray(p, dtype=float)

@@ -50,7 +50,6 @@ class ChangingBandit(TrialEnv):
     def __init__(
         self, dt: float = 100, rewards: dict | None = None, arms: str = "independent", n: int = 2, session: int = 100
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         if arms not in ARMS:
             raise ValueError(f"arms must be one of {', '.join(ARMS)}, got {arms!r}")

@@ -66,7 +66,6 @@ class ContextDecisionMaking(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not use_expl_context and impl_context_modality not in (0, 1):
             raise ValueError(f"impl_context_modality must be 0 or 1, got {impl_context_modality!r}")

@@ -54,7 +54,6 @@ class CuedRuleSwitching(TrialEnv):
         p_switch: float = 0.5,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 0 <= p_switch <= 1:
             raise ValueError(f"p_switch must lie between 0 and 1, got {p_switch!r}")

@@ -73,7 +73,6 @@ class CueSetGo(TrialEnv):
         prod_margin: float = 0.05,
         wait_time: float | None = None,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing)
         if wait_time is not None:
             self.timing["wait"] = wait_time

@@ -45,7 +45,6 @@ class DawTwoStep(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0}
 
     def __init__(self, dt: float = 100, rewards: dict | None = None):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         self._good, self._chosen = 0, 0
         self.conditions = {"common": (False, True), "hi_state": (0, 1)}

@@ -49,7 +49,6 @@ class DelayComparison(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.vpairs = [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)]
         self.sigma = sigma / np.sqrt(dt)

@@ -59,7 +59,6 @@ class DelayEstimation(TrialEnv):
         dim_ring: int = 180,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if dim_ring < PLACES:
             raise ValueError(f"dim_ring must be at least {PLACES}, got {dim_ring!r}")

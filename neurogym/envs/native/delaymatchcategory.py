@@ -52,7 +52,6 @@ class DelayMatchCategory(TrialEnv):
         dim_ring: int = 16,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if dim_ring < 3:
             raise ValueError(f"dim_ring must be at least 3 to show the category, got {dim_ring!r}")

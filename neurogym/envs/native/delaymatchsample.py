@@ -47,7 +47,6 @@ class DelayMatchSample(TrialEnv):
         dim_ring: int = 2,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
         self.conditions = {"ground_truth": (1, 2), "sample_theta": self.theta}

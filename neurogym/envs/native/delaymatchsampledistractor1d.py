@@ -59,7 +59,6 @@ class DelayMatchSampleDistractor1D(TrialEnv):
         distance: float = np.pi / 4,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 0 <= distance < np.pi:
             raise ValueError(f"distance must be between 0 and pi, got {distance!r}")

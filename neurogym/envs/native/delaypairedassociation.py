@@ -58,7 +58,6 @@ class DelayPairedAssociation(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.sigma = step_noise(sigma, dt)
         self.conditions = {"ground_truth": (0, 1), "pair": list(PAIRS)}

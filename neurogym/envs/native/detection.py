@@ -58,7 +58,6 @@ class Detection(TrialEnv):
         stim_dur: float = 100,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.sigma, self.delay = step_noise(sigma, dt), delay
         self.bump = max(1, int(stim_dur / dt + 1e-6))

@@ -55,7 +55,6 @@ class DualDelayMatchSample(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.sigma = step_noise(sigma, dt)
         self._answered = False

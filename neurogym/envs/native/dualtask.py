@@ -66,7 +66,6 @@ class DualTask(TrialEnv):
         block_dur: int = 1000,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if block_dur < 1:
             raise ValueError(f"block_dur must be at least 1, got {block_dur!r}")

@@ -43,7 +43,6 @@ class EconomicDecisionMaking(TrialEnv):
     rule = Rule(fixate=("fixation", "offer_on"), answer=("decision",))
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.conditions = {"juice": [("a", "b"), ("b", "a")], "offer": list(OFFERS)}
         self.observation_space = spaces.Box(

@@ -64,7 +64,6 @@ class GenTask(TrialEnv):
         gng: bool = False,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
         self.sigma, self.simultaneous_stim, self.gng = sigma / np.sqrt(dt), simultaneous_stim, gng

@@ -35,7 +35,6 @@ class GoNogo(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.conditions = {"ground_truth": (0, 1)}
         self.observation_space = spaces.Box(

@@ -55,7 +55,6 @@ class HierarchicalReasoning(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         intervals = possible_durations(self.timing["delay"], dt)
         kind, values = parse(self.timing["delay"])

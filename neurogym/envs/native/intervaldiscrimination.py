@@ -46,7 +46,6 @@ class IntervalDiscrimination(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
     def __init__(self, dt: float = 80, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.conditions = {
             "ground_truth": (1, 2),

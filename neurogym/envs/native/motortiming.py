@@ -50,7 +50,6 @@ class MotorTiming(TrialEnv):
         prod_margin: float = 0.2,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.prod_margin = prod_margin
         self.conditions = {"production_ind": (0, 1)}

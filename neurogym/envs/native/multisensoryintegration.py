@@ -65,7 +65,6 @@ class MultiSensoryIntegration(TrialEnv):
         modalities: Sequence[str] = ("both",),
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.modalities = (modalities,) if isinstance(modalities, str) else tuple(modalities)
         if not self.modalities or not set(self.modalities) <= set(MODALITIES):

@@ -63,7 +63,6 @@ class NAltConditionalVisuomotor(TrialEnv):
         pattern_seed: int = 0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 2 <= n_stims <= 2**n_ch:
             raise ValueError(f"n_stims must lie between 2 and 2**n_ch = {2**n_ch}, got {n_stims!r}")

@@ -65,7 +65,6 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         zero_irrelevant_stim: bool = False,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if int(n_ch) != n_ch or n_ch < 2:
             raise ValueError(f"n_ch must be a whole number of at least 2, got {n_ch!r}")

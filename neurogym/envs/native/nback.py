@@ -56,7 +56,6 @@ class NBack(TrialEnv):
         p_match: float = 1 / 3,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 1 <= n < length:
             raise ValueError(f"n must lie between 1 and length - 1 = {length - 1}, got {n!r}")

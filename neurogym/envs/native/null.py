@@ -29,7 +29,6 @@ class Null(TrialEnv):
     rule = Rule(fixate=(), answer=None)
 
     def __init__(self, dt: float = 100):
-        """See the class."""
         super().__init__(dt=dt)
         self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"fixation": 0})
         self.action_space = spaces.Discrete(1, name={"fixation": 0})

@@ -62,7 +62,6 @@ class OneTwoThreeGo(TrialEnv):
         prod_margin: float = 0.2,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.prod_margin = prod_margin
         self.conditions = {"interval": possible_durations(self.timing["interval1"], dt)}

@@ -54,7 +54,6 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.sigma = step_noise(sigma, dt)
         self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2]) * stim_scale

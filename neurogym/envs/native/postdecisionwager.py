@@ -62,7 +62,6 @@ class PostDecisionWager(TrialEnv):
         sigma: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if "sure" not in (rewards or {}):
             self.rewards["sure"] = 0.7 * self.rewards["correct"]

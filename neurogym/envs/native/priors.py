@@ -56,7 +56,6 @@ class Priors(TrialEnv):
         block_dur: int = 200,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not all(0 <= p <= 1 for p in rep_prob) or len(rep_prob) != 2:
             raise ValueError(f"rep_prob must be two probabilities, got {rep_prob!r}")

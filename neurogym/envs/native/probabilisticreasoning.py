@@ -65,7 +65,6 @@ class ProbabilisticReasoning(TrialEnv):
         n_loc: int = 4,
         abort: bool = False,
     ):
-        """See the class."""
         if n_loc != int(n_loc) or n_loc < 1:
             raise ValueError(f"n_loc must be a whole number of at least 1, got {n_loc!r}")
         self.n_loc = int(n_loc)

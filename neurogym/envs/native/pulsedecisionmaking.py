@@ -63,7 +63,6 @@ class PulseDecisionMaking(TrialEnv):
         n_bin: int = 6,
         abort: bool = False,
     ):
-        """See the class."""
         if n_bin != int(n_bin) or n_bin < 1:
             raise ValueError(f"n_bin must be a whole number of at least 1, got {n_bin!r}")
         self.n_bin, self.p_pulse = int(n_bin), np.asarray(p_pulse, dtype=float)

@@ -61,7 +61,6 @@ class RateDiscrimination(TrialEnv):
         tau: float = 100,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         rates = np.arange(fmin, fmax + 1e-9, freq_step)
         self.boundary = float(rates.mean()) if len(rates) else fmin

@@ -46,7 +46,6 @@ class RDMHist(Priors):
         block_dur: int = 200,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt, rewards, timing, sigma, rep_prob, block_dur, abort)
         self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
         self.conditions["coh"] = self.cohs

@@ -59,7 +59,6 @@ class Reaching1D(TrialEnv):
         dim_ring: int = 16,
         speed: float = np.pi,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing)
         if not speed > 0:
             raise ValueError(f"speed must be positive, got {speed!r}")

@@ -39,7 +39,6 @@ class Reaching1DWithSelfDistraction(Reaching1D):
         dim_ring: int = 32,
         speed: float = np.pi,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, dim_ring=dim_ring, speed=speed)
 
     @staticmethod

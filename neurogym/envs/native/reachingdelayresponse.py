@@ -53,7 +53,6 @@ class ReachingDelayResponse(TrialEnv):
         highbound: float = 1.0,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not -1 <= lowbound < highbound <= 1:
             raise ValueError(f"expected -1 <= lowbound < highbound <= 1, got {lowbound!r} and {highbound!r}")

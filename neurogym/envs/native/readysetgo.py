@@ -48,7 +48,6 @@ class ReadySetGo(TrialEnv):
         prod_margin: float = 0.2,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if gain <= 0:
             raise ValueError(f"gain must be positive, got {gain!r}")

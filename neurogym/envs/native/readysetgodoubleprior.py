@@ -28,5 +28,4 @@ class ReadySetGoDoublePrior(ReadySetGoSinglePrior):
     total = 3000
 
     def __init__(self, dt: float = 10, input_noise: float = 0.0, **kwargs: Any):
-        """See the class."""
         super().__init__(dt=dt, input_noise=input_noise, **kwargs)

@@ -30,7 +30,6 @@ class ReadySetGoSinglePrior(CueSetGo):
     total = 2000
 
     def __init__(self, dt: float = 10, input_noise: float = 0.01, **kwargs: Any):
-        """See the class."""
         super().__init__(dt=dt, input_noise=input_noise, **kwargs)
 
     def _add_pulses(self, trials: Trials, interval: np.ndarray) -> None:

@@ -54,7 +54,6 @@ class ReversalLearning(TrialEnv):
         block_dur: tuple[int, int] = (30, 50),
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 0.5 < p_reward <= 1:
             raise ValueError(f"p_reward must lie between 0.5 and 1, got {p_reward!r}")

@@ -61,7 +61,6 @@ class SpatialSuppressMotion(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0}
 
     def __init__(self, dt: float = FRAME, timing: dict | None = None, rewards: dict | None = None):
-        """See the class."""
         super().__init__(dt=dt, timing=timing, rewards=rewards)
         self.conditions = {
             "direction": (1, 2, 3, 4),

@@ -52,7 +52,6 @@ class Sternberg(TrialEnv):
         n_items: int = 10,
         abort: bool = False,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not set_sizes or not 1 <= min(set_sizes) <= max(set_sizes) < n_items:
             raise ValueError(f"set_sizes must lie between 1 and n_items - 1 = {n_items - 1}, got {set_sizes!r}")

@@ -50,7 +50,6 @@ class ToneDetection(TrialEnv):
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 
     def __init__(self, dt: float = 50, sigma: float = 0.2, timing: dict | None = None, rewards: dict | None = None):
-        """See the class."""
         super().__init__(dt=dt, timing=timing, rewards=rewards)
         self.sigma = step_noise(sigma, dt)
         onsets = np.atleast_1d(np.asarray(self.timing["toneTiming"], dtype=float))

@@ -55,7 +55,6 @@ class TwoStep(TrialEnv):
         p_switch: float = 0.025,
         session: int = 100,
     ):
-        """See the class."""
         super().__init__(dt=dt, rewards=rewards)
         for name, p in (("p_common", p_common), ("p_reward", p_reward), ("p_switch", p_switch)):
             if not 0 <= p <= 1:

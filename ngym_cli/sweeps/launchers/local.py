@@ -37,7 +37,6 @@ class Local:
     """
 
     def __init__(self, workers: int | None = None):
-        """See the class."""
         self.workers = workers or cores()
         self._stop = threading.Event()
         self._pids: set[int] = set()

@@ -26,7 +26,6 @@ class Ray:
     """
 
     def __init__(self, address: str, workers: int | None = None):
-        """See the class."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:

@@ -49,7 +49,6 @@ class Slurm:
     """
 
     def __init__(self, options: Mapping[str, Any], workers: int | None = None):
-        """See the class."""
         os.environ["SUBMITIT_PREEMPT_SIGNAL"] = WARNING  # submitit reads it when it is imported
         try:
             import submitit
@@ -123,7 +122,6 @@ class Batch:
     """
 
     def __init__(self, path: str, jobs: Sequence[int], trust: bool):
-        """See the class."""
         self.path, self.jobs, self.trust = path, list(jobs), trust
 
     def __call__(self) -> list[str]:
