@@ -22,7 +22,7 @@ from neurogym.rules import Rule
 from neurogym.trials import InvalidOperationError, Trials
 from neurogym.utils import ngym_random
 from neurogym.utils.names import unknown
-from neurogym.utils.patterns import Patterns
+from neurogym.utils.patterns import Patterns, Vectors
 from neurogym.wrapper import OrderEnforcing, TrialWrapper, no_action
 
 __all__ = [
@@ -210,7 +210,7 @@ class TrialEnv(CurrentTrial):
                 else:
                     low, high = ngym_random.minmax(values)
                     allowed = bool(low <= value <= high)
-            elif isinstance(values, Patterns):
+            elif isinstance(values, (Patterns, Vectors)):
                 allowed = value in values
             else:
                 allowed = bool(np.any([np.array_equal(value, v) for v in values]))

@@ -17,6 +17,7 @@ __all__ = [
     "Box",
     "Dict",
     "Discrete",
+    "Labels",
     "MultiBinary",
     "MultiDiscrete",
     "Space",
@@ -32,12 +33,41 @@ __all__ = [
 Index = Any  # an index, a range, or a sequence of indices
 
 
+class Labels(dict[str, Index]):
+    """Labels of the entries of a space, with older names of the same entries that are found but not listed.
+
+    Args:
+        labels: Label to index or indices.
+        also: Older label to index or indices.
+
+    >>> labels = Labels({"stimulus_mod1": [1, 2]}, also={"stimulus": [1, 2]})
+    >>> labels["stimulus"], "stimulus" in labels, list(labels)
+    ([1, 2], True, ['stimulus_mod1'])
+    """
+
+    def __init__(self, labels: Mapping[str, Index], also: Mapping[str, Index] | None = None):
+        super().__init__(labels)
+        self.also = dict(also or getattr(labels, "also", {}))
+
+    def __missing__(self, label: str) -> Index:
+        """What an older label stands for."""
+        return self.also[label]
+
+    def __contains__(self, label: object) -> bool:
+        """Whether there is such a label, old ones included."""
+        return super().__contains__(label) or label in self.also
+
+    def get(self, label: str, default: Any = None) -> Any:
+        """What a label stands for, old ones included."""
+        return self[label] if label in self else default
+
+
 def _set_name(space: Any, name: Mapping[str, Index] | None) -> None:
     if name is None:
         return
     if not isinstance(name, Mapping):
         raise TypeError(f"name must be a dictionary from a label to an index or indices, not {type(name).__name__}")
-    space.name = dict(name)
+    space.name = Labels(name)
 
 
 class Box(_spaces.Box):
@@ -80,9 +110,9 @@ class Discrete(_spaces.Discrete):
         _set_name(self, name)
 
 
-def names_of(space: Any) -> dict[str, Index]:
+def names_of(space: Any) -> Labels:
     """The labels of a space, an empty dictionary if it has none."""
-    return dict(getattr(space, "name", {}))
+    return Labels(getattr(space, "name", {}))
 
 
 def append_channels(space: Any, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:

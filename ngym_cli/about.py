@@ -127,6 +127,10 @@ def _periods(env: Any) -> list[dict[str, Any]]:
 
 
 def _values(value: Any) -> Any:
+    from neurogym.utils.patterns import Vectors
+
+    if isinstance(value, Vectors):
+        return repr(value)
     if isinstance(value, tuple) and value and isinstance(value[0], str):
         return list(value)
     return np.asarray(value).tolist() if not isinstance(value, int | float | str) else value

@@ -18,7 +18,7 @@ def delay_match_category() -> Ceiling:
     wrong = []
     for period in ("sample", "test"):
         steps = float(trials.ends[period][0] - trials.starts[period][0])
-        d = 0.5 * np.sqrt(len(env.theta) * steps / 2) / env.sigma
+        d = 0.5 * np.sqrt(np.sum(np.cos(env.theta) ** 2) * steps) / env.sigma
         wrong.append(
             quad(lambda angle, d=d: ndtr(-d * np.sin(angle)), 0, np.pi, limit=200, points=[0.1, 3.0])[0] / np.pi
         )

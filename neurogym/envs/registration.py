@@ -166,8 +166,8 @@ def every_task() -> list[str]:
 
 
 def all_tags() -> list[str]:
-    """Sorted tags of the native tasks."""
-    return sorted({tag for id_ in all_envs() for tag in metadata(id_).get("tags", [])})
+    """Sorted tags of the native and the contributed tasks."""
+    return sorted({tag for id_ in all_envs(contrib=True) for tag in metadata(id_).get("tags", [])})
 
 
 def get_collection(collection: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""All sequences of a given length, as the values that a condition can take."""
+"""Sequences of a given length, as the values that a condition can take."""
 
 from __future__ import annotations
 
@@ -51,3 +51,40 @@ class Patterns(Sequence[tuple[Any, ...]]):
     def __repr__(self) -> str:
         """For messages about values that are not possible."""
         return f"any {self.length}{' different' if self.distinct else ''} of {self.values}"
+
+
+class Vectors(Sequence[tuple[float, ...]]):
+    """Every tuple of ``length`` numbers between two bounds; as a sequence it has the two extreme ones.
+
+    Args:
+        length: Numbers of a tuple.
+        low: Smallest number.
+        high: Largest number.
+
+    >>> (0.2, 0.8) in Vectors(2, 0, 1), (0.2, 1.8) in Vectors(2, 0, 1)
+    (True, False)
+    """
+
+    def __init__(self, length: int, low: float = -np.inf, high: float = np.inf):
+        self.length, self.low, self.high = length, low, high
+
+    def __len__(self) -> int:
+        """Two: the extremes."""
+        return 2
+
+    def __getitem__(self, index: Any) -> Any:
+        """An extreme tuple, of finite numbers."""
+        bounds = np.clip((self.low, self.high), -1e6, 1e6)
+        return [(bound,) * self.length for bound in bounds.tolist()][index]
+
+    def __contains__(self, vector: Any) -> bool:
+        """Whether ``vector``, a sequence or an array of numbers, is one of them."""
+        values = np.asarray(vector)
+        if values.shape != (self.length,) or values.dtype.kind not in "biuf":
+            return False
+        return bool(np.all((self.low <= values) & (values <= self.high)))
+
+    def __repr__(self) -> str:
+        """For messages about values that are not possible."""
+        bounds = f" between {self.low:g} and {self.high:g}" if np.isfinite([self.low, self.high]).all() else ""
+        return f"any {self.length} numbers{bounds}"

@@ -12,12 +12,16 @@ def choices_of(env: gym.Env, wrapper: str) -> np.ndarray:
     """Values that the ground truth of a task can take, shape (choices,).
 
     Raises:
-        AttributeError: If the task has no finite set of them.
+        AttributeError: If the task has no finite set of them, or takes no ground truth.
     """
+    task: Any = env.unwrapped
     try:
-        return np.asarray(env.unwrapped.choices)  # type: ignore[attr-defined]
+        choices = np.asarray(task.choices)
+        if getattr(task, "_many", False) and "ground_truth" not in task.conditions:
+            raise AttributeError(f"{type(task).__name__} does not take one ground truth for a trial")
     except AttributeError as error:
         raise AttributeError(f"{wrapper} needs a task with choices (a finite ground truth): {error}") from None
+    return choices
 
 
 def probability_rows(values: Any, n: int) -> np.ndarray:

@@ -22,11 +22,18 @@ ARGUMENTS = "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim
 _BOTH = ("stimulus_mod1", "stimulus_mod2")
 _ONE_RING = "the modality is drawn independently in every trial"
 _CUE = "the fixation cue stays on until the decision"
+_MERGED = "timing given by the user is merged with the task's own, none of it is replaced or lost"
 _NOTES: dict[type[YangTask], list[str]] = {
-    Respond: [_ONE_RING, "timing given by the user is merged with the task's own"],
-    Decide: [_CUE, "all simultaneous tasks have a variable stimulus duration", "equal sums of strengths are not drawn"],
+    Respond: [_ONE_RING, _MERGED],
+    Decide: [
+        _CUE,
+        _MERGED,
+        "all simultaneous tasks have a variable stimulus duration",
+        "equal sums of strengths are not drawn",
+    ],
     Match: [
         _CUE,
+        _MERGED,
         _ONE_RING,
         "withholding where it is right earns `withhold` and counts as performance 1",
         "both categories have the same number of directions",

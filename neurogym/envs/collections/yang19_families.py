@@ -33,6 +33,7 @@ class YangTask(TrialEnv):
 
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
+    one_ring = True  #: only one modality is shown in a trial; NeuroGym then calls the first ring ``stimulus``
 
     def __init__(
         self,
@@ -53,7 +54,13 @@ class YangTask(TrialEnv):
             "stimulus_mod2": range(dim_ring + 1, 2 * dim_ring + 1),
         }
         self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(1 + 2 * dim_ring,), dtype=np.float32, name={"fixation": 0, **units}
+            -np.inf,
+            np.inf,
+            shape=(1 + 2 * dim_ring,),
+            dtype=np.float32,
+            name=spaces.Labels(
+                {"fixation": 0, **units}, {"stimulus": units["stimulus_mod1"]} if self.one_ring else None
+            ),
         )
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
@@ -133,6 +140,8 @@ class Decide(YangTask):
         ValueError: If ``cohs`` is empty, or has fewer than two entries in a delayed task.
     """
 
+    one_ring = False
+
     def __init__(
         self,
         shown: tuple[int, ...] = (1,),
@@ -173,6 +182,8 @@ class Decide(YangTask):
         ]
         trials.info.update(theta1=theta[0], theta2=theta[1])
         trials.add_period(list(self.timing))
+        if not self.delayed:
+            trials.info["stim_period"] = (trials.ends["stimulus"] - trials.starts["stimulus"]) * float(self.dt)
         stimuli = ["stim1", "stim2"] if self.delayed else ["stimulus", "stimulus"]
         trials.add_ob(1, [name for name in self.timing if name != "decision"], where="fixation")
         for column, m in enumerate(self.shown):

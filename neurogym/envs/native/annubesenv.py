@@ -35,11 +35,12 @@ class AnnubesEnv(TrialEnv):
         output_behavior: Output values, one action each; action 1 reports a stimulus. Default (0, 1).
         noise_std: Noise of a stimulated channel, before scaling.
         rewards: Replaces entries of ``default_rewards``.
+        stim_intensities: Older name of ``intensities``.
         random_seed: Starts the generator, as ``reset(seed=...)`` does.
         frozen_seed: Whether a deep copy continues with the same random numbers as the original.
 
     Raises:
-        ValueError: If a weight, probability or limit cannot be met, or intensities and modalities differ.
+        ValueError: If a weight, probability or limit cannot be met, or intensities do not fit or are given twice.
         TypeError: If ``session`` is no dictionary, a modality no string, or ``max_sequential`` of another type.
     """
 
@@ -76,6 +77,7 @@ class AnnubesEnv(TrialEnv):
         rewards: dict | None = None,
         random_seed: int | None = None,
         frozen_seed: bool = False,
+        stim_intensities: Sequence[float] | None = None,
     ):
         super().__init__(dt=dt, rewards=rewards, timing={"fixation": fix_time, "stimulus": stim_time, "iti": iti})
         if not 0 <= catch_prob <= 1:
@@ -84,7 +86,9 @@ class AnnubesEnv(TrialEnv):
         self.modalities = sorted({name for stimulus in weights for name in stimulus})
         self.catch_prob, self.fix_intensity, self.frozen_seed = catch_prob, fix_intensity, frozen_seed
         self.session = {stimulus: weight / sum(weights.values()) for stimulus, weight in weights.items()}
-        self.intensities = self._intensities(intensities)
+        if intensities is not None and stim_intensities is not None:
+            raise ValueError("intensities and stim_intensities are two names of the same: give one of them")
+        self.intensities = self._intensities(stim_intensities if intensities is None else intensities)
         self.max_sequential = self._checked_limits(max_sequential)
         self.output_behavior = list((0, 1) if output_behavior is None else output_behavior)
         self.noise = noise_std * np.sqrt(2 * dt / tau) / (dt / tau)
@@ -221,4 +225,5 @@ class AnnubesEnv(TrialEnv):
             columns["stim_types"][k] = shown
             columns["stim_values"][k] = {m: float(values[k, self.modalities.index(m)]) for m in shown}
             columns["sequential_count"][k] = dict(zip(names, counts[k].tolist(), strict=True))
+        trials.info["stim_type"] = np.array(["+".join(self.stimuli[k]) or "catch" for k in which])
         trials.info |= columns | dict(zip(self.modalities, values.T, strict=True))

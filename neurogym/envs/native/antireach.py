@@ -52,7 +52,7 @@ class AntiReach(TrialEnv):
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.anti = bool(anti)
-        self.theta = ring(dim_ring)
+        self.dim_ring, self.theta = dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": np.arange(dim_ring), "anti": (False, True)}
         self.observation_space = spaces.Box(
             -np.inf,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.rules import Rule
 from neurogym.trials import Trials
+from neurogym.utils.patterns import Vectors
 
 
 class Bandit(TrialEnv):
@@ -22,6 +25,9 @@ class Bandit(TrialEnv):
         n: Number of arms.
         p: Probability that each arm pays, shape (n,). Default 0.5 for all.
         rewards: Amount each arm pays, shape (n,). Default 1 for all.
+        timing: Accepted for old scripts; there are no periods to time, as a warning says.
+
+    Probabilities and amounts of one trial can be asked for: ``new_trial(p=(0.9, 0.1))``.
 
     Raises:
         ValueError: If ``p`` or ``rewards`` do not have one entry per arm, or a probability is outside [0, 1].
@@ -46,8 +52,10 @@ class Bandit(TrialEnv):
         n: int = 2,
         p: Sequence[float] | None = None,
         rewards: Sequence[float] | None = None,
+        timing: Mapping[str, Any] | None = None,
     ):
         super().__init__(dt=dt)
+        without_periods(self, timing)
         self.n = n
         self.p = np.full(n, 0.5) if p is None else np.asarray(p, dtype=float)
         self.magnitudes = np.ones(n) if rewards is None else np.asarray(rewards, dtype=float)
@@ -55,17 +63,26 @@ class Bandit(TrialEnv):
             raise ValueError(f"p and rewards need one entry for each of the {n} arms, got {p!r} and {rewards!r}")
         if np.any((self.p < 0) | (self.p > 1)):
             raise ValueError(f"p must lie between 0 and 1, got {p!r}")
+        self.conditions = {"p": Vectors(n, 0, 1), "rewards": Vectors(n)}
         self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"fixation": 0})
         self.action_space = spaces.Discrete(n, name={"choice": range(n)})
 
     def _new_trials(self, trials: Trials) -> None:
-        value = self.p * self.magnitudes
-        best = value >= value.max() - 1e-12
+        p, amounts = self._each(trials, "p", self.p), self._each(trials, "rewards", self.magnitudes)
+        value = p * amounts
+        best = value >= value.max(axis=1, keepdims=True) - 1e-12
         trials.add_period("decision", self.dt)
-        pays = trials.rng.random((trials.n, self.n)) < self.p
+        pays = trials.rng.random((trials.n, self.n)) < p
         for arm in range(self.n):
-            trials.pay("decision", arm, pays[:, arm] * self.magnitudes[arm], float(best[arm]))
+            trials.pay("decision", arm, pays[:, arm] * amounts[:, arm], best[:, arm].astype(float))
+
+    @staticmethod
+    def _each(trials: Trials, name: str, usual: np.ndarray) -> np.ndarray:
+        """What each arm has in each trial, as asked for or as usual, shape (n, arms)."""
+        rows = np.stack(list(trials.given[name])) if name in trials.given else np.tile(usual, (trials.n, 1))
+        trials.info[name] = rows = rows.astype(float)
+        return rows
 
     def oracle(self) -> int:
         """The arm with the highest expected reward."""
-        return int(np.argmax(self.p * self.magnitudes))
+        return int(np.argmax(self.trial["p"] * self.trial["rewards"]))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
 from neurogym.rules import Rule
@@ -54,6 +55,8 @@ class ContextDecisionMaking(TrialEnv):
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
+    cohs = ConditionValues("coh_1", "coh_2")
+    contexts = ConditionValues("context")
 
     def __init__(
         self,
@@ -70,13 +73,13 @@ class ContextDecisionMaking(TrialEnv):
         if not use_expl_context and impl_context_modality not in (0, 1):
             raise ValueError(f"impl_context_modality must be 0 or 1, got {impl_context_modality!r}")
         self.use_expl_context, self.impl_context_modality = bool(use_expl_context), impl_context_modality
-        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
         self.conditions = {
             "ground_truth": np.arange(1, dim_ring + 1),
             "other_choice": np.arange(1, dim_ring + 1),
             "context": (0, 1) if use_expl_context else (impl_context_modality,),
-            "coh_1": COHERENCES,
-            "coh_2": COHERENCES,
+            "coh_1": np.array(COHERENCES),
+            "coh_2": np.array(COHERENCES),
         }
         self.modalities = [range(1, 1 + dim_ring), range(1 + dim_ring, 1 + 2 * dim_ring)]
         names: dict[str, Any] = {"fixation": 0}
@@ -104,4 +107,4 @@ class ContextDecisionMaking(TrialEnv):
 
     def ceiling(self) -> dict[str, Any] | None:
         """Exact for two directions: the mean of the samples of the relevant modality decides."""
-        return choice_ceiling(self, COHERENCES, self.sigma) if len(self.theta) == 2 else None
+        return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else None

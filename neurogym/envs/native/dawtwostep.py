@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from neurogym import rules, spaces
+from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.trials import Trials
 
@@ -25,6 +27,7 @@ class DawTwoStep(TrialEnv):
     Args:
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
+        timing: Accepted for old scripts; both steps last ``dt``, as a warning says.
 
     Source: Wang et al. 2018, 10.1038/s41593-018-0147-8, after Daw et al. 2011, 10.1016/j.neuron.2011.02.027.
     """
@@ -44,8 +47,9 @@ class DawTwoStep(TrialEnv):
     }
     default_rewards = {"abort": -0.1, "correct": 1.0}
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None):
+    def __init__(self, dt: float = 100, rewards: dict | None = None, timing: Mapping[str, Any] | None = None):
         super().__init__(dt=dt, rewards=rewards)
+        without_periods(self, timing)
         self._good, self._chosen = 0, 0
         self.conditions = {"common": (False, True), "hi_state": (0, 1)}
         self.observation_space = spaces.Box(

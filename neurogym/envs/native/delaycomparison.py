@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -39,6 +40,7 @@ class DelayComparison(TrialEnv):
     default_timing = {"fixation": 500, "stimulus1": 500, "delay": 1000, "stimulus2": 500, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
+    vpairs = ConditionValues("vpair")
 
     def __init__(
         self,
@@ -50,18 +52,34 @@ class DelayComparison(TrialEnv):
         abort: bool = False,
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.vpairs = [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)]
         self.sigma = sigma / np.sqrt(dt)
-        self.conditions = {"ground_truth": (1, 2), "vpair": self.vpairs}
+        self.conditions = {
+            "ground_truth": (1, 2),
+            "vpair": [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)],
+        }
         self.observation_space = spaces.Box(
             -np.inf, np.inf, shape=(2,), dtype=np.float32, name={"fixation": 0, "stimulus": 1}
         )
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
+    @property
+    def vall(self) -> np.ndarray:
+        """The magnitudes of all pairs, one after the other."""
+        return np.ravel(self.vpairs)
+
+    @property
+    def vmin(self) -> float:
+        """The smallest magnitude."""
+        return self.vall.min()
+
+    @property
+    def vmax(self) -> float:
+        """The largest magnitude."""
+        return self.vall.max()
+
     def represent(self, value: np.ndarray) -> np.ndarray:
         """Stimulus strength of a magnitude, 0.5 to 1 over the range of the pairs."""
-        low, high = np.min(self.vpairs), np.max(self.vpairs)
-        return (1 + (value - low) / (high - low)) / 2
+        return (1 + (value - self.vmin) / (self.vmax - self.vmin)) / 2
 
     def _new_trials(self, trials: Trials) -> None:
         first_larger = trials.draw("ground_truth") == 1

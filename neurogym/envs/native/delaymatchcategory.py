@@ -14,18 +14,19 @@ from neurogym.trials import Trials
 class DelayMatchCategory(TrialEnv):
     """Say whether sample and test direction belong to the same category, one half of the circle each.
 
-    The answer is given while the test is on.
+    Category 0 is the half of the circle around the first unit, so that two units tell the categories. The answer is
+    given while the test is on.
 
     Args:
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        dim_ring: Number of units that show a direction, at least 3: two opposite ones do not tell the categories.
+        dim_ring: Number of units that show a direction, at least 2.
         abort: Whether breaking fixation ends the trial.
 
     Raises:
-        ValueError: If ``dim_ring`` is less than 3.
+        ValueError: If ``dim_ring`` is less than 2.
 
     Source: Freedman & Assad 2006, 10.1038/nature05078.
     """
@@ -36,7 +37,7 @@ class DelayMatchCategory(TrialEnv):
         "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
         "description": "say whether sample and test belong to the same half of the circle",
         "carries": False,
-        "differences": ["a ring of 16 units instead of 2, which would show nothing of the category"],
+        "differences": ["the categories are divided so that the two units of the default ring tell them apart"],
         "necessary": ("sample", "test"),
     }
     default_timing = {"fixation": 500, "sample": 650, "first_delay": 1000, "test": 650}
@@ -49,13 +50,11 @@ class DelayMatchCategory(TrialEnv):
         rewards: dict | None = None,
         timing: dict | None = None,
         sigma: float = 1.0,
-        dim_ring: int = 16,
+        dim_ring: int = 2,
         abort: bool = False,
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        if dim_ring < 3:
-            raise ValueError(f"dim_ring must be at least 3 to show the category, got {dim_ring!r}")
-        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": ["match", "non-match"], "sample_category": (0, 1)}
         self.observation_space = spaces.Box(
             -np.inf,
@@ -73,7 +72,7 @@ class DelayMatchCategory(TrialEnv):
         trials.add_period(["fixation", "sample", "first_delay", "test"])
         trials.add_ob(1, ["fixation", "sample", "first_delay"], where="fixation")
         for period, category in (("sample", sample), ("test", test)):
-            angle = trials.info[f"{period}_theta"] = (category + trials.rng.random(trials.n)) * np.pi
+            angle = trials.info[f"{period}_theta"] = (category + trials.rng.random(trials.n) - 0.5) * np.pi
             trials.add_ob(ring_stimulus(self.theta, angle, 100), period, where="stimulus")
         trials.add_randn(0, self.sigma, ["sample", "test"], where="stimulus")
         trials.set_groundtruth(np.where(match, 1, 2), "test")

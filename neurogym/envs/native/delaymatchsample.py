@@ -48,7 +48,7 @@ class DelayMatchSample(TrialEnv):
         abort: bool = False,
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": (1, 2), "sample_theta": self.theta}
         self.observation_space = spaces.Box(
             -np.inf,

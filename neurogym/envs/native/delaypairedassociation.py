@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import step_noise
 from neurogym.rules import Rule
@@ -49,6 +50,8 @@ class DelayPairedAssociation(TrialEnv):
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0, "withhold": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
+    pairs = ConditionValues("pair")
+    association = 0  #: odours belong together if their difference modulo 2 is this
 
     def __init__(
         self,
@@ -66,18 +69,29 @@ class DelayPairedAssociation(TrialEnv):
         )
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
+    def _together(self, pair: np.ndarray) -> np.ndarray:
+        """Whether the odours of each pair, shape (n, 2), belong together."""
+        return (pair[:, 1] - pair[:, 0]) % 2 == self.association
+
     def _pairs(self, trials: Trials) -> np.ndarray:
-        """Odours of each trial, shape (n, 2): as asked for, else drawn to fit the ground truth."""
+        """Odours of each trial, shape (n, 2): as asked for, else drawn to fit a ground truth asked for."""
         if "pair" in trials.given:
             pair = np.stack(list(trials.given["pair"]))
-            together = (pair[:, 1] - pair[:, 0]) % 2 == 0
+            together = self._together(pair)
             if np.any(together != trials.given.get("ground_truth", together)):
                 raise ValueError(f"pair {tuple(pair[0])} and ground_truth {trials.given['ground_truth'][0]} contradict")
             trials.info["ground_truth"] = together.astype(int)
+            trials.info["pair"] = pair
+            return pair
+        pairs = np.array(self.pairs)
+        together = self._together(pairs)
+        if "ground_truth" in trials.given:
+            fits = together == (trials.draw("ground_truth") == 1)[:, None]
+            chosen = np.where(fits, trials.rng.random(fits.shape), -1.0).argmax(axis=1)
         else:
-            first = trials.rng.integers(1, 3, size=trials.n)
-            pair = np.column_stack([first, np.where(trials.draw("ground_truth") == 1, first + 2, 5 - first)])
-        trials.info["pair"] = pair
+            chosen = trials.rng.integers(len(pairs), size=trials.n)
+            trials.info["ground_truth"] = together[chosen].astype(int)
+        pair = trials.info["pair"] = pairs[chosen]
         return pair
 
     def _new_trials(self, trials: Trials) -> None:

@@ -57,7 +57,7 @@ class DualDelayMatchSample(TrialEnv):
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.sigma = step_noise(sigma, dt)
-        self._answered = False
+        self._answered, self.choices = False, [1, 2]
         self.conditions = {
             "ground_truth1": (1, 2),
             "ground_truth2": (1, 2),

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
 OFFERS = ((0, 1), (1, 3), (1, 2), (1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (2, 0))  #: drops of B, of A
-B_TO_A = 2.2  #: drops of B worth one drop of A
+WORTH = 2.2  #: drops of B worth one drop of A
 
 
 class EconomicDecisionMaking(TrialEnv):
@@ -41,9 +42,12 @@ class EconomicDecisionMaking(TrialEnv):
     default_timing = {"fixation": 1500, "offer_on": ("uniform", (1000, 2000)), "decision": 750}
     default_rewards = {"abort": -0.1, "correct": 0.22, "miss": 0.0}
     rule = Rule(fixate=("fixation", "offer_on"), answer=("decision",))
+    juices = ConditionValues("juice")
+    offers = ConditionValues("offer")
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.B_to_A = 1 / WORTH  # drops of A worth one drop of B
         self.conditions = {"juice": [("a", "b"), ("b", "a")], "offer": list(OFFERS)}
         self.observation_space = spaces.Box(
             -np.inf,
@@ -54,6 +58,16 @@ class EconomicDecisionMaking(TrialEnv):
         )
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice1": 1, "choice2": 2})
 
+    @property
+    def R_A(self) -> float:  # noqa: N802 - NeuroGym's name
+        """Value of a drop of A."""
+        return self.rewards["correct"]
+
+    @property
+    def R_B(self) -> float:  # noqa: N802 - NeuroGym's name
+        """Value of a drop of B."""
+        return self.B_to_A * self.R_A
+
     def _new_trials(self, trials: Trials) -> None:
         juice = trials.info["juice"] = np.stack(list(trials.draw("juice")))
         offer = trials.info["offer"] = np.stack(list(trials.draw("offer")))
@@ -61,7 +75,7 @@ class EconomicDecisionMaking(TrialEnv):
         n_b, n_a = offer.T
         trials.info.update(n_a=n_a, n_b=n_b)
         amounts = np.where(a_first[:, None], np.column_stack([n_a, n_b]), offer)
-        drop = trials.reward("correct")[:, None] / np.where(juice == "a", 1.0, B_TO_A)
+        drop = trials.reward("correct")[:, None] * np.where(juice == "a", 1.0, self.B_to_A)
         value = amounts * drop
         best = value >= value.max(axis=1, keepdims=True) - 1e-9
 
@@ -75,5 +89,5 @@ class EconomicDecisionMaking(TrialEnv):
 
     def ceiling(self) -> dict[str, Any]:
         """Exact: there is no noise, the better option is always seen."""
-        best = np.mean([max(n_a, n_b / B_TO_A) for n_b, n_a in OFFERS]) * self.rewards["correct"]
+        best = np.mean([max(n_a, n_b * self.B_to_A) for n_b, n_a in self.offers]) * self.rewards["correct"]
         return {"performance": 1.0, "reward": float(best), "error": 0.0, "method": "exact: mean of the better offers"}

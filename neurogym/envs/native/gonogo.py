@@ -36,6 +36,7 @@ class GoNogo(TrialEnv):
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.actions = [0, 1]
         self.conditions = {"ground_truth": (0, 1)}
         self.observation_space = spaces.Box(
             -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "nogo": 1, "go": 2}

@@ -63,6 +63,7 @@ class HierarchicalReasoning(TrialEnv):
         weighted = np.floor(values / dt + 1e-6) * dt if kind == "choice" else intervals
         self.mid_point = float(np.median(weighted))
         self._rule, self._left = 0, 0
+        self.choices = [0, 1]
         self.conditions = {"rule": (0, 1), "stimulus": (0, 1), "interval": intervals}
         self.observation_space = spaces.Box(
             -np.inf, np.inf, shape=(5,), dtype=np.float32, name={"fixation": 0, "rule": [1, 2], "stimulus": [3, 4]}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
 from neurogym.rules import Rule
@@ -54,6 +55,7 @@ class MultiSensoryIntegration(TrialEnv):
     default_timing = {"fixation": 300, "stimulus": 750, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
+    cohs = ConditionValues("coh")
 
     def __init__(
         self,
@@ -69,10 +71,10 @@ class MultiSensoryIntegration(TrialEnv):
         self.modalities = (modalities,) if isinstance(modalities, str) else tuple(modalities)
         if not self.modalities or not set(self.modalities) <= set(MODALITIES):
             raise ValueError(f"modalities must be some of {', '.join(MODALITIES)}, got {modalities!r}")
-        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
         self.conditions = {
             "ground_truth": np.arange(dim_ring),
-            "coh": COHERENCES,
+            "coh": np.array(COHERENCES),
             "coh_prop": ("uniform", (-0.5, 1.5)),
             "modality": list(MODALITIES),
         }
@@ -119,6 +121,6 @@ class MultiSensoryIntegration(TrialEnv):
         if len(self.theta) != 2:
             return None
         noise = [self.sigma * (1 if m in ("first", "second") else np.sqrt(2)) for m in self.modalities]
-        ceilings = [choice_ceiling(self, COHERENCES, each) for each in noise]
+        ceilings = [choice_ceiling(self, self.cohs, each) for each in noise]
         mean = {key: float(np.mean([c[key] for c in ceilings])) for key in ("performance", "reward", "error")}
         return {**mean, "method": ceilings[0]["method"]}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
 from neurogym.rules import Rule
@@ -44,6 +45,7 @@ class PerceptualDecisionMaking(TrialEnv):
     default_timing = {"fixation": 100, "stimulus": 2000, "delay": 0, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
+    cohs = ConditionValues("coh")
 
     def __init__(
         self,
@@ -56,12 +58,12 @@ class PerceptualDecisionMaking(TrialEnv):
         abort: bool = False,
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
-        if self.cohs.ndim != 1 or not len(self.cohs):
+        values = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
+        if values.ndim != 1 or not len(values):
             raise ValueError(f"cohs must list at least one coherence, got {cohs!r}")
-        self.sigma = sigma / np.sqrt(dt)
+        self.sigma, self.dim_ring = sigma / np.sqrt(dt), dim_ring
         self.theta = np.linspace(0, 2 * np.pi, dim_ring + 1)[:-1]
-        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": self.cohs}
+        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": values}
         self.observation_space = spaces.Box(
             -np.inf,
             np.inf,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
 from neurogym.rules import Rule
@@ -52,6 +53,8 @@ class PostDecisionWager(TrialEnv):
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "sure": 0.7}
     rule = Rule(fixate=("fixation",), answer=("decision",))
+    cohs = ConditionValues("coh")
+    wagers = ConditionValues("wager")
 
     def __init__(
         self,
@@ -65,8 +68,8 @@ class PostDecisionWager(TrialEnv):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if "sure" not in (rewards or {}):
             self.rewards["sure"] = 0.7 * self.rewards["correct"]
-        self.sigma, self.theta = step_noise(sigma, dt), ring(dim_ring)
-        self.conditions = {"wager": (False, True), "ground_truth": np.arange(dim_ring), "coh": COHERENCES}
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
+        self.conditions = {"wager": (False, True), "ground_truth": np.arange(dim_ring), "coh": np.array(COHERENCES)}
         names: dict[str, int | range] = {"fixation": 0, "stimulus": range(1, dim_ring + 1), "sure": dim_ring + 1}
         self.observation_space = spaces.Box(-np.inf, np.inf, shape=(dim_ring + 2,), dtype=np.float32, name=names)
         self.action_space = spaces.Discrete(

@@ -73,7 +73,8 @@ class ProbabilisticReasoning(TrialEnv):
         self.shape_weight = np.asarray(WEIGHTS if shape_weight is None else shape_weight, dtype=float)
         if self.shape_weight.ndim != 1 or not len(self.shape_weight):
             raise ValueError(f"shape_weight must list at least one weight, got {shape_weight!r}")
-        n_shapes = len(self.shape_weight)
+        self.n_shape = n_shapes = len(self.shape_weight)
+        self.shapes = np.arange(n_shapes)
         self.conditions = {
             "ground_truth": (0, 1),
             "shapes": Patterns(range(n_shapes), self.n_loc),

@@ -62,7 +62,7 @@ class Reaching1D(TrialEnv):
         super().__init__(dt=dt, rewards=rewards, timing=timing)
         if not speed > 0:
             raise ValueError(f"speed must be positive, got {speed!r}")
-        self.theta, self.speed = ring(dim_ring), speed
+        self.dim_ring, self.theta, self.speed = dim_ring, ring(dim_ring), speed
         self._angle, self._possible = START, 1.0
         self.conditions = {"ground_truth": ("uniform", (0.0, 2 * np.pi))}
         names = self._channels(dim_ring)

@@ -57,6 +57,7 @@ class ReachingDelayResponse(TrialEnv):
         if not -1 <= lowbound < highbound <= 1:
             raise ValueError(f"expected -1 <= lowbound < highbound <= 1, got {lowbound!r} and {highbound!r}")
         self.r_tmax = self.rewards["miss"]
+        self.lowbound, self.highbound = lowbound, highbound
         self.conditions = {"ground_truth": ("uniform", (lowbound, highbound))}
         self.observation_space = spaces.Box(
             np.array([0.0, -2.0], np.float32),

@@ -62,6 +62,7 @@ class SpatialSuppressMotion(TrialEnv):
 
     def __init__(self, dt: float = FRAME, timing: dict | None = None, rewards: dict | None = None):
         super().__init__(dt=dt, timing=timing, rewards=rewards)
+        self.theta = ANGLES.copy()
         self.conditions = {
             "direction": (1, 2, 3, 4),
             "contrast": tuple(DIAMETER),
@@ -105,7 +106,7 @@ class SpatialSuppressMotion(TrialEnv):
 
     def _show(self, trials: Trials, direction: np.ndarray, contrast: np.ndarray) -> None:
         """Drive the channels that prefer the direction, as many sizes of them as the stimulus covers."""
-        drive = contrast[:, None] * (1 + np.cos(ANGLES - ANGLES[direction][:, None])) / 2
+        drive = contrast[:, None] * (1 + np.cos(self.theta - self.theta[direction][:, None])) / 2
         covered = np.arange(SIZES) < trials.info["diameter"][:, None]
         stimulus = drive[:, :, None] * covered[:, None]
         trials.add_ob(stimulus.reshape(trials.n, -1), "stimulus")

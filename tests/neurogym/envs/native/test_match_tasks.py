@@ -21,15 +21,20 @@ def test_anti_reach_shows_the_opposite_direction(made, shown):
     assert env.new_trial(anti=True)["anti"] is True
 
 
-def test_categories_are_visible_and_decide(made, shown):
-    env, trials = made("DelayMatchCategory-v0", sigma=0)
-    halves = [(decoded(shown, trials, period, env) >= np.pi).astype(int) for period in ("sample", "test")]
+@pytest.mark.parametrize("units", [2, 16])
+def test_categories_are_visible_and_decide(made, units):
+    env, trials = made("DelayMatchCategory-v0", sigma=0, dim_ring=units)
+    halves = []
+    for period in ("sample", "test"):
+        ring = trials.ob[trials.offset + trials.starts[period], 1:] - 0.5
+        halves.append((ring @ np.cos(env.theta) < 0).astype(int))
     np.testing.assert_array_equal(halves[0], trials.info["sample_category"])
     match = trials.info["ground_truth"] == "match"
     np.testing.assert_array_equal(halves[0] == halves[1], match)
     np.testing.assert_array_equal(trials.gt[trials.rows("test").index[:1]], [1 if match[0] else 2])
+    assert ngym.make("DelayMatchCategory-v0").observation_space.shape == (3,)
     with pytest.raises(ValueError, match="dim_ring"):
-        ngym.make("DelayMatchCategory-v0", dim_ring=2)
+        ngym.make("DelayMatchCategory-v0", dim_ring=1)
 
 
 def test_test_equals_the_sample_or_is_opposite(made, shown):

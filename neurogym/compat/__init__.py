@@ -1,0 +1,1 @@
+"""What scripts written for NeuroGym expect beyond this package's own names: old paths, names and members."""

@@ -1,0 +1,45 @@
+"""Attributes of tasks under the names that scripts read and set them by."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class ConditionValues:
+    """An attribute that is the values of one or several conditions of a task, to be read and to be set.
+
+    >>> import neurogym as ngym
+    >>> env = ngym.make("PerceptualDecisionMaking-v0").unwrapped
+    >>> env.cohs = [0, 51.2]
+    >>> env.conditions["coh"].tolist()
+    [0.0, 51.2]
+
+    Args:
+        *conditions: Names in ``conditions``; all take the same values.
+    """
+
+    def __init__(self, *conditions: str):
+        self.conditions = conditions
+
+    def __get__(self, task: Any, owner: type | None = None) -> Any:
+        """The values, as they are in ``conditions``."""
+        return self if task is None else task.conditions[self.conditions[0]]
+
+    def __set__(self, task: Any, values: Any) -> None:
+        """Draw from other values; trials made ahead are forgotten."""
+        values = list(values)
+        plain = all(np.ndim(value) == 0 and not isinstance(value, str) for value in values)
+        for name in self.conditions:
+            task.conditions[name] = np.asarray(values) if plain else values
+        task.set_top(task._top)
+
+
+def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
+    """Say that a task whose steps are all of one length makes no use of ``timing``."""
+    if timing:
+        name = type(task).__name__
+        warnings.warn(f"{name} has no periods to time: timing={dict(timing)!r} is not used", stacklevel=4)
