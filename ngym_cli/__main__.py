@@ -1,6 +1,6 @@
 """Entry point of the ``ngym`` command and of ``python -m ngym_cli``."""
 
-from ngym_cli.app import main
+from ngym_cli.commands.app import main
 
 if __name__ == "__main__":
     main()

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from ngym_cli.runs import plain
+from ngym_cli.files.writing import plain
 
 #: Width of what is written to a file or a pipe.
 WIDTH = 160

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 
 from experiments.ceilings.bandits import best_choices
-from ngym_cli import evaluation
-from ngym_cli.building import build_venv, resolve
+from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import from_dict, read_toml
-from ngym_cli.learners import build_model
+from ngym_cli.environments.stack import build_venv, resolve
+from ngym_cli.evaluation import fresh_trials
 
 HERE = Path(__file__).parent
 
@@ -61,8 +61,8 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     model.learn(int(config.timesteps or 0))
     seconds = time.perf_counter() - began
     session = venv.get_attr("envs")[0][0].unwrapped.session
-    protocol = evaluation.Protocol(deterministic=False)  # it explores by drawing
-    found = evaluation.evaluate(
+    protocol = fresh_trials.Protocol(deterministic=False)  # it explores by drawing
+    found = fresh_trials.evaluate(
         model.policy, config, facts, sessions * session, 10_000 + config.seed, protocol=protocol
     )
     p, chosen = choices(found.table, session)

@@ -26,8 +26,8 @@ from torch import nn
 import neurogym
 from neurogym.multi import make_multi
 from neurogym.vector import make_vec
-from ngym_cli.envs import TrialVecEnv
-from ngym_cli.supervised.learner import Supervised
+from ngym_cli.agents.supervised.learner import Supervised
+from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 Make = Callable[[], gym.Env]
 CASES: dict[str, tuple[Make, int, int, int]] = {  # environment, sequences, steps of each, units

@@ -47,8 +47,8 @@ def train(
     """An agent that has learned for so many steps."""
     import torch
 
-    from ngym_cli.algorithms.build import make_model
-    from ngym_cli.envs import TrialVecEnv
+    from ngym_cli.agents.algorithms.build import make_model
+    from ngym_cli.environments.sb3_batch import TrialVecEnv
 
     torch.set_num_threads(1)
     venv = TrialVecEnv(make_vec(make_env, n_envs), reset_state)
@@ -61,7 +61,7 @@ def evaluate(
     model: Any, make_env: Callable[[], gym.Env], trials: int, seed: int, reset_state: str = "trial", n_envs: int = 64
 ) -> dict[str, np.ndarray]:
     """Fresh trials of an agent (None: random actions): a column for everything that is known of a trial."""
-    from ngym_cli.agents import Agent
+    from ngym_cli.agents.acting import Agent
 
     venv = make_vec(make_env, n_envs)
     agent = Agent(model.policy, n_envs, seed) if model is not None else None
@@ -82,7 +82,7 @@ class Predictor:
     """An agent in the form that ``plot_env`` and ``Monitor`` take: it keeps its own state."""
 
     def __init__(self, model: Any):
-        from ngym_cli.agents import Agent
+        from ngym_cli.agents.acting import Agent
 
         self.agent, self.starts = Agent(model.policy, 1, 0), np.ones(1, bool)
 

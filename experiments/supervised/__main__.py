@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ngym_cli import evaluation
-from ngym_cli.algorithms.segments import pack
-from ngym_cli.building import build_venv, resolve
+from ngym_cli.agents.algorithms.segments import pack
+from ngym_cli.agents.from_config import build_model
+from ngym_cli.agents.supervised.learner import Supervised
+from ngym_cli.agents.supervised.material import TrialStream
 from ngym_cli.config import from_dict, read_toml
-from ngym_cli.learners import build_model
-from ngym_cli.supervised.learner import Supervised
-from ngym_cli.supervised.material import TrialStream
+from ngym_cli.environments.stack import build_venv, resolve
 
 RESULTS = Path(__file__).parent / "results.json"
 YANG = {"task": "yang19", "task_args": {"dim_ring": 2}, "timesteps": 1000 * 32 * 100}
@@ -75,7 +74,7 @@ def run(settings: dict[str, Any], trials: int) -> dict[str, Any]:
     model.learn(int(config.timesteps or 0))
     wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
     several = "task" in facts.conditions
-    found = evaluation.evaluate(model.policy, config, facts, trials * (20 if several else 1), 10_000 + seed)
+    found = trials.evaluate(model.policy, config, facts, trials * (20 if several else 1), 10_000 + seed)
     numbers: dict[str, Any] = {"performance": found.summary["performance"], "ceiling": found.summary["ceiling"]}
     if several:
         scores, tasks = found.table["performance"], found.table["task"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli import completion
+from ngym_cli.commands import completion
 
 
 def command(
@@ -20,10 +20,11 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array, an object for each task.")] = False,
 ) -> None:
     """Hold tasks against the contract that every task keeps to, and say what is wrong; exit code 1 if anything is."""
-    from ngym_cli import creating, terminal
+    from ngym_cli import terminal
+    from ngym_cli.catalog import own_tasks
 
     rows = []
-    for row in creating.check(creating.chosen(tasks or [], all)):
+    for row in own_tasks.check(own_tasks.chosen(tasks or [], all)):
         rows.append(row)
         if not json:
             terminal.print_checked(row, in_full=len(tasks or []) == 1)

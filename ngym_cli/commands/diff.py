@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli import completion
+from ngym_cli.commands import completion
 
 
 def command(
@@ -19,8 +19,9 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of differences.")] = False,
 ) -> None:
     """Say where two runs differ: configuration, seeds, versions, results. Exit code 1 if they do, 0 if not."""
-    from ngym_cli import differences, terminal
+    from ngym_cli import terminal
+    from ngym_cli.runs import diff
 
-    rows = differences.between(one, other, runs)
-    terminal.print_json(rows) if json else differences.show(rows)
+    rows = diff.between(one, other, runs)
+    terminal.print_json(rows) if json else diff.show(rows)
     raise typer.Exit(1 if rows else 0)

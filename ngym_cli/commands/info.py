@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli import completion
+from ngym_cli.commands import completion
 
 
 def command(
@@ -23,8 +23,10 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
 ) -> None:
     """Explain a task (paper, periods, channels, rewards, chance, ceiling, a drawn trial) or a wrapper."""
-    from ngym_cli import about, flags, terminal
+    from ngym_cli import terminal
+    from ngym_cli.catalog import pages
+    from ngym_cli.config import flags
 
     given = flags.settings(dt=dt, timing=timing, task_arg=task_arg, wrappers=wrappers)
-    found = about.describe(name, given, seed, figure)
-    terminal.print_json(found) if json else about.show(found)
+    found = pages.describe(name, given, seed, figure)
+    terminal.print_json(found) if json else pages.show(found)

@@ -13,9 +13,10 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print the task's name as one JSON document.")] = False,
 ) -> None:
     """Write a commented task that works as it stands, as the beginning of your own."""
-    from ngym_cli import creating, terminal
+    from ngym_cli import terminal
+    from ngym_cli.catalog import own_tasks
 
-    name = creating.new(file)
+    name = own_tasks.new(file)
     if json:
         terminal.print_json({"id": name, "path": str(file)})
     else:

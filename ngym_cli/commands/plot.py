@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli import completion
+from ngym_cli.commands import completion
 
 
 def command(
@@ -39,10 +39,11 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print what was drawn, or is available, as an array.")] = False,
 ) -> None:
     """Draw runs: the figures that the task calls for, several runs or evaluations overlaid."""
-    from ngym_cli import threads
+    from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli import drawing, terminal
+    from ngym_cli import terminal
+    from ngym_cli.figures import requests
     from ngym_cli.sweeps import folder
 
     if words and folder.is_sweep(Path(words[0])):
@@ -51,9 +52,9 @@ def command(
         list_ = False
         rows = of_sweep.draw(folder.load(Path(words[0])), words[1:], by, format, style, out)
     else:
-        references, figures = drawing.words(words or [], runs)
-        seen = drawing.view(references, runs, by, compare, evaluation, trust)
-        rows = drawing.available(seen) if list_ else drawing.draw(seen, figures, format, style, out)
+        references, figures = requests.words(words or [], runs)
+        seen = requests.view(references, runs, by, compare, evaluation, trust)
+        rows = requests.available(seen) if list_ else requests.draw(seen, figures, format, style, out)
     if json:
         terminal.print_json(rows)
         return

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli import completion
+from ngym_cli.commands import completion
 
 
 def command(
@@ -22,12 +22,13 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print where it is as one JSON document.")] = False,
 ) -> None:
     """Write one self-contained HTML page: figures, tables, configuration and provenance of a run."""
-    from ngym_cli import threads
+    from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli import reporting, terminal
+    from ngym_cli import terminal
+    from ngym_cli.figures import report
 
-    path = reporting.report(run, runs, out, trust)
+    path = report.report(run, runs, out, trust)
     if json:
         terminal.print_json({"id": str(path)})
     else:

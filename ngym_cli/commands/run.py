@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli import completion
+from ngym_cli.commands import completion
 
 TASK, AGENT, RUN = "Task", "Agent", "Run"
 
@@ -140,7 +140,8 @@ def command(
     ] = False,
 ) -> None:
     """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
-    from ngym_cli import flags, running
+    from ngym_cli.config import flags
+    from ngym_cli.training import requests, smoke_test
 
     given = flags.settings(
         task=task, schedule=schedule, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg,
@@ -150,7 +151,7 @@ def command(
         checkpoint_every=checkpoint_every,
     )  # fmt: skip
     if smoke:
-        code = running.smoke(given, config, json, trust)
+        code = smoke_test.smoke(given, config, json, trust)
     else:
-        code = running.run(given, config, runs, name, overwrite, json, resume, trust)
+        code = requests.run(given, config, runs, name, overwrite, json, resume, trust)
     raise typer.Exit(code)

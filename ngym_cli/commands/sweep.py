@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli import completion
+from ngym_cli.commands import completion
 
 VARIED, SEARCH, WHERE = "Parameters: one value, a,b,c or START:STOP", "Search", "Where"
 
@@ -109,10 +109,10 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.", rich_help_panel=WHERE)] = False,
 ) -> None:
     """Make many runs: grids, seeds and searches, here, on a Ray cluster or on Slurm; repeating it goes on."""
-    from ngym_cli import threads
+    from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli.sweeps import asked
+    from ngym_cli.sweeps import requests
 
     parameters = {
         "task": task, "dt": dt, "timing": timing, "reward": reward, "task_arg": task_arg, "alg": alg,
@@ -126,7 +126,7 @@ def command(
         "seed": search_seed,
     }  # fmt: skip
     where = {"on": on, "workers": workers, "slurm": slurm}
-    code = asked.sweep(
+    code = requests.sweep(
         what, sweep, parameters, wrappers, zip, searched, where, sweeps, name,
         detach=detach, trust=trust, dry_run=dry_run, json=json,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.sweeps import plan, space, status
 from ngym_cli.sweeps.folder import STUDY, Sweep
-from ngym_cli.sweeps.live import word
+from ngym_cli.sweeps.live_table import word
 from ngym_cli.sweeps.status import Row
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def draw(
     Raises:
         UserError: on an unknown figure, format or parameter, or a figure asked for that cannot be drawn.
     """
-    from ngym_cli.drawing import FORMATS, save_figure
-    from ngym_cli.plotting import Unavailable, styled
+    from ngym_cli.figures import Unavailable, styled
+    from ngym_cli.figures.requests import FORMATS, save_figure
 
     for name in names:
         if name not in NAMES:
@@ -91,8 +91,8 @@ def parameters(sweep: Sweep, by: str | None) -> list[str]:
 
 def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the performance of every run against each parameter, with mean and interval where values repeat."""
-    from ngym_cli.plotting import Unavailable
-    from ngym_cli.plotting.style import new_figure, reference_lines
+    from ngym_cli.figures import Unavailable
+    from ngym_cli.figures.style import new_figure, reference_lines
 
     done = [row for row in rows if row["state"] == "done" and row["performance"] is not None]
     if not done or not keys:
@@ -121,8 +121,8 @@ def _ranges(sweep: Sweep) -> dict[str, space.Kind]:
 
 def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
     """Draw points for each value of a parameter beside each other, with mean and bootstrap interval."""
-    from ngym_cli.plotting.style import COLOURS
-    from ngym_cli.sweeps.summary import statistics
+    from ngym_cli.figures.style import COLOURS
+    from ngym_cli.sweeps.results import statistics
 
     values = _values(done, key)
     rng = np.random.default_rng(0)
@@ -157,9 +157,9 @@ def _levels(rows: Sequence[Row]) -> tuple[float | None, float | None]:
 
 def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
-    from ngym_cli.plotting import Unavailable
-    from ngym_cli.plotting.style import COLOURS, new_figure, reference_lines
-    from ngym_cli.sweeps.summary import resamples
+    from ngym_cli.figures import Unavailable
+    from ngym_cli.figures.style import COLOURS, new_figure, reference_lines
+    from ngym_cli.sweeps.results import resamples
 
     started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_RUNS]
     if not started or not keys:
@@ -193,7 +193,7 @@ def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
 def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
     """Return the mean performance of a run's training trials between edges of steps; nan where there are none."""
     from ngym_cli import runs
-    from ngym_cli.recording import read_trials
+    from ngym_cli.runs.trial_table import read_trials
 
     table = read_trials(Path(row["id"]) / runs.TRIALS, ("step", "performance"))
     if "step" not in table:
@@ -206,8 +206,8 @@ def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
 
 def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of its trials, and how much each parameter decided them."""
-    from ngym_cli.plotting import Unavailable
-    from ngym_cli.plotting.style import COLOURS, new_figure
+    from ngym_cli.figures import Unavailable
+    from ngym_cli.figures.style import COLOURS, new_figure
     from ngym_cli.sweeps import search
 
     if sweep.recipe.search is None or not (sweep.path / STUDY).exists():

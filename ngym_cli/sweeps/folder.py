@@ -20,9 +20,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ngym_cli import guard, runs
+from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
 from ngym_cli.errors import UserError, did_you_mean
+from ngym_cli.files import reading
+from ngym_cli.files.reading import read_json
+from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.plan import Entry
@@ -74,7 +77,7 @@ class Sweep:
         path = self.drawn_path(job)
         if self.recipe.search is None or not path.is_file():
             return None
-        found = runs.read_json(path)
+        found = read_json(path)
         if not isinstance(found, dict) or not isinstance(found.get("params"), dict):
             raise UserError(f"damaged sweep {self.path}: {path.name} holds no parameters")
         return found
@@ -149,14 +152,14 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
                 f"sweep {path} was made from another recipe ({'; '.join(changed[:4])}{more}); choose another --name"
             )
         if recipe.launch != sweep.recipe.launch:
-            runs.write_text(path / RECIPE, recipe.to_toml())
+            write_text(path / RECIPE, recipe.to_toml())
         return Sweep(path, recipe, sweep.entries)
     if path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not the folder of a sweep; choose another --name")
     entries = plan.entries(recipe)
     try:
-        runs.write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
-        runs.write_text(path / RECIPE, recipe.to_toml())
+        write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+        write_text(path / RECIPE, recipe.to_toml())
     except OSError as error:
         raise UserError(f"cannot make sweep {path}: {error.strerror or error}") from None
     return Sweep(path, recipe, tuple(entries))
@@ -170,7 +173,7 @@ def load(path: Path) -> Sweep:
     """
     recipe = recipes.read(path / RECIPE)
     try:
-        rows = json.loads(guard.read_text(path / LIST, LARGEST_LIST))
+        rows = json.loads(reading.read_text(path / LIST, LARGEST_LIST))
         entries = tuple(Entry(int(row["job"]), check_name(str(row["name"])), dict(row["values"])) for row in rows)
     except FileNotFoundError:
         raise UserError(f"damaged sweep {path}: {LIST} is missing") from None

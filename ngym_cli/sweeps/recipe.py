@@ -12,9 +12,9 @@ import tomli_w
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ngym_cli.config import RunConfig, Section, merge
+from ngym_cli.config.values import parse_assignment, parse_scalar, parse_value
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.sweeps.lists import as_list, parse_list
-from ngym_cli.values import parse_assignment, parse_scalar, parse_value
+from ngym_cli.sweeps.value_lists import as_list, parse_list
 
 #: Flags that stand for one key each, with the key.
 PLAIN = {

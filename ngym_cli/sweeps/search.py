@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ngym_cli import runs
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
-from ngym_cli.session import Watch
-from ngym_cli.sweeps import check, space, work
+from ngym_cli.files.writing import write_json, write_text
+from ngym_cli.sweeps import one_run, space, validation
 from ngym_cli.sweeps.folder import STUDY, Sweep
 from ngym_cli.sweeps.recipe import SearchSettings
+from ngym_cli.training.run_writer import Watch
 
 NAME = "sweep"
 INSTALL = "a search needs Optuna: pip install 'ngym[search]'"
@@ -95,7 +95,7 @@ def prepare(sweep: Sweep) -> None:
     """Make the study before the first trial: the default setting is tried too, so that no search ends below it."""
     study, _ = open_study(sweep)
     if not study.get_trials(deepcopy=False):
-        values = default_params(sweep, check.complete_config(sweep.recipe, {}))
+        values = default_params(sweep, validation.complete_config(sweep.recipe, {}))
         if values is not None:
             study.enqueue_trial(values)
         return
@@ -136,7 +136,7 @@ def claim(sweep: Sweep, study: Any, storage: Any, job: int) -> Any:
         return Trial(study, storage.get_trial_id_from_study_id_trial_number(study_id, int(drawn["number"])))
     trial = study.ask()
     params = {key: kind.suggest(trial, key) for key, kind in space.kinds(_settings(sweep).space).items()}
-    runs.write_json(sweep.drawn_path(job), {"number": trial.number, "params": params})
+    write_json(sweep.drawn_path(job), {"number": trial.number, "params": params})
     return trial
 
 
@@ -144,7 +144,7 @@ def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
     """Do one trial of the search: all its seeds, one after the other; its value is their mean.
 
     Returns:
-        As ``ngym_cli.sweeps.work.perform``.
+        As ``ngym_cli.sweeps.worker.perform``.
     """
     study, storage = open_study(sweep, job)
     trial = claim(sweep, study, storage, job)
@@ -154,9 +154,9 @@ def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
     for entry in sweep.jobs[job]:
         values = sweep.values(entry) or {}
         watch = None if finished else _watch(trial, metric, scores, int(sweep.settings(values).get("timesteps") or 0))
-        status, manifest = work.run_one(sweep, entry, values, trust, watch)
+        status, manifest = one_run.run_one(sweep, entry, values, trust, watch)
         if status == "interrupted":
-            return work.STOPPED
+            return one_run.STOPPED
         scores.append(float(manifest[metric]))
         if status == "pruned":
             break
@@ -165,8 +165,8 @@ def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
             study.tell(trial.number, state=_state().PRUNED)
         else:
             study.tell(trial.number, float(np.mean(scores)))
-    runs.write_text(sweep.told_path(job), status)
-    return work.DONE
+    write_text(sweep.told_path(job), status)
+    return one_run.DONE
 
 
 def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
@@ -176,7 +176,7 @@ def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
     def watch(step: int, summary: Mapping[str, Any]) -> str | None:
         place = len(done) * steps + step
         trial.report(float(np.mean([*done, summary[metric]])), place)
-        return work.PRUNED if step < steps and trial.should_prune() else None
+        return one_run.PRUNED if step < steps and trial.should_prune() else None
 
     return watch
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ngym_cli.config.values import parse_scalar
 from ngym_cli.errors import unknown
-from ngym_cli.values import parse_scalar
 
 KINDS = ("log", "float", "int", "logint", "choice")
 

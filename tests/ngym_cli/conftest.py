@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ngym_cli import app
+from ngym_cli.commands import app
 
 
 class Result(NamedTuple):
@@ -37,7 +37,7 @@ def ngym(monkeypatch, capsys, tmp_path):
 def run_folder(tmp_path_factory) -> Path:
     """A small finished run of recurrent PPO on random-dots motion with short trials."""
     from ngym_cli.config import from_dict
-    from ngym_cli.training import train
+    from ngym_cli.training.loop import train
 
     config = from_dict(
         {

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from safetensors.numpy import load_file
 
-from ngym_cli.recording import read_trials
+from ngym_cli.runs.trial_table import read_trials
 
 RESULTS = ("status", "steps", "trials", "performance", "performance_ci", "reward_per_trial", "chance", "ceiling")
 

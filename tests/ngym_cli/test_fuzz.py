@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ngym_cli import app, runs
+from ngym_cli import runs
+from ngym_cli.commands import app
 from ngym_cli.errors import UserError
 
 VALID = [
@@ -188,9 +189,9 @@ def fuzz_lines(folder, examples):
 
 
 def fuzz_files(folder, examples):
-    from ngym_cli.building import resolve
+    from ngym_cli.agents.from_config import complete
     from ngym_cli.config import from_dict
-    from ngym_cli.learners import complete
+    from ngym_cli.environments.stack import resolve
 
     given_ = {"n_envs": 2, "units": 8, "wrappers": "pass_reward,side_bias:probs=0.2/0.8//0.8/0.2"}
     text = complete(*resolve(from_dict(given_))).to_toml()

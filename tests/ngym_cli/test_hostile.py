@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from ngym_cli import checkpoints
+from ngym_cli.agents import checkpoints
 
 WEIGHTS = "model/weights.safetensors"
 TASK_CODE = "open('was_here', 'w').close()\nclass Task:\n    def __init__(self, **kwargs):\n        pass\n"

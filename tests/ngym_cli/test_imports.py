@@ -13,7 +13,7 @@ HEAVY = ("torch", "matplotlib", "pandas", "stable_baselines3", "tensorboard")
 
 PROGRAM = """
 import json, sys
-from ngym_cli.app import main
+from ngym_cli.commands.app import main
 sys.argv = {argv!r}
 try:
     main()

@@ -14,7 +14,12 @@ import pytest
 from ngym_cli import runs
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
 
-PRELOAD = ["ngym_cli.training", "ngym_cli.callback", "ngym_cli.algorithms.build", "torch.utils.tensorboard"]
+PRELOAD = [
+    "ngym_cli.training.loop",
+    "ngym_cli.training.sb3_callback",
+    "ngym_cli.agents.algorithms.build",
+    "torch.utils.tensorboard",
+]
 BASE = {
     "task": "RDM-v0",
     "wrappers": "pass_reward,pass_action",
@@ -34,7 +39,7 @@ def go(config: dict, root: Path, name: str) -> None:
     import torch
 
     from ngym_cli.config import from_dict
-    from ngym_cli.training import resume, train
+    from ngym_cli.training.loop import resume, train
 
     torch.set_num_threads(1)
     complete = from_dict(config)

@@ -10,12 +10,13 @@ import threading
 import numpy as np
 import pytest
 
-from ngym_cli import checkpoints, runs
-from ngym_cli.algorithms import ALGORITHMS
+from ngym_cli import runs
+from ngym_cli.agents import checkpoints
+from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
-from ngym_cli.progress import Silent
-from ngym_cli.training import resume, train
+from ngym_cli.training.loop import resume, train
+from ngym_cli.training.progress import Silent
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
 
 BASE = {

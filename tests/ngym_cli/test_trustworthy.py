@@ -12,11 +12,12 @@ import sys
 import numpy as np
 import pytest
 
-from ngym_cli import checkpoints, runs
+from ngym_cli import runs
+from ngym_cli.agents import checkpoints
 from ngym_cli.config import from_dict, streams
 from ngym_cli.errors import NotFinite, UserError
-from ngym_cli.recording import read_trials
-from ngym_cli.training import resume, train
+from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.training.loop import resume, train
 from tests.ngym_cli.sameness import assert_same_run, assert_whole, curves
 from tests.ngym_cli.test_resuming import configuration, interrupt
 
@@ -78,7 +79,7 @@ def test_numbers_that_are_not_finite_stop_a_run(tmp_path, monkeypatch, arguments
 
 
 def test_a_single_bad_number_among_many_is_found():
-    from ngym_cli.envs import _refuse_not_finite
+    from ngym_cli.environments.sb3_batch import _refuse_not_finite
 
     _refuse_not_finite(np.full((64, 5), 3e38, np.float32), np.full(64, -1e300))
     observations = np.zeros((64, 5), np.float32)

@@ -39,7 +39,7 @@ class Order:
 
 
 class Launcher(Protocol):
-    """An engine that does jobs by calling ``ngym_cli.sweeps.work.perform`` for each.
+    """An engine that does jobs by calling ``ngym_cli.sweeps.worker.perform`` for each.
 
     A launcher knows nothing of runs: what a job has come to is in the sweep's folder. It may do a job twice or lose
     one; the first is harmless, for a job skips what is done, and the second is mended by calling it again.

@@ -13,8 +13,9 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, 
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
 
-from ngym_cli import runs, threads
-from ngym_cli.sweeps import work
+from ngym_cli.agents import threads
+from ngym_cli.files.writing import write_text
+from ngym_cli.sweeps import worker
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
 
 #: Jobs after which a worker makes place for a new process.
@@ -93,7 +94,7 @@ class Local:
                 pid = executor.submit(os.getpid).result()
                 self._pids.add(pid)
                 if not self._stop.is_set():
-                    future: Future[str] = executor.submit(work.perform, str(order.sweep.path), job, order.trust)
+                    future: Future[str] = executor.submit(worker.perform, str(order.sweep.path), job, order.trust)
                     future.result()
                 return executor
             except BrokenProcessPool:
@@ -102,7 +103,7 @@ class Local:
                     return executor
             finally:
                 self._pids.discard(pid or 0)
-        runs.write_text(order.sweep.error_path(job), f"its process died {1 + RETRIES} times\n")
+        write_text(order.sweep.error_path(job), f"its process died {1 + RETRIES} times\n")
         return executor or _renewed(None)
 
 

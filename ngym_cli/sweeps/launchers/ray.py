@@ -7,8 +7,8 @@ import logging
 import os
 from typing import Any
 
-from ngym_cli import runs
 from ngym_cli.errors import UserError, one_line
+from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
 
 INSTALL = "--on ray needs Ray: pip install 'ngym[ray]'"
@@ -75,7 +75,7 @@ class Ray:
         try:
             self.ray.get(reference)
         except self.ray.exceptions.RayError as error:
-            runs.write_text(order.sweep.error_path(job), f"Ray gave up: {one_line(error)[:500]}\n\n{error}")
+            write_text(order.sweep.error_path(job), f"Ray gave up: {one_line(error)[:500]}\n\n{error}")
 
     def _end(self, references: list[Any]) -> None:
         """Interrupt all tasks, as Ctrl-C would, and let them write checkpoints."""
@@ -88,7 +88,7 @@ class Ray:
 
 def _perform(path: str, folder: str, job: int, trust: bool) -> str:
     """Do one job on a node, in the folder that the sweep was started in."""
-    from ngym_cli.sweeps import work
+    from ngym_cli.sweeps import worker
 
     os.chdir(folder)
-    return work.perform(path, job, trust)
+    return worker.perform(path, job, trust)

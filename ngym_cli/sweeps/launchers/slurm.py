@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ngym_cli import runs, threads
+from ngym_cli.agents import threads
 from ngym_cli.errors import UserError, one_line
+from ngym_cli.files.reading import read_json
+from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status
 from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order
 
@@ -63,14 +65,14 @@ class Slurm:
     def launch(self, order: Order) -> None:
         """Hand over all jobs that are not in the queue, and watch them; see ``Launcher``."""
         record = order.sweep.path / FOLDER / JOBS
-        known: dict[str, list[int]] = runs.read_json(record) if record.exists() else {}
+        known: dict[str, list[int]] = read_json(record) if record.exists() else {}
         queued = in_queue()
         taken = {job for name, jobs in known.items() if name in queued for job in jobs}
         todo = [job for job in order.jobs if job not in taken]
         if todo:
             submitted = self._submit(order, todo)
             known = {name: jobs for name, jobs in known.items() if name in queued} | submitted
-            runs.write_json(record, known)
+            write_json(record, known)
         if not order.detach:
             self._watch(order, set(known))
 
@@ -126,7 +128,7 @@ class Batch:
 
     def __call__(self) -> list[str]:
         """Do the jobs that are not done; when warned of the end, put this task back into the queue with the rest."""
-        from ngym_cli.sweeps import work
+        from ngym_cli.sweeps import one_run, worker
 
         number = getattr(signal, f"SIG{WARNING}")
         requeue = signal.getsignal(number)
@@ -134,11 +136,11 @@ class Batch:
         for job in self.jobs:
             if self._rows(job, "state") <= set(status.FINAL):
                 continue
-            states.append(work.perform(self.path, job, self.trust))
+            states.append(worker.perform(self.path, job, self.trust))
             warned = f"SIG{WARNING}" in self._rows(job, "reason")
-            if warned and (states[-1] == work.STOPPED or job != self.jobs[-1]) and callable(requeue):
+            if warned and (states[-1] == one_run.STOPPED or job != self.jobs[-1]) and callable(requeue):
                 requeue(number, None)
-            if warned or states[-1] == work.STOPPED:
+            if warned or states[-1] == one_run.STOPPED:
                 break
         return states
 

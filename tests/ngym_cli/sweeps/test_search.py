@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngym_cli.sweeps import status, work
+from ngym_cli.sweeps import one_run, status, worker
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed (pip install 'ngym[search]')")
 from ngym_cli.sweeps import search  # noqa: E402
@@ -23,14 +23,14 @@ def complete(sweep):
 def test_a_search_tries_the_default_first_and_goes_on_where_it_stopped(make_sweep):
     sweep = make_search(make_sweep)
     search.prepare(sweep)
-    assert work.perform(str(sweep.path), 0) == work.DONE
+    assert worker.perform(str(sweep.path), 0) == one_run.DONE
     assert sweep.drawn(0)["params"] == {"hyperparameters.learning_rate": 2e-3, "units": 64}
     study, storage = search.open_study(sweep, 1)
     number = search.claim(sweep, study, storage, 1).number
     drawn = sweep.drawn(1)
     search.prepare(sweep)
     for job in (1, 2):
-        assert work.perform(str(sweep.path), job) == work.DONE
+        assert worker.perform(str(sweep.path), job) == one_run.DONE
     assert sweep.drawn(1) == drawn
     assert [t.number for t in complete(sweep)] == [0, number, number + 1]
     rows = status.Observer(sweep).rows()
@@ -61,7 +61,7 @@ def test_draws_are_reproducible_and_lie_in_their_space(make_sweep):
 def test_the_value_of_a_trial_is_the_mean_over_its_seeds(make_sweep):
     sweep = make_sweep(grid={"seed": [0, 1]}, search={"trials": 1, "space": SPACE, "pruner": "none"})
     search.prepare(sweep)
-    assert work.perform(str(sweep.path), 0) == work.DONE
+    assert worker.perform(str(sweep.path), 0) == one_run.DONE
     rows = status.Observer(sweep).rows()
     assert complete(sweep)[0].value == pytest.approx(sum(row["performance"] for row in rows) / 2)
 
@@ -70,15 +70,15 @@ def test_a_poor_trial_is_ended_early_and_not_taken_up_again(make_sweep, monkeypa
     sweep = make_sweep(search={"trials": 2, "space": SPACE}, run={"timesteps": 1024, "evaluation": {"every": 256}})
     search.prepare(sweep)
     monkeypatch.setattr(optuna.trial.Trial, "should_prune", lambda self: self.number == 1)
-    monkeypatch.setattr("ngym_cli.session.STEPS_PER_POINT", 128)
-    monkeypatch.setattr("ngym_cli.callback.STEPS_PER_POINT", 128)
-    assert [work.perform(str(sweep.path), job) for job in (0, 1)] == [work.DONE, work.DONE]
+    monkeypatch.setattr("ngym_cli.training.run_writer.STEPS_PER_POINT", 128)
+    monkeypatch.setattr("ngym_cli.training.sb3_callback.STEPS_PER_POINT", 128)
+    assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [one_run.DONE, one_run.DONE]
     rows = status.Observer(sweep).rows()
     assert [row["state"] for row in rows] == ["done", "pruned"]
     assert rows[1]["steps"] < 1024
     assert status.unfinished_jobs(sweep, rows) == []
     assert [t.state.name for t in search.open_study(sweep)[0].get_trials()] == ["COMPLETE", "PRUNED"]
-    assert work.perform(str(sweep.path), 1) == work.DONE
+    assert worker.perform(str(sweep.path), 1) == one_run.DONE
     assert status.Observer(sweep).rows() == rows
 
 

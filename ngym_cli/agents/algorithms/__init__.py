@@ -1,0 +1,226 @@
+"""Learning algorithms by name. This table imports no torch; `AlgorithmSpec.load` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from ngym_cli.agents.networks import NETWORKS, network_spec
+
+__all__ = ["ALGORITHMS", "AlgorithmSpec", "algorithm_spec", "check_pairing"]
+
+RECURRENT = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
+LONGEST_ROLLOUT = 256
+SMALLEST_IMAGE = 36  # pixels a side that the convolutional front end needs
+
+
+@dataclass(frozen=True)
+class AlgorithmSpec:
+    """What a user may choose: an algorithm, what it can be used with, and its defaults.
+
+    Attributes:
+        actions: action spaces that it handles, of "discrete" and "box".
+        networks: networks that it trains, the default first.
+        n_envs: environments stepped side by side by default.
+        timesteps: steps to learn from by default.
+        needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
+        defaults: hyperparameters that differ from the class's own or matter most.
+        network_defaults: network options that differ from the network's own defaults.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    path: str
+    networks: tuple[str, ...]
+    actions: frozenset[str] = frozenset({"discrete", "box"})
+    n_envs: int = 64
+    timesteps: int = 400_000
+    needs_truth: bool = False
+    defaults: dict[str, Any] = field(default_factory=dict)
+    network_defaults: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether it trains networks with memory."""
+        return self.networks[0] in RECURRENT
+
+    def rollout_for(self, trial_steps: int) -> dict[str, int]:
+        """Defaults for the length of a rollout and the size of a minibatch, so that a rollout holds a whole trial.
+
+        Without one, nothing is learned from its beginning to its end. Longer than `LONGEST_ROLLOUT` it is not made.
+
+        Args:
+            trial_steps: steps of the longest trials.
+        """
+        if not self.recurrent or "n_steps" not in self.defaults:
+            return {}
+        steps = self.defaults["n_steps"]
+        times = max(1, -(-min(trial_steps, LONGEST_ROLLOUT) // steps))
+        return {name: times * self.defaults[name] for name in ("n_steps", "batch_size") if name in self.defaults}
+
+    def load(self) -> type:
+        """Import the class (this imports torch)."""
+        module, name = self.path.split(":")
+        return getattr(import_module(module), name)
+
+
+_DISCRETE = frozenset({"discrete"})
+_Q_LEARNING = {
+    "learning_rate": 5e-4,
+    "buffer_size": 50_000,
+    "learning_starts": 1000,
+    "batch_size": 128,
+    "gamma": 0.99,
+    "train_freq": 4,
+    "target_update_interval": 2000,
+}
+_SPECS = (
+    AlgorithmSpec(
+        "recurrent_ppo",
+        "proximal policy optimisation over whole sequences",
+        "Schulman et al. 2017, arXiv:1707.06347",
+        "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
+        RECURRENT,
+        defaults={
+            "learning_rate": 2e-3,
+            "n_steps": 64,
+            "batch_size": 512,
+            "n_epochs": 4,
+            "bptt": None,
+            "gamma": 0.9,
+            "trial_gamma": 0.0,
+            "gae_lambda": 0.95,
+            "clip_range": 0.2,
+            "ent_coef": 0.01,
+            "vf_coef": 0.5,
+            "max_grad_norm": 2.0,
+        },
+    ),
+    AlgorithmSpec(
+        "recurrent_a2c",
+        "synchronous advantage actor-critic, one update per short rollout",
+        "Wang et al. 2018, 10.1038/s41593-018-0147-8",
+        "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
+        RECURRENT,
+        n_envs=16,  # one update per rollout, so short rollouts of few environments, or it makes too few of them
+        defaults={
+            "learning_rate": 3e-3,
+            "n_steps": 32,
+            "gamma": 0.99,
+            "trial_gamma": 0.0,
+            "gae_lambda": 0.95,
+            "ent_coef": 0.0,
+            "vf_coef": 0.5,
+            "max_grad_norm": 0.5,
+        },
+    ),
+    AlgorithmSpec(
+        "reinforce",
+        "policy gradient on whole trials with a learned baseline",
+        "Song, Yang & Wang 2017, 10.7554/eLife.21492",
+        "ngym_cli.agents.algorithms.reinforce:Reinforce",
+        RECURRENT,
+        defaults={
+            "learning_rate": 5e-3,
+            "n_steps": 64,
+            "gamma": 1.0,
+            "ent_coef": 0.0,
+            "vf_coef": 0.5,
+            "max_grad_norm": 1.0,
+        },
+    ),
+    AlgorithmSpec(
+        "supervised",
+        "backpropagation through time on the right action of every step",
+        "Werbos 1990, 10.1109/5.58337",
+        "ngym_cli.agents.supervised.learner:Supervised",
+        RECURRENT,
+        n_envs=64,
+        timesteps=1_600_000,
+        needs_truth=True,
+    ),
+    AlgorithmSpec(
+        "ppo",
+        "proximal policy optimisation without memory",
+        "Schulman et al. 2017, arXiv:1707.06347",
+        "stable_baselines3:PPO",
+        ("mlp",),
+        defaults={"learning_rate": 1e-3, "n_steps": 128, "batch_size": 2048, "n_epochs": 4, "gamma": 0.99},
+    ),
+    AlgorithmSpec(
+        "a2c",
+        "advantage actor-critic without memory",
+        "Mnih et al. 2016, arXiv:1602.01783",
+        "stable_baselines3:A2C",
+        ("mlp",),
+        defaults={"learning_rate": 7e-4, "n_steps": 16, "gamma": 0.99},
+    ),
+    AlgorithmSpec(
+        "dqn",
+        "deep Q-learning without memory",
+        "Mnih et al. 2015, 10.1038/nature14236",
+        "stable_baselines3:DQN",
+        ("mlp",),
+        actions=_DISCRETE,
+        n_envs=8,
+        defaults=_Q_LEARNING,
+    ),
+    AlgorithmSpec(
+        "qrdqn",
+        "quantile-regression deep Q-learning without memory",
+        "Dabney et al. 2018, arXiv:1710.10044",
+        "sb3_contrib:QRDQN",
+        ("mlp",),
+        actions=_DISCRETE,
+        n_envs=8,
+        defaults=_Q_LEARNING,
+    ),
+    AlgorithmSpec(
+        "trpo",
+        "trust-region policy optimisation without memory",
+        "Schulman et al. 2015, arXiv:1502.05477",
+        "sb3_contrib:TRPO",
+        ("mlp",),
+        defaults={"learning_rate": 1e-3, "n_steps": 128, "batch_size": 2048, "gamma": 0.99},
+    ),
+)
+ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in _SPECS}
+
+
+def algorithm_spec(name: str) -> AlgorithmSpec:
+    """The spec called `name`; a ValueError names the known ones."""
+    if name not in ALGORITHMS:
+        raise ValueError(f"unknown algorithm {name!r}; known algorithms: {', '.join(ALGORITHMS)}")
+    return ALGORITHMS[name]
+
+
+def check_pairing(algorithm: str, network: str | None, observation_space: Any, action_space: Any) -> None:
+    """Refuse what cannot work together, before anything is built.
+
+    Args:
+        algorithm: a name in `ALGORITHMS`.
+        network: a name in `NETWORKS`, or None for the algorithm's default.
+        observation_space: of one environment (Gymnasium).
+        action_space: of one environment (Gymnasium).
+
+    Raises:
+        ValueError: with one line that says what does not fit and what would.
+    """
+    spec = algorithm_spec(algorithm)
+    if network is not None and network_spec(network).name not in spec.networks:
+        raise ValueError(f"{algorithm} does not train {network!r}; it trains {', '.join(spec.networks)}")
+    kind = type(action_space).__name__.lower()
+    if kind not in spec.actions:
+        fitting = [other.name for other in ALGORITHMS.values() if kind in other.actions]
+        advice = f"use one of {', '.join(fitting)}" if fitting else "no algorithm takes them"
+        raise ValueError(f"{algorithm} does not take {type(action_space).__name__} actions; {advice}")
+    if kind == "discrete" and int(getattr(action_space, "start", 0)) != 0:
+        raise ValueError(f"discrete actions must count from 0, not from {action_space.start}")
+    if type(observation_space).__name__.lower() not in ("box", "discrete"):
+        raise ValueError(f"observations must be Box or Discrete, not {type(observation_space).__name__}")
+    shape = observation_space.shape
+    image = len(shape) == 3 and observation_space.dtype.name == "uint8"
+    if image and sorted(shape)[1] < SMALLEST_IMAGE:
+        raise ValueError(f"images must be at least {SMALLEST_IMAGE} pixels high and wide, got {shape}")

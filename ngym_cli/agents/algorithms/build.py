@@ -1,0 +1,61 @@
+"""From names and options to a model that is ready to learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.preprocessing import is_image_space
+from stable_baselines3.common.vec_env import VecEnv
+from torch import nn
+
+from ngym_cli.agents.algorithms import algorithm_spec, check_pairing
+from ngym_cli.agents.networks import network_spec
+
+
+def make_model(
+    algorithm: str,
+    venv: VecEnv,
+    network: str | None = None,
+    units: int = 64,
+    network_args: Mapping[str, Any] | None = None,
+    hyperparameters: Mapping[str, Any] | None = None,
+    dt: float | None = None,
+    **kwargs: Any,
+) -> BaseAlgorithm:
+    """Build a learner.
+
+    Args:
+        algorithm: a name in `ngym_cli.agents.algorithms.ALGORITHMS`.
+        venv: what it learns from.
+        network: a name in `ngym_cli.agents.networks.NETWORKS`; the algorithm's default if None.
+        units: units per layer.
+        network_args: options of the network.
+        hyperparameters: replace the algorithm's defaults.
+        dt: time step of the task (ms), for networks with time constants.
+        kwargs: seed, device, verbose and other arguments common to all algorithms.
+
+    Raises:
+        ValueError: if the parts do not fit together, or an option is unknown.
+    """
+    check_pairing(algorithm, network, venv.observation_space, venv.action_space)
+    spec = algorithm_spec(algorithm)
+    chosen = network_spec(network or spec.networks[0])
+    common, own = chosen.resolve({**spec.network_defaults, **(network_args or {})}, dt)
+    if chosen.recurrent:
+        policy = "RecurrentPolicy"
+        policy_kwargs = {
+            "network": chosen.name,
+            "units": units,
+            "layers": common["layers"],
+            "shared": common["shared"],
+            "net_arch": list(common["readout"]),
+            "network_kwargs": own,
+        }
+    else:
+        policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
+        activation = {"tanh": nn.Tanh, "relu": nn.ReLU}[own["activation"]]
+        policy_kwargs = {"net_arch": [units] * own["layers"], "activation_fn": activation}
+    merged = {**spec.defaults, **(hyperparameters or {})}
+    return spec.load()(policy, venv, policy_kwargs=policy_kwargs, **merged, **kwargs)

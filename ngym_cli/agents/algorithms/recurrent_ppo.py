@@ -1,0 +1,232 @@
+"""Proximal policy optimisation with a recurrent network (Schulman et al. 2017, arXiv:1707.06347).
+
+An sb3-contrib `RecurrentPPO` whose rollout, buffer and update are its own:
+
+1. `collect_rollouts`: every environment takes `n_steps` steps with a NumPy snapshot of the policy; the states before
+   each step are kept.
+2. Advantages by GAE; nothing flows over a step where the state resets.
+3. `train`: the rollout is cut into whole sequences at resets (and every `bptt` steps), dealt into minibatches, and the
+   clipped objective is maximised for `n_epochs` over each, one kernel call per minibatch.
+
+The commonest agent acts and finds its gradients in compiled passes instead (`fused`), with the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.utils import FloatSchedule, explained_variance
+from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
+
+from ngym_cli.agents.algorithms.fused import Fused
+from ngym_cli.agents.algorithms.minibatch import Experience, Minibatch
+from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
+from ngym_cli.agents.algorithms.rollout import Rollout
+from ngym_cli.agents.algorithms.segments import Segments, cut, minibatches
+from ngym_cli.agents.networks.actor import Actor
+from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
+
+
+class RecurrentPPO(ContribRecurrentPPO):
+    """Recurrent PPO over whole sequences.
+
+    Args:
+        policy: "RecurrentPolicy" or a subclass of it; `policy_kwargs` chooses the network.
+        env: a vectorised environment; `dones` says where the recurrent state resets.
+        bptt: longest stretch (steps) that gradients flow back through, separate from the length of the rollout;
+            None for no limit within it.
+        trial_gamma: discount of what follows a trial where the state carries over to it, in place of `gamma`. The
+            rewards of coming trials are mostly noise to the actions of this one; to explore for their sake needs more.
+        kwargs: every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the number of steps in a
+            minibatch; segments are never split, so it is met on average.
+    """
+
+    policy: RecurrentPolicy
+    rollout_buffer: Rollout  # type: ignore[assignment]
+    observation_space: Any
+    action_space: Any
+    clip_range: Any
+    clip_range_vf: Any
+    _last_obs: Any
+    _last_episode_starts: Any
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
+
+    def __init__(
+        self,
+        policy: str | type[RecurrentPolicy],
+        env: Any,
+        *,
+        bptt: int | None = None,
+        trial_gamma: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        shares: dict[str, Any] = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
+        shares["trial_gamma"] = trial_gamma
+        for name, value in shares.items():
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} must be between 0 and 1, got {value}")
+        if bptt is not None and bptt < 1:
+            raise ValueError(f"bptt must be at least 1 step, got {bptt}")
+        self.bptt, self.trial_gamma = bptt, trial_gamma
+        super().__init__(policy, env, **kwargs)
+
+    def _setup_model(self) -> None:
+        self._setup_lr_schedule()
+        self.set_random_seed(self.seed)
+        self.rng = np.random.default_rng(self.seed)
+        build: Any = self.policy_class
+        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
+        self.policy.to(self.device)
+        discrete = isinstance(self.action_space, spaces.Discrete)
+        sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
+        logits = (int(self.action_space.n),) if discrete else self.action_space.shape
+        self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, logits, discrete, self.policy.networks)
+        self._fused = Fused(self.policy, self.rollout_buffer) if Fused.fits(self.policy) else None
+        self.clip_range = FloatSchedule(self.clip_range)
+        if self.clip_range_vf is not None:
+            self.clip_range_vf = FloatSchedule(self.clip_range_vf)
+
+    def collect_rollouts(  # type: ignore[override]
+        self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
+    ) -> bool:
+        """Fill the rollout; False if the callback stopped the run."""
+        rollout, networks = rollout_buffer, self.policy.networks
+        self.policy.set_training_mode(False)
+        rollout.carry_over()
+        callback.on_rollout_start()
+        actor = self.policy.actor()
+        rollout.noise = [network.draw_noise(n_rollout_steps, self.n_envs, self.rng) for network in networks]
+        draws = actor.draw(rollout.logits.shape, self.rng)
+        box = self.action_space if isinstance(self.action_space, spaces.Box) else None
+        for t in range(n_rollout_steps):
+            rollout.begin(t, self._last_obs, self._last_episode_starts)
+            if self._fused is None:
+                self._act(actor, rollout, t, draws[t])
+            else:
+                self._fused.act(t, draws[t])
+            actions = rollout.actions[t]
+            clipped = actions if box is None else np.clip(actions, box.low, box.high)
+            new_obs, rewards, dones, infos = env.step(clipped)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            rollout.rewards[t] = rewards
+            rollout.ends[t] = getattr(env, "trial_ended", False)
+            if dones.any():
+                self._finish_episodes(actor, rollout, t, dones, infos)
+            self._last_obs, self._last_episode_starts = new_obs, dones
+        rollout.mark_starts(n_rollout_steps, self._last_episode_starts)
+        if self._fused is None:
+            rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
+        last_values = self._peek(actor, np.asarray(self._last_obs), rollout.state(n_rollout_steps))
+        rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
+        callback.on_rollout_end()
+        return True
+
+    @staticmethod
+    def _act(actor: Actor, rollout: Rollout, t: int, draws: np.ndarray) -> None:
+        """Take step t from the observations and states that are there."""
+        noise = [None if part is None else part[t] for part in rollout.noise]
+        activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+        rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
+        rollout.actions[t] = actor.choose(logits, draws)
+
+    def _finish_episodes(self, actor: Any, rollout: Rollout, t: int, dones: np.ndarray, infos: list[dict]) -> None:
+        """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
+        ended = np.flatnonzero(dones)
+        self._update_info_buffer([infos[i] for i in ended], dones[ended])
+        cut_off = [i for i in ended if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]]
+        if cut_off:
+            obs = np.stack([infos[i]["terminal_observation"] for i in cut_off])
+            state = tuple(part.take(cut_off, axis=1) for part in rollout.state(t + 1))
+            rollout.rewards[t, cut_off] += self.gamma * self._peek(actor, obs, state)
+
+    def _peek(self, actor: Any, obs: np.ndarray, state: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Values of observations that the environments have not stepped on from."""
+        out = tuple(np.empty_like(part) for part in state)
+        return actor.heads(actor.step(actor.features(obs), state, out, [None] * len(actor.steppers)))[1]
+
+    def train(self) -> None:
+        """Update the policy from the rollout: `n_epochs` passes over minibatches of whole sequences."""
+        policy, rollout = self.policy, self.rollout_buffer
+        policy.set_training_mode(True)
+        self._update_learning_rate(policy.optimizer)
+        find = self._gradients() if self._fused is None else self._fused_gradients(self._fused)
+        segments = cut(rollout.starts[:-1], self.bptt)
+        n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
+        statistics: list[Tensor] = []
+        for _ in range(self.n_epochs):
+            for part in minibatches(segments, n_minibatches, self.rng):
+                found = find(part)
+                if found is None:
+                    continue
+                gradient, numbers = found
+                statistics.append(numbers)
+                if self.target_kl is not None and numbers[KL] > 1.5 * self.target_kl:
+                    break
+                policy.descend(gradient, self.max_grad_norm)
+            else:
+                self._n_updates += 1
+                continue
+            break
+        self._log(torch.stack(statistics).mean(0).tolist())
+
+    def _gradients(self) -> Callable[[Segments], Found]:
+        """A function that finds the gradient and the numbers of a minibatch; None if no step of it counts."""
+        experience = Experience(self.rollout_buffer, self.device)
+
+        def find(segments: Segments) -> Found:
+            batch = experience.minibatch(segments, self.normalize_advantage)
+            if batch is None:
+                return None
+            loss, numbers = self.loss(batch)
+            return self.policy.gradient(loss), numbers
+
+        return find
+
+    def _fused_gradients(self, fused: Fused) -> Callable[[Segments], Found]:
+        """The same, compiled."""
+        clip, reach = self._clips()
+        return lambda part: fused.gradient(part, self.normalize_advantage, clip, self.ent_coef, self.vf_coef, reach)
+
+    def _clips(self) -> tuple[float, float | None]:
+        """How far the probability ratio may go from 1, and values from the old ones."""
+        left = self._current_progress_remaining
+        return self.clip_range(left), None if self.clip_range_vf is None else self.clip_range_vf(left)
+
+    def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
+        """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
+        clip, reach = self._clips()
+        values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
+        if reach is not None:
+            values = batch.values + (values - batch.values).clamp(-reach, reach)
+        old = batch.log_probs, batch.advantages, batch.returns, batch.weight
+        return Objective.apply(log_probs, entropies, values, *old, clip, self.ent_coef, self.vf_coef)
+
+    def _log(self, means: list[float]) -> None:
+        if not np.isfinite(means).all():
+            numbers = ", ".join(f"{name} {value}" for name, value in zip(STATISTICS, means, strict=True))
+            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
+        for name, value in zip(STATISTICS, means, strict=True):
+            self.logger.record(f"train/{name}", value)
+        rollout = self.rollout_buffer
+        variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
+        self.logger.record("train/explained_variance", float(variance))
+        if hasattr(self.policy, "log_std"):
+            self.logger.record("train/std", self.policy.log_std.exp().mean().item())
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/clip_range", self.clip_range(self._current_progress_remaining))
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "rng", "_fused"]

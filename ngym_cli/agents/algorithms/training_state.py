@@ -1,0 +1,175 @@
+"""All that decides how training goes on, as plain tensors and JSON: for exact resumption, without pickle.
+
+Take the state between a rollout and the next: in a callback's `on_rollout_start`, or after `learn` has returned.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from torch import Tensor
+
+from ngym_cli.agents.algorithms.nested_arrays import put_together, take_apart
+
+Tensors = dict[str, Tensor]
+Info = dict[str, Any]
+
+COUNTERS = (
+    "num_timesteps",
+    "_episode_num",
+    "_n_updates",
+    "_n_calls",
+    "_current_progress_remaining",
+    "exploration_rate",
+)
+ARRAYS = ("_last_obs", "_last_original_obs", "_last_episode_starts")
+EPISODES = ("ep_info_buffer", "ep_success_buffer")
+REPLAY = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
+
+
+def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
+    """Weights, optimiser, recurrent states, last observations, replay, generators and counters of any algorithm.
+
+    Returns:
+        Tensors by name (for safetensors) and everything else as JSON.
+    """
+    tensors = {f"policy/{name}": value.detach().cpu().clone() for name, value in model.policy.state_dict().items()}
+    info: Info = {"counters": {name: getattr(model, name) for name in COUNTERS if hasattr(model, name)}}
+    info["episodes"] = {name: list(getattr(model, name) or ()) for name in EPISODES}
+    info["optimizer"] = _save_optimizer(model.policy.optimizer, tensors)
+    for name in ARRAYS:
+        if getattr(model, name, None) is not None:
+            tensors[f"env/{name}"] = torch.from_numpy(np.array(getattr(model, name)))
+    for i, part in enumerate(_recurrent_states(model)):
+        tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
+    if hasattr(model, "own_state"):
+        info["own"] = take_apart(model.own_state(), "own", tensors)
+    info["replay"] = _save_replay(getattr(model, "replay_buffer", None), tensors)
+    info["generators"] = _save_generators(model, tensors)
+    return tensors, _plain(info)
+
+
+def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> None:
+    """Put a state into a model built with the same configuration; go on with `learn(..., reset_num_timesteps=False)`.
+
+    Raises:
+        ValueError: if the state is not that of such a model.
+    """
+    policy = {name.removeprefix("policy/"): value for name, value in tensors.items() if name.startswith("policy/")}
+    try:
+        model.policy.load_state_dict(policy)
+    except RuntimeError as error:
+        raise ValueError(f"the saved weights do not fit this model: {str(error).splitlines()[-1].strip()}") from error
+    for name, value in info["counters"].items():
+        setattr(model, name, value)
+    for name, episodes in info["episodes"].items():
+        setattr(model, name, deque(episodes, maxlen=model._stats_window_size))
+    _load_optimizer(model.policy.optimizer, info["optimizer"], tensors)
+    for name in ARRAYS:
+        if f"env/{name}" in tensors:
+            setattr(model, name, tensors[f"env/{name}"].numpy().copy())
+    for i, part in enumerate(_recurrent_states(model)):
+        part[-1] = tensors[f"recurrent/{i}"].numpy()
+    if hasattr(model, "set_own_state"):
+        model.set_own_state(put_together(info["own"], tensors))
+    _load_replay(getattr(model, "replay_buffer", None), info["replay"], tensors)
+    _load_generators(model, info["generators"], tensors)
+
+
+def _recurrent_states(model: BaseAlgorithm) -> list[np.ndarray]:
+    return getattr(getattr(model, "rollout_buffer", None), "states", [])
+
+
+def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> Info:
+    state = optimizer.state_dict()
+    names = []
+    for index, entries in state["state"].items():
+        for name, value in entries.items():
+            tensors[f"optimizer/{index}/{name}"] = torch.as_tensor(value).detach().cpu().clone()
+            names.append([index, name])
+    return {"entries": names, "lr": [group["lr"] for group in state["param_groups"]]}
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, info: Info, tensors: Tensors) -> None:
+    state = optimizer.state_dict()
+    state["state"] = {}
+    weights = [part for group in optimizer.param_groups for part in group["params"]]
+    for index, name in info["entries"]:
+        value = tensors[f"optimizer/{index}/{name}"]
+        if not 0 <= int(index) < len(weights) or (value.ndim and value.shape != weights[int(index)].shape):
+            raise ValueError(f"the saved state of the optimiser does not fit this model: {name} of weights {index}")
+        state["state"].setdefault(int(index), {})[name] = value.clone()
+    for group, lr in zip(state["param_groups"], info["lr"], strict=True):
+        group["lr"] = lr
+    optimizer.load_state_dict(state)
+
+
+def _save_replay(replay: Any, tensors: Tensors) -> Info | None:
+    if replay is None:
+        return None
+    filled = replay.buffer_size if replay.full else replay.pos
+    for name in REPLAY:
+        if hasattr(replay, name):
+            tensors[f"replay/{name}"] = torch.from_numpy(getattr(replay, name)[:filled].copy())
+    return {"pos": replay.pos, "full": replay.full}
+
+
+def _load_replay(replay: Any, info: Info | None, tensors: Tensors) -> None:
+    if (replay is None) != (info is None):
+        raise ValueError("the saved state and the model disagree on having a replay buffer")
+    if replay is None or info is None:
+        return
+    for name in REPLAY:
+        if hasattr(replay, name):
+            saved = tensors[f"replay/{name}"].numpy()
+            getattr(replay, name)[: len(saved)] = saved
+    replay.pos, replay.full = info["pos"], info["full"]
+
+
+def _numpy_generators(model: BaseAlgorithm) -> dict[str, np.random.Generator]:
+    """The generators that belong to the model: its own, its policy's, and its action space's (random exploration)."""
+    owners = {"model": model, "policy": model.policy}
+    found = {name: owner.rng for name, owner in owners.items() if hasattr(owner, "rng")}
+    return {**found, "action_space": model.action_space.np_random}
+
+
+def _save_generators(model: BaseAlgorithm, tensors: Tensors) -> Info:
+    tensors["generator/torch"] = torch.get_rng_state()
+    if model.device.type == "cuda":
+        tensors["generator/cuda"] = torch.cuda.get_rng_state(model.device)
+    legacy: Any = np.random.get_state()  # Stable-Baselines3 draws from the global generator
+    kind, keys, *rest = legacy
+    tensors["generator/numpy"] = torch.from_numpy(keys.astype(np.int64))
+    version, words, gauss = random.getstate()
+    tensors["generator/python"] = torch.tensor(words, dtype=torch.int64)
+    return {
+        "numpy": [kind, *rest],
+        "python": [version, gauss],
+        "own": {name: generator.bit_generator.state for name, generator in _numpy_generators(model).items()},
+    }
+
+
+def _load_generators(model: BaseAlgorithm, info: Info, tensors: Tensors) -> None:
+    torch.set_rng_state(tensors["generator/torch"])
+    if model.device.type == "cuda" and "generator/cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["generator/cuda"], model.device)
+    kind, *rest = info["numpy"]
+    np.random.set_state((kind, tensors["generator/numpy"].numpy().astype(np.uint32), *rest))  # noqa: NPY002
+    version, gauss = info["python"]
+    random.setstate((version, tuple(tensors["generator/python"].tolist()), gauss))
+    for name, generator in _numpy_generators(model).items():
+        generator.bit_generator.state = info["own"][name]
+
+
+def _plain(value: Any) -> Any:
+    """The value with NumPy's scalars as Python's, as JSON has it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic | np.ndarray) else value

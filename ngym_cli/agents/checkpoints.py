@@ -1,0 +1,279 @@
+"""Checkpoints: all that the coming steps of a run depend on, as safetensors and JSON, never a pickle.
+
+A checkpoint is a folder ``checkpoints/step_<12 digits>/``, complete or absent:
+
+| file | what |
+|---|---|
+| `weights.safetensors` | the weights of the policy |
+| `state.safetensors` | optimiser, recurrent states, experience, environments, generators, trials not yet in a part |
+| `state.json` | everything else, and a checksum of the two |
+
+It is taken between the end of an update and the next rollout, so that training goes on from it as if never interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.files import reading
+from ngym_cli.files.reading import digest, read_json
+from ngym_cli.files.writing import atomic_path, write_json
+
+FOLDER = "checkpoints"
+WEIGHTS, ARRAYS, STATE = "weights.safetensors", "state.safetensors", "state.json"
+BEST = "best.json"
+FORMAT = 1
+
+#: Largest ``state.json`` that is read (bytes).
+LARGEST_STATE = 256 << 20
+
+#: Most trials and rows that an environment has ready.
+MOST_READY = 50_000_000
+
+_DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, MemoryError)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint that has been read.
+
+    Attributes:
+        path: its folder.
+        step: steps taken in the run when it was made.
+        tensors: all arrays by name.
+        learner: the rest of the learner's state.
+        environments: state of the batch of environments.
+        session: state of the run's records.
+    """
+
+    path: Path
+    step: int
+    tensors: dict[str, Any]
+    learner: dict[str, Any]
+    environments: dict[str, Any]
+    session: dict[str, Any]
+
+
+def folder_of(step: int) -> str:
+    """Return the name of the checkpoint of a step."""
+    return f"step_{step:012d}"
+
+
+def write(folder: Path, step: int, model: Any, venv: Any, session: dict[str, Any]) -> Path:
+    """Write a checkpoint.
+
+    Args:
+        folder: the run's folder of checkpoints.
+        step: steps taken in the run.
+        model: the learner, between an update and the next rollout.
+        venv: the environments that it learns from.
+        session: state of the run's records, plain data and arrays.
+
+    Returns:
+        The checkpoint's folder.
+
+    Raises:
+        FloatingPointError: if a weight is not a finite number; nothing is written then.
+        OSError: if it cannot be written; earlier checkpoints are untouched.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    from ngym_cli.agents.algorithms.nested_arrays import take_apart
+    from ngym_cli.agents.algorithms.training_state import training_state
+
+    tensors, learner = training_state(model)
+    bad = not_finite(tensors)
+    if bad:
+        raise FloatingPointError(f"{bad} is not finite")
+    state = {
+        "format": FORMAT,
+        "step": step,
+        "learner": learner,
+        "environments": take_apart(batch_of(venv).state(), "environments", tensors),
+        "session": take_apart(session, "session", tensors),
+    }
+    weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
+    others = {name: value.contiguous() for name, value in tensors.items() if name not in weights}
+    path = folder / folder_of(step)
+    with atomic_path(path) as temporary:
+        temporary.mkdir()
+        try:
+            save_file({name.removeprefix("policy/"): value for name, value in weights.items()}, temporary / WEIGHTS)
+            save_file(others, temporary / ARRAYS)
+        except SafetensorError as error:
+            raise OSError(f"cannot write {path}: {error}") from error
+        state["sha256"] = {name: digest(temporary / name) for name in (WEIGHTS, ARRAYS)}
+        (temporary / STATE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
+        for name in (WEIGHTS, ARRAYS, STATE):
+            _to_disk(temporary / name)
+    return path
+
+
+def _to_disk(path: Path) -> None:
+    """Make sure that a file is on the disk, not only in memory."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def not_finite(tensors: dict[str, Any]) -> str | None:
+    """Return the name of a weight or a number of the optimiser that is not finite, or None."""
+    for name, value in tensors.items():
+        if name.startswith(("policy/", "optimizer/")) and not bool(value.isfinite().all()):
+            return name
+    return None
+
+
+def batch_of(venv: Any) -> Any:
+    """Return the batch of environments inside Stable-Baselines3's wrappers."""
+    while hasattr(venv, "venv"):
+        venv = venv.venv
+    return venv
+
+
+def found_in(folder: Path) -> list[Path]:
+    """Return the checkpoints in a folder, oldest first."""
+    named = sorted(folder.glob("step_*")) if folder.is_dir() else []
+    return [path for path in named if path.name[5:].isdecimal() and path.is_dir()]
+
+
+def best_of(folder: Path) -> dict[str, Any]:
+    """Return the best checkpoint's ``name``, ``step`` and ``performance``; nothing if there is none."""
+    if not (folder / BEST).is_file():
+        return {}
+    found = read_json(folder / BEST)
+    return found if isinstance(found, dict) else {}
+
+
+def mark_best(folder: Path, path: Path, step: int, performance: float) -> None:
+    """Record that a checkpoint is the best so far."""
+    write_json(folder / BEST, {"name": path.name, "step": step, "performance": performance})
+
+
+def prune(folder: Path, keep: int) -> None:
+    """Remove all checkpoints but the last ones and the best."""
+    best = best_of(folder).get("name")
+    for path in found_in(folder)[:-keep]:
+        if path.name != best:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def slim(folder: Path) -> None:
+    """Keep only the weights of the checkpoints of a run that is finished; nothing will be resumed from them."""
+    for path in found_in(folder):
+        for name in (STATE, ARRAYS):
+            (path / name).unlink(missing_ok=True)
+
+
+def discard_after(folder: Path, step: int) -> None:
+    """Remove the checkpoints of later steps."""
+    for path in found_in(folder):
+        if int(path.name[5:]) > step:
+            shutil.rmtree(path)
+    if best_of(folder) and not (folder / str(best_of(folder).get("name"))).is_dir():
+        (folder / BEST).unlink()
+
+
+def latest(folder: Path) -> tuple[Saved | None, list[str]]:
+    """Read the newest checkpoint that is whole.
+
+    Returns:
+        The checkpoint, or None if there are none at all, and what was wrong with newer ones.
+
+    Raises:
+        UserError: if there are some, but none is whole.
+    """
+    complaints: list[str] = []
+    for path in reversed(found_in(folder)):
+        try:
+            return read(path), complaints
+        except UserError as error:
+            complaints.append(one_line(error))
+    if complaints:
+        raise UserError(f"no usable checkpoint in {folder}: {complaints[0]}")
+    return None, []
+
+
+def read(path: Path) -> Saved:
+    """Read a checkpoint and check that it is what we write.
+
+    Raises:
+        UserError: if a file is missing, damaged or too large, or a weight is not finite.
+    """
+    from ngym_cli.agents.algorithms.nested_arrays import put_together
+
+    try:
+        state = json.loads(reading.read_text(path / STATE, LARGEST_STATE))
+        if not isinstance(state, dict) or state.get("format") != FORMAT:
+            raise UserError(f"checkpoint {path}: unknown format; expected {FORMAT}")
+        if path.name != folder_of(state["step"]):
+            raise UserError(f"checkpoint {path}: says that it is of step {state['step']}")
+        for name in (WEIGHTS, ARRAYS):
+            if digest(path / name) != state["sha256"][name]:
+                raise UserError(f"checkpoint {path}: {name} is damaged (its checksum differs)")
+        tensors = {f"policy/{name}": value for name, value in load_tensors(path / WEIGHTS).items()}
+        tensors.update(load_tensors(path / ARRAYS))
+        bad = not_finite(tensors)
+        if bad:
+            raise UserError(f"checkpoint {path}: {bad} holds numbers that are not finite")
+        environments, session = (put_together(state[part], tensors) for part in ("environments", "session"))
+        _check_blocks(environments)
+        return Saved(path, int(state["step"]), tensors, dict(state["learner"]), environments, session)
+    except FileNotFoundError as error:
+        raise UserError(f"checkpoint {path}: {Path(str(error.filename)).name} is missing") from None
+    except _DAMAGE as error:
+        raise UserError(f"checkpoint {path} is damaged: {one_line(error)}") from None
+
+
+def load_tensors(path: Path) -> dict[str, Any]:
+    """Read a safetensors file.
+
+    Raises:
+        UserError: if it is not one.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
+
+
+def _check_blocks(tree: Any) -> None:
+    """Refuse blocks of trials whose sizes are not those of their arrays."""
+    if isinstance(tree, list):
+        for item in tree:
+            _check_blocks(item)
+    elif isinstance(tree, dict):
+        if tree.get("__kind__") == "block":
+            n, total = tree["n"], tree["total"]
+            if not 0 <= n <= MOST_READY or not 0 <= total <= MOST_READY or len(tree["length"]) != n:
+                raise ValueError(f"a block of {n} trials and {total} rows")
+        for item in tree.values():
+            _check_blocks(item)
+
+
+def restore(saved: Saved, model: Any, venv: Any) -> None:
+    """Put a checkpoint into a learner and environments made from the same configuration.
+
+    Raises:
+        UserError: if it does not fit them.
+    """
+    from ngym_cli.agents.algorithms.training_state import COUNTERS, load_training_state
+
+    try:
+        strange = set(saved.learner["counters"]) - set(COUNTERS)
+        if strange:
+            raise ValueError(f"unknown counters {sorted(strange)}")
+        venv.reset()
+        batch_of(venv).set_state(saved.environments)
+        load_training_state(model, saved.tensors, saved.learner)
+    except Exception as error:  # whatever a damaged state may cause, deep inside any task or learner
+        raise UserError(f"checkpoint {saved.path} does not fit its run: {one_line(error)}") from error

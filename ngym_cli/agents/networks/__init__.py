@@ -1,0 +1,123 @@
+"""Recurrent networks by name. This table imports no torch; `NetworkSpec.load` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+__all__ = ["COMMON", "NETWORKS", "NetworkSpec", "network_spec"]
+
+#: Options of every recurrent network: stacked layers; one network for actor and critic or one each; hidden layers of an
+#: MLP between the network and the heads.
+COMMON: dict[str, Any] = {"layers": 1, "shared": True, "readout": []}
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """What a user may choose: a network, its source and its own options with their defaults."""
+
+    name: str
+    summary: str
+    paper: str
+    path: str
+    recurrent: bool = True
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+    def load(self) -> type:
+        """Import the class behind the name (this imports torch)."""
+        module, name = self.path.split(":")
+        return getattr(import_module(module), name)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every option with its default, the common ones included."""
+        return {**COMMON, **self.defaults} if self.recurrent else dict(self.defaults)
+
+    def resolve(self, given: Mapping[str, Any], dt: float | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Complete the options with their defaults.
+
+        Args:
+            given: options by name.
+            dt: time step of the task (ms), for networks that have one.
+
+        Returns:
+            The common options, and the keyword arguments of the network's class.
+
+        Raises:
+            ValueError: for an option that the network does not have.
+        """
+        options = self.options
+        for name in given:
+            if name not in options:
+                near = get_close_matches(name, options, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(options)}"
+                raise ValueError(f"network {self.name!r} has no option {name!r}; {hint}")
+        options.update(given)
+        if dt is not None and "dt" in options and "dt" not in given:
+            options["dt"] = float(dt)
+        own = {name: value for name, value in options.items() if name not in COMMON or not self.recurrent}
+        return {name: options[name] for name in COMMON if name in options}, own
+
+
+_SPECS = (
+    NetworkSpec(
+        "lstm",
+        "long short-term memory, gates that hold and release a cell state",
+        "Hochreiter & Schmidhuber 1997, 10.1162/neco.1997.9.8.1735",
+        "ngym_cli.agents.networks.lstm:LSTM",
+        defaults={"memory": 30.0},
+    ),
+    NetworkSpec(
+        "gru",
+        "gated recurrent units, two gates and one state",
+        "Cho et al. 2014, arXiv:1406.1078",
+        "ngym_cli.agents.networks.gru:GRU",
+    ),
+    NetworkSpec(
+        "rnn",
+        "plain recurrent network of tanh or rectified units",
+        "Elman 1990, 10.1207/s15516709cog1402_1",
+        "ngym_cli.agents.networks.leaky:RNN",
+        defaults={"activation": "tanh"},
+    ),
+    NetworkSpec(
+        "ctrnn",
+        "leaky rate units with a time constant in ms and private recurrent noise",
+        "Yang, Joglekar, Song, Newsome & Wang 2019, 10.1038/s41593-018-0310-2",
+        "ngym_cli.agents.networks.leaky:CTRNN",
+        defaults={"activation": "relu", "tau": 100.0, "dt": 100.0, "noise": 0.0},
+    ),
+    NetworkSpec(
+        "ei_rnn",
+        "leaky rate units, each purely excitatory or inhibitory (Dale's law)",
+        "Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792",
+        "ngym_cli.agents.networks.ei:EIRNN",
+        defaults={
+            "tau": 100.0,
+            "dt": 100.0,
+            "noise": 0.0,
+            "inhibitory": 0.2,
+            "density": 1.0,
+            "mask": None,
+        },
+    ),
+    NetworkSpec(
+        "mlp",
+        "feed-forward network without memory",
+        "",
+        "stable_baselines3.common.policies:ActorCriticPolicy",
+        recurrent=False,
+        defaults={"layers": 2, "activation": "tanh"},
+    ),
+)
+NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in _SPECS}
+
+
+def network_spec(name: str) -> NetworkSpec:
+    """The spec called `name`; a ValueError names the known ones."""
+    if name not in NETWORKS:
+        raise ValueError(f"unknown network {name!r}; known networks: {', '.join(NETWORKS)}")
+    return NETWORKS[name]

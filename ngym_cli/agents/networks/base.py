@@ -1,0 +1,185 @@
+"""The one interface of every recurrent network: sequences in torch for training, single steps in NumPy for acting.
+
+Both forms read the same parameters. Sequences are laid out (time, environment, unit), or packed if they differ in
+length: (step, unit), first the first step of every sequence, then the second of all that have one, and so on, the
+longest sequences first. A state is a tuple of arrays (layer, environment, unit): `(h,)`, or `(h, c)` for the LSTM.
+Both run in the compiled loops (`loops`), or in torch where there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ngym_cli.agents.networks import loops
+
+State = tuple[Tensor, ...]
+ArrayState = tuple[np.ndarray, ...]
+
+
+class RecurrentNetwork(nn.Module):
+    """Base of all recurrent networks; parameters carry the names of `torch.nn.LSTM` (`weight_ih_l0`, ...).
+
+    Attributes:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        n_states: arrays in the state (2 for the LSTM, else 1).
+        noise: standard deviation of the recurrent noise; 0 for networks that have none.
+        noise_scale: factor on its standard normal draws.
+        alpha: how far the units of a leaky network go towards their new value in a step.
+        cell: what `loops` calls a step of it.
+    """
+
+    n_states = 1
+    noise = 0.0
+    noise_scale = 0.0
+    alpha = 1.0
+    cell: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+
+    def forward(
+        self, seq: Tensor, state: State | None = None, starts: Tensor | None = None, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """Run over whole sequences.
+
+        Args:
+            seq: inputs (time, environment, feature).
+            state: state before the first step; zeros by default.
+            starts: (time, environment); where true, the state is zeroed before that step.
+            noise: standard normal draws from `draw_noise` as a tensor; None runs without recurrent noise.
+
+        Returns:
+            The top layer's activity (time, environment, unit) and the state after the last step.
+        """
+        if state is None:
+            state = self.initial_state(seq.shape[1], seq)
+        n_time, n = seq.shape[:2]
+        resets = [] if starts is None else torch.nonzero(starts.bool().any(dim=1)).flatten().tolist()
+        bounds = sorted({0, *resets, n_time})
+        draws = None if noise is None else noise.transpose(1, 2)
+        outputs = []
+        for begin, end in zip(bounds, bounds[1:], strict=False):
+            if starts is not None:
+                keep = (~starts[begin].bool()).to(seq.dtype)[None, :, None]
+                state = tuple(part * keep for part in state)
+            part = None if draws is None else draws[begin:end].flatten(0, 1)
+            output, state = self.sequence(seq[begin:end].flatten(0, 1), [n] * (end - begin), state, part)
+            outputs.append(output)
+        return torch.cat(outputs).unflatten(0, (n_time, n)), state
+
+    def sequence(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None, last: bool = True
+    ) -> tuple[Tensor, State]:
+        """Run over packed sequences that contain no reset.
+
+        Args:
+            seq: inputs (step, feature).
+            counts: how many sequences have each step, most at first.
+            state: before the first step of each sequence.
+            noise: standard normal draws (step, layer, unit).
+            last: whether the last state is asked for.
+
+        Returns:
+            The top layer's activity (step, unit) and the state after the last step of each sequence, or ().
+        """
+        if not loops.usable(seq):
+            return self.in_torch(seq, counts, state, noise)
+        after = []
+        for layer in range(self.num_layers):
+            draws = None if noise is None else self.noise_scale * noise[:, layer]
+            before = [part[layer] for part in state]
+            found = loops.run(self.cell, seq, counts, self.weights(layer), before, draws, self.alpha)
+            seq = found[0]
+            if last:
+                after.append([last_steps(part, counts) for part in found])
+        return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
+
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """`sequence` without the compiled loops."""
+        raise NotImplementedError
+
+    def weights(self, layer: int) -> loops.Weights:
+        """What multiplies the activity and the inputs of a layer, and its biases."""
+        others = (getattr(self, f"{name}_l{layer}") for name in ("weight_ih", "bias_ih", "bias_hh"))
+        return self.recurrent_weight(layer), *others
+
+    def recurrent_weight(self, layer: int) -> Tensor:
+        """The matrix (gate * unit, from) that multiplies the activity of a layer."""
+        return getattr(self, f"weight_hh_l{layer}")
+
+    def stepper(self) -> Stepper:
+        """The present weights, ready to step in NumPy; take a new one after each update."""
+        return Stepper(self)
+
+    def initial_state(self, n: int, like: Tensor | None = None) -> State:
+        """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
+        like = next(self.parameters()) if like is None else like
+        return tuple(like.new_zeros(self.num_layers, n, self.hidden_size) for _ in range(self.n_states))
+
+    def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
+        if not self.noise:
+            return None
+        return rng.standard_normal((steps, self.num_layers, n, self.hidden_size), dtype=np.float32)
+
+
+def last_steps(activity: Tensor, counts: Sequence[int]) -> Tensor:
+    """What packed sequences end with (sequence, unit), from their activity (step, unit)."""
+    if counts[0] == counts[-1]:
+        return activity[-counts[0] :]
+    sizes, sequence = np.asarray(counts), np.arange(counts[0])
+    last = len(sizes) - np.searchsorted(sizes[::-1], sequence, side="right") - 1  # step that each sequence ends with
+    return activity[torch.from_numpy((np.cumsum(sizes) - sizes)[last] + sequence).to(activity.device)]
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A C-contiguous float copy of a tensor's values on the CPU."""
+    return np.array(tensor.detach().cpu().numpy(), order="C")
+
+
+class Stepper:
+    """A network that advances a batch of environments by one step, in NumPy; made anew after each update."""
+
+    def __init__(self, net: RecurrentNetwork) -> None:
+        self.net = net
+        self._layers: list[loops.Steps] = []
+        if loops.library() is not None:
+            weights = (to_numpy(loops.joint(*net.weights(layer))) for layer in range(net.num_layers))
+            self._layers = [loops.Steps(net.cell, weight, net.hidden_size, net.alpha) for weight in weights]
+
+    def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
+        """Advance one step.
+
+        Args:
+            x: inputs (environment, feature).
+            state: arrays (layer, environment, unit); read only.
+            out: arrays of the same shapes, C-contiguous, that receive the new state.
+            noise: standard normal draws (layer, environment, unit), for networks with recurrent noise.
+
+        Returns:
+            The activity of the top layer (environment, unit), a view of `out`.
+        """
+        for layer, steps in enumerate(self._layers):
+            draws = None if noise is None else np.float32(self.net.noise_scale) * noise[layer]
+            steps(x, [part[layer] for part in state], [part[layer] for part in out], draws)
+            x = out[0][layer]
+        if not self._layers:
+            self._step_in_torch(x, state, out, noise)
+        return out[0][-1]
+
+    @torch.no_grad()
+    def _step_in_torch(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None) -> None:
+        like = next(self.net.parameters())
+        draws = None if noise is None else torch.from_numpy(noise).to(like).transpose(0, 1)
+        before = tuple(torch.from_numpy(part).to(like) for part in state)
+        _, after = self.net.in_torch(torch.from_numpy(x).to(like), [len(x)], before, draws)
+        for part, new in zip(out, after, strict=True):
+            part[...] = new.cpu().numpy()

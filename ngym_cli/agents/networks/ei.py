@@ -1,0 +1,83 @@
+"""Excitatory-inhibitory network under Dale's law (Song, Yang & Wang 2016, doi:10.1371/journal.pcbi.1004792)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ngym_cli.agents.networks.leaky import LeakyNetwork, leak
+
+
+class EIRNN(LeakyNetwork):
+    """Rectified rate units whose outgoing recurrent weights all have one sign, whatever training does.
+
+    The recurrent matrix is `|weight| * mask * sign(from)`, so the signs cannot change. No unit projects to itself.
+    Initially the total inhibition that a unit receives balances its total excitation.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        tau: time constant of the units (ms).
+        dt: time step of the task (ms).
+        noise: standard deviation of the recurrent noise.
+        inhibitory: fraction of inhibitory units (the last ones).
+        density: fraction of the possible connections that exist, drawn at construction.
+        mask: matrix (to, from) of zeros and ones used for every layer in place of a random one.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int = 64,
+        num_layers: int = 1,
+        tau: float = 100.0,
+        dt: float = 100.0,
+        noise: float = 0.0,
+        inhibitory: float = 0.2,
+        density: float = 1.0,
+        mask: Sequence[Sequence[float]] | None = None,
+    ) -> None:
+        self.n_inhibitory = round(inhibitory * hidden_size)
+        if not 0 < self.n_inhibitory < hidden_size:
+            raise ValueError(f"inhibitory={inhibitory} of {hidden_size} units leaves one population empty")
+        if not 0 < density <= 1:
+            raise ValueError(f"density must be in (0, 1], got {density}")
+        super().__init__(input_size, hidden_size, num_layers, "relu", leak(dt, tau), noise)
+        sign = torch.ones(hidden_size)
+        sign[-self.n_inhibitory :] = -1
+        self.register_buffer("sign", sign)
+        for layer in range(num_layers):
+            self.register_buffer(f"mask_l{layer}", _connections(hidden_size, density, mask))
+        self._balance()
+
+    def recurrent_weight(self, layer: int) -> Tensor:
+        """The signed matrix (to, from) of a layer."""
+        signed = getattr(self, f"mask_l{layer}") * self.sign
+        return getattr(self, f"weight_hh_l{layer}").abs() * signed
+
+    @torch.no_grad()
+    def _balance(self, radius: float = 1.0) -> None:
+        """Gamma-distributed strengths, inhibition scaled to cancel excitation, then scaled to a spectral radius."""
+        excitatory = self.hidden_size - self.n_inhibitory
+        for layer in range(self.num_layers):
+            weight = getattr(self, f"weight_hh_l{layer}")
+            strengths = torch.distributions.Gamma(2.0, 1.0).sample(weight.shape)
+            weight.copy_(strengths * getattr(self, f"mask_l{layer}"))
+            received = weight[:, :excitatory].sum(1) / weight[:, excitatory:].sum(1).clamp_min(1e-6)
+            weight[:, excitatory:] *= received.clamp_max(100.0)[:, None]
+            spectrum = torch.linalg.eigvals(self.recurrent_weight(layer)).abs().max()
+            weight *= radius / spectrum.clamp_min(1e-6)
+            nn.init.xavier_uniform_(getattr(self, f"weight_ih_l{layer}"))
+
+
+def _connections(units: int, density: float, mask: Sequence[Sequence[float]] | None) -> Tensor:
+    if mask is None:
+        given = (torch.rand(units, units) < density).float()
+    else:
+        given = torch.as_tensor(mask, dtype=torch.float32)
+        if given.shape != (units, units):
+            raise ValueError(f"mask must be {units} x {units} (to, from), got {tuple(given.shape)}")
+    return given * (1 - torch.eye(units))

@@ -1,0 +1,215 @@
+"""The actor-critic policy around any recurrent network, a Stable-Baselines3 policy with sb3-contrib's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
+from stable_baselines3.common.preprocessing import is_image_space
+from stable_baselines3.common.torch_layers import FlattenExtractor, NatureCNN
+from stable_baselines3.common.type_aliases import Schedule
+from torch import Tensor
+from torch.nn.functional import linear
+
+from ngym_cli.agents.networks import network_spec
+from ngym_cli.agents.networks.actor import Actor
+from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
+from ngym_cli.agents.networks.categorical import Categorical
+from ngym_cli.agents.networks.descent import Descent
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Packed sequences without a reset inside.
+
+    Attributes:
+        obs: (step, ...).
+        counts: how many sequences have each step, most at first.
+        state: initial states of all networks (layer, sequence, unit), the actor's first.
+        noise: recurrent noise of each network (step, layer, unit).
+    """
+
+    obs: Tensor
+    counts: list[int]
+    state: tuple[Tensor, ...]
+    noise: list[Tensor | None] | None = None
+
+
+class RecurrentPolicy(RecurrentActorCriticPolicy):
+    """Front end, recurrent network(s), optional MLP read-out, action and value heads.
+
+    With `network="lstm"` the state dict is that of sb3-contrib's policy. Unlike there, a shared network also receives
+    the critic's gradient.
+
+    Args:
+        observation_space: Box (flattened), Discrete (one-hot) or uint8 image (convolutional front end).
+        action_space: Discrete or Box (diagonal Gaussian).
+        lr_schedule: learning rate as a function of remaining progress.
+        network: a recurrent name in `ngym_cli.agents.networks.NETWORKS`.
+        units: units per layer.
+        layers: stacked recurrent layers.
+        shared: one network for actor and critic, or one each.
+        network_kwargs: the network's own options.
+        net_arch: hidden layers of the MLP read-out; none by default.
+        cnn_features: features that the front end hands on, for images.
+        kwargs: other options of sb3-contrib's recurrent policy.
+    """
+
+    def __init__(
+        self,
+        observation_space: spaces.Space,
+        action_space: spaces.Space,
+        lr_schedule: Schedule,
+        network: str = "lstm",
+        units: int = 64,
+        layers: int = 1,
+        shared: bool = True,
+        network_kwargs: dict[str, Any] | None = None,
+        net_arch: list[int] | dict[str, list[int]] | None = None,
+        cnn_features: int = 128,
+        **kwargs: Any,
+    ) -> None:
+        if is_image_space(observation_space):
+            kwargs.setdefault("features_extractor_class", NatureCNN)
+            kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
+        kwargs.setdefault("features_extractor_class", FlattenExtractor)
+        kwargs.pop("use_sde", None)
+        super().__init__(
+            observation_space,
+            action_space,
+            lr_schedule,
+            net_arch=[] if net_arch is None else net_arch,
+            lstm_hidden_size=units,
+            n_lstm_layers=layers,
+            shared_lstm=shared,
+            enable_critic_lstm=not shared,
+            **kwargs,
+        )
+        build = network_spec(network).load()
+        options = network_kwargs or {}
+        self.network_name = network
+        self.lstm_actor = build(self.features_dim, units, layers, **options)
+        if not shared:
+            self.lstm_critic = build(self.features_dim, units, layers, **options)
+        if issubclass(self.optimizer_class, torch.optim.Adam):
+            self.optimizer_kwargs.setdefault("fused", True)
+        optimizer: Any = self.optimizer_class
+        self._descent = Descent(list(self.parameters()))
+        self.optimizer = optimizer([self._descent.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
+        self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
+
+    @property
+    def networks(self) -> list[RecurrentNetwork]:
+        """The actor's network, then the critic's if it is separate."""
+        networks: list[Any] = [self.lstm_actor, self.lstm_critic]
+        return [network for network in networks if network is not None]
+
+    def descend(self, gradient: Tensor, max_norm: float) -> None:
+        """Step the optimiser down a gradient.
+
+        Args:
+            gradient: with respect to all weights, in the order of `parameters`.
+            max_norm: length that longer gradients are shortened to.
+        """
+        self._descent.step(self.optimizer, gradient, max_norm)
+
+    def gradient(self, loss: Tensor) -> Tensor:
+        """The gradient of a loss with respect to all weights, one vector in the order of `parameters`."""
+        parts = torch.autograd.grad(loss, self._descent.weights, materialize_grads=True)
+        return torch.cat([part.flatten() for part in parts])
+
+    def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
+        activity = self._activity(sequences)
+        if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
+            heads: list[Any] = [self.action_net, self.value_net]
+            weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
+            both = linear(activity[0], weight, bias)
+            logits, values = both[..., :-1], both[..., -1]
+        else:
+            values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
+            logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
+        return values, *self._log_prob_and_entropy(logits, actions)
+
+    def _activity(self, sequences: Sequences) -> list[Tensor]:
+        """Top activity (step, unit) of every network, the actor's first."""
+        features: Any = self.extract_features(sequences.obs)
+        activity, at = [], 0
+        for network, draws in zip(self.networks, sequences.noise or [None] * len(self.networks), strict=True):
+            state = sequences.state[at : at + network.n_states]
+            activity.append(network.sequence(features, sequences.counts, state, draws, last=False)[0])
+            at += network.n_states
+        return activity
+
+    def _log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        if isinstance(self.action_space, spaces.Discrete):
+            return Categorical.apply(logits, actions)
+        z = (actions - logits) * torch.exp(-self.log_std)
+        log_norm = self.log_std + 0.5 * np.log(2 * np.pi)
+        return -(0.5 * z * z + log_norm).sum(-1), (0.5 + log_norm).sum().expand(z.shape[:-1])
+
+    def actor(self) -> Actor:
+        """A NumPy snapshot of the present weights, for many steps in a row."""
+        return Actor(self)
+
+    def initial_state(self, n_envs: int) -> ArrayState:
+        """Zero state of every network, arrays (layer, environment, unit)."""
+        return tuple(part.cpu().numpy() for network in self.networks for part in network.initial_state(n_envs))
+
+    def act(
+        self,
+        obs: np.ndarray,
+        state: ArrayState,
+        episode_starts: np.ndarray,
+        deterministic: bool = False,
+        rng: np.random.Generator | None = None,
+        actor: Actor | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, ArrayState, np.ndarray, np.ndarray]:
+        """Act on a batch of environments.
+
+        Args:
+            obs: (environment, ...).
+            state: from `initial_state` or the last call.
+            episode_starts: (environment,); where true, the state is zeroed first.
+            deterministic: take the most probable action.
+            rng: source of the sampled actions and the recurrent noise; the policy's own by default.
+            actor: snapshot to act with; made afresh by default.
+
+        Returns:
+            actions, values, log_probs, new state, activity of the actor's top layer (environment, unit), logits
+            (means for continuous actions).
+        """
+        actor, rng = actor or self.actor(), rng or self.rng
+        keep = ~np.asarray(episode_starts, bool)[None, :, None]
+        state = tuple(part * keep for part in state)
+        out = tuple(np.empty_like(part) for part in state)
+        draws = [network.draw_noise(1, len(obs), rng) for network in self.networks]
+        noise = [None if part is None else part[0] for part in draws]
+        activity = actor.step(actor.features(obs), state, out, noise)
+        logits, values = actor.heads(activity)
+        actions = actor.choose(logits, None if deterministic else actor.draw(logits.shape, rng))
+        return actions, values, actor.log_probs(logits, actions), out, activity[0], logits
+
+    def predict(
+        self,
+        observation: Any,
+        state: ArrayState | None = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = False,
+    ) -> tuple[np.ndarray, ArrayState]:
+        """As in Stable-Baselines3: actions (clipped to the action space) and the next state."""
+        self.set_training_mode(False)
+        tensor: Any
+        tensor, batched = self.obs_to_tensor(observation)
+        obs = tensor.cpu().numpy()
+        state = self.initial_state(len(obs)) if state is None else state
+        starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
+        actions, _, _, state, _, _ = self.act(obs, state, starts, deterministic)
+        actions = actions.reshape(len(obs), *(self.action_space.shape or ()))
+        if isinstance(self.action_space, spaces.Box):
+            actions = np.clip(actions, self.action_space.low, self.action_space.high)
+        return (actions if batched else actions[0]), state

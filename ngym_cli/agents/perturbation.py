@@ -1,0 +1,197 @@
+"""Perturbation in silico: units are lesioned, silenced, clamped or made noisy while a network runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ngym_cli.config.values import parse_scalar
+from ngym_cli.errors import UserError, unknown
+
+KINDS = ("lesion", "silence", "clamp", "noise")
+
+#: What may be said of each kind; the first is what a bare number means.
+KEYS = {
+    "lesion": ("fraction", "units"),
+    "silence": ("fraction", "units", "period"),
+    "clamp": ("value", "units", "fraction", "period"),
+    "noise": ("sd", "units", "fraction", "period"),
+}
+
+#: Arrays (layer, environment, unit) of a recurrent state; the first holds the activity.
+State = tuple[np.ndarray, ...]
+
+#: Tells, for a period, in which environments it is on.
+Within = Callable[[str], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """What is done to some units, in some period.
+
+    Attributes:
+        kind: ``lesion`` and ``silence`` hold units at zero, cell state included; ``clamp`` holds them at a value, or at
+            what they had when the period began; ``noise`` adds Gaussian noise to their activity.
+        units: which; counted through all layers, the first layer first. None: drawn at random, or all.
+        fraction: share of the units, drawn at random.
+        period: when; None: always.
+        value: for ``clamp``; None holds what was there.
+        sd: standard deviation of the noise added at each step.
+    """
+
+    kind: str
+    units: tuple[int, ...] | None = None
+    fraction: float | None = None
+    period: str | None = None
+    value: float | None = None
+    sd: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """A short name, fit for a folder."""
+        parts = [self.kind]
+        if self.kind == "noise":
+            parts.append(f"{self.sd:g}")
+        if self.fraction is not None:
+            parts.append(f"{self.fraction:g}")
+        if self.units is not None:
+            shown = "+".join(map(str, self.units[:6])) + ("+more" if len(self.units) > 6 else "")
+            parts.append(f"units{shown}")
+        if self.value is not None:
+            parts.append(f"at{self.value:g}")
+        return "-".join(parts + ([self.period] if self.period else []))
+
+
+def parse(kind: str, text: str) -> Perturbation:
+    """Read what a flag says: a number, or ``key=value`` separated by spaces or colons.
+
+    Example:
+        >>> parse("silence", "units=3,7 period=delay").label
+        'silence-units3+7-delay'
+
+    Raises:
+        UserError: if it cannot be read, or says too little.
+    """
+    found: dict[str, Any] = {}
+    for part in text.replace(":", " ").split():
+        key, sign, value = part.partition("=")
+        if not sign:
+            key, value = KEYS[kind][0], part
+        if key not in KEYS[kind]:
+            raise unknown(f"word of --{kind}", key, KEYS[kind])
+        if key in found:
+            raise UserError(f"--{kind}: '{key}' is given twice")
+        found[key] = _read(kind, key, value)
+    if not found:
+        raise UserError(f"--{kind} needs {' or '.join(KEYS[kind])}")
+    if "units" in found and "fraction" in found:
+        raise UserError(f"--{kind}: say units or fraction, not both")
+    if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(found):
+        raise UserError(f"--{kind} needs units=3,7 or fraction=0.2")
+    if kind == "noise" and "sd" not in found:
+        raise UserError("--noise needs the standard deviation of the noise, as --noise 0.1")
+    return Perturbation(kind, **found)
+
+
+def _read(kind: str, key: str, text: str) -> Any:
+    if key == "period":
+        return text
+    if key == "units":
+        try:
+            units = tuple(sorted({int(item) for item in text.split(",")}))
+        except ValueError:
+            raise UserError(f"--{kind} units must be whole numbers separated by commas, not '{text}'") from None
+        if units[0] < 0:
+            raise UserError(f"--{kind} units count from 0, not {units[0]}")
+        return units
+    number = parse_scalar(text)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not np.isfinite(number):
+        raise UserError(f"--{kind} {key} must be a number, not '{text}'")
+    if key == "fraction" and not 0 < number <= 1:
+        raise UserError(f"--{kind} fraction must lie between 0 and 1, not {text}")
+    if key == "sd" and number <= 0:
+        raise UserError(f"--{kind} must be a positive standard deviation, not {text}")
+    return float(number)
+
+
+def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> list[Perturbation]:
+    """Return the perturbations with their units named.
+
+    Args:
+        perturbations: as they were asked for.
+        n_units: units of the network, all layers together.
+        seed: of the units drawn at random.
+
+    Raises:
+        UserError: if the network has fewer units.
+    """
+    rng = np.random.default_rng(seed)
+    found = []
+    for each in perturbations:
+        units: Any = each.units
+        if units is None:
+            share = 1.0 if each.fraction is None else each.fraction
+            size = max(1, round(share * n_units))
+            units = np.sort(rng.choice(n_units, size, replace=False)).tolist()
+        elif max(units) >= n_units:
+            raise UserError(f"--{each.kind}: there is no unit {max(units)}; the network has units 0 to {n_units - 1}")
+        found.append(replace(each, units=tuple(units)))
+    return found
+
+
+class Perturber:
+    """Changes the recurrent state of a batch of environments after each step, before it is read out.
+
+    Args:
+        perturbations: with their units named, see ``drawn``.
+        within: tells in which environments a period is on at the step being taken.
+        seed: of the noise.
+    """
+
+    def __init__(self, perturbations: Sequence[Perturbation], within: Within, seed: int):
+        self.perturbations, self.within = list(perturbations), within
+        self.rng = np.random.default_rng(seed)
+        self._held: dict[int, tuple[np.ndarray, State]] = {}
+
+    def __call__(self, before: State, after: State) -> None:
+        """Change ``after``, the new state, in place; ``before`` is the state that the step began from."""
+        for number, each in enumerate(self.perturbations):
+            n = after[0].shape[1]
+            on = np.ones(n, bool) if each.period is None else np.broadcast_to(self.within(each.period), (n,))
+            layer, unit = np.divmod(np.array(each.units), after[0].shape[2])
+            if each.kind == "noise":
+                after[0][layer, :, unit] += on * self._noise(each.sd, (len(unit), n), after[0].dtype)
+            elif each.kind == "clamp" and each.value is not None:
+                after[0][layer, :, unit] = np.where(on, after[0].dtype.type(each.value), after[0][layer, :, unit])
+            else:
+                held = self._hold(number, on, before) if each.kind == "clamp" else None
+                for index, part in enumerate(after):
+                    target = 0 if held is None else held[index][layer, :, unit]
+                    part[layer, :, unit] = np.where(on, target, part[layer, :, unit])
+
+    def _noise(self, sd: float, shape: tuple[int, int], dtype: Any) -> np.ndarray:
+        return (sd * self.rng.standard_normal(shape)).astype(dtype)
+
+    def _hold(self, number: int, on: np.ndarray, before: State) -> State:
+        """Return the state that each environment had when the period began."""
+        was_on, held = self._held.get(number, (np.zeros(len(on), bool), tuple(np.zeros_like(p) for p in before)))
+        fresh = on & ~was_on
+        held = tuple(np.where(fresh[None, :, None], now, old) for now, old in zip(before, held, strict=True))
+        self._held[number] = on.copy(), held
+        return held
+
+
+class PerturbedStepper:
+    """A network's stepper followed by a perturbation; the read-out sees what the perturbation left."""
+
+    def __init__(self, stepper: Any, perturb: Perturber):
+        self.stepper, self.perturb = stepper, perturb
+
+    def step(self, x: np.ndarray, state: State, out: State, noise: np.ndarray | None = None) -> np.ndarray:
+        """Advance one step; see ``ngym_cli.agents.networks.base.Stepper.step``."""
+        self.stepper.step(x, state, out, noise)
+        self.perturb(state, out)
+        return out[0][-1]

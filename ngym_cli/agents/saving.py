@@ -1,0 +1,181 @@
+"""Final weights on disk: safetensors and JSON, never a pickle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.agents.from_config import build_model
+from ngym_cli.config import RunConfig
+from ngym_cli.environments.stack import build_venv
+from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_json
+from ngym_cli.files.writing import atomic_path, write_json
+
+WEIGHTS = "weights.safetensors"
+DESCRIPTION = "model.json"
+FORMAT = 1
+
+
+def save_model(model: Any, config: RunConfig, folder: Path) -> None:
+    """Write the weights of a model and what rebuilds its network.
+
+    Args:
+        model: a Stable-Baselines3 algorithm.
+        config: its complete configuration.
+        folder: the run's ``model`` folder; replaced as a whole.
+    """
+    from safetensors.torch import save_file
+
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in model.policy.state_dict().items()}
+    description = {
+        "format": FORMAT,
+        "alg": config.alg,
+        "network": config.network,
+        "network_args": config.network_args,
+        "units": config.units,
+        "observation_space": describe_space(model.observation_space),
+        "action_space": describe_space(model.action_space),
+        "tensors": {name: list(value.shape) for name, value in tensors.items()},
+        "steps": int(model.num_timesteps),
+    }
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        save_file(tensors, str(temporary / WEIGHTS))
+        write_json(temporary / DESCRIPTION, description)
+
+
+def describe_space(space: Any) -> dict[str, Any]:
+    """Return a space as numbers and words."""
+    shape = [int(size) for size in space.shape]
+    found: dict[str, Any] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}
+    if hasattr(space, "n"):
+        found["n"] = int(space.n)
+    return found
+
+
+def load_model(folder: Path, config: RunConfig, venv: Any) -> tuple[Any, int]:
+    """Rebuild a model, fill in its weights, and say for how many steps they were trained.
+
+    Args:
+        folder: the run's ``model`` folder.
+        config: the run's complete configuration.
+        venv: a batch of environments of the task.
+
+    Raises:
+        UserError: if files are missing or damaged, or the weights do not fit the task or the network.
+    """
+    description = read_json(folder / DESCRIPTION)
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {FORMAT}")
+    for name, space in (("observation_space", venv.observation_space), ("action_space", venv.action_space)):
+        trained, here = description.get(name), describe_space(space)
+        if trained != here:
+            raise UserError(f"the model was trained with {name} {trained}, but the task now has {here}")
+    tensors = read_weights(folder / WEIGHTS)
+    _refuse_small(folder / WEIGHTS, config)
+    model = build_model(_small(config), venv)
+    fill(model.policy, tensors, folder / WEIGHTS)
+    return model, int(description.get("steps", 0))
+
+
+def _refuse_small(path: Path, config: RunConfig) -> None:
+    """Refuse a file of weights that is too small for the network that the configuration asks for, before it is built.
+
+    Raises:
+        UserError: if the file has fewer bytes than a matrix of the recurrent weights (for others: a layer's biases).
+    """
+    from ngym_cli.agents.from_config import find_network
+
+    units = int(config.units or 0)
+    numbers = units**2 if config.network and find_network(config.network).recurrent else units
+    if path.is_file() and path.stat().st_size < 4 * numbers:
+        raise UserError(f"{path} is too small for a network of {units:,} units")
+
+
+def _small(config: RunConfig) -> RunConfig:
+    """Return a configuration whose learner has little room for experience: it will only act."""
+    sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}
+    smaller = {name: size for name, size in sizes.items() if name in config.hyperparameters}
+    return config.model_copy(update={"hyperparameters": {**config.hyperparameters, **smaller}})
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """Read a safetensors file.
+
+    Raises:
+        UserError: if it is missing or not one.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(str(path))
+    except FileNotFoundError:
+        raise UserError(f"damaged run folder {path.parent.parent}: {path.parent.name}/{path.name} is missing") from None
+    except (SafetensorError, OSError, ValueError) as error:
+        raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
+
+
+def fill(policy: Any, tensors: dict[str, Any], path: Path) -> None:
+    """Put weights into a policy.
+
+    Raises:
+        UserError: if a tensor is missing, superfluous, of another shape, or holds a number that is not finite.
+    """
+    expected = {name: tuple(value.shape) for name, value in policy.state_dict().items()}
+    for name in [*expected, *tensors]:
+        if name not in tensors or name not in expected:
+            raise UserError(f"{path} does not fit the network: tensor {name} is in only one of them")
+        found = tuple(tensors[name].shape)
+        if found != expected[name]:
+            raise UserError(f"{path} does not fit the network: {name} has shape {found}, expected {expected[name]}")
+        if not bool(tensors[name].isfinite().all()):
+            raise UserError(f"{path}: {name} holds numbers that are not finite")
+    policy.load_state_dict(tensors)
+
+
+def begin_with(model: Any, config: RunConfig, run: runs.Run) -> dict[str, Any]:
+    """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
+
+    Heads that the run's learner does not have (a critic of its own) stay as they are.
+
+    Args:
+        model: a Stable-Baselines3 algorithm.
+        config: its complete configuration.
+        run: a run whatever its algorithm, with the same network.
+
+    Returns:
+        What the manifest says of it: the run and the tensors that it lacks.
+
+    Raises:
+        UserError: if the networks differ, or the weights are missing, damaged or not finite.
+    """
+    folder = run.path / runs.MODEL
+    description = read_json(folder / DESCRIPTION)
+    for name in ("network", "units"):
+        here = getattr(config, name)
+        if description.get(name) != here:
+            raise UserError(f"{run.path} has {name} {description.get(name)}, not {here}: its weights do not fit")
+    found, mine = read_weights(folder / WEIGHTS), model.policy.state_dict()
+    fill(model.policy, {name: found.get(name, value) for name, value in mine.items()}, folder / WEIGHTS)
+    return {
+        "run": str(run.path),
+        "steps": description.get("steps"),
+        "fresh": [name for name in mine if name not in found],
+    }
+
+
+def load_policy(run: runs.Run, config: RunConfig) -> tuple[Any, int]:
+    """Return the trained policy of a run and the steps that it was trained for.
+
+    Raises:
+        UserError: see ``load_model``.
+    """
+    venv = build_venv(config, 1)
+    try:
+        model, steps = load_model(run.path / runs.MODEL, config, venv)
+    finally:
+        venv.close()
+    return model.policy, steps

@@ -1,0 +1,314 @@
+"""Supervised learning by backpropagation through time, with the interface of the reinforcement learners.
+
+A round is `n_updates` updates followed by a look at behaviour:
+
+1. `behave`: the network acts for `n_steps` steps in every environment, always the action it prefers. Nothing is learned
+   from this; it gives the trial table, the curves and the figures that every run has.
+2. `train`: each update takes `batch_size * seq_len` steps of fresh trials, in which an agent that follows ground truth
+   is seen, and descends on the loss between what the network prefers and what is right.
+
+Where the state resets at each trial, a batch holds whole trials, laid side by side from their first steps on. Where it
+never resets, a batch holds the next `seq_len` steps of `batch_size` sessions, and the state carries over.
+
+Steps are counted as they are learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.utils import FloatSchedule
+from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
+from torch import Tensor
+
+from ngym_cli.agents.algorithms.segments import Packed, pack
+from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream, check, join
+from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penalty_on_weights
+from ngym_cli.agents.supervised.weighting import row_weights
+
+#: What an update reports: the whole, the loss per step unweighted, the penalties, how right the due answers are.
+DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
+CONTINUOUS = ("loss", "squared_error_loss", "penalty_loss", "negative_error_when_due")
+SMALLEST_STD = 0.05  # of continuous actions, in the units of the action
+
+
+class Supervised(BaseAlgorithm):
+    """Minimises the loss of the right action, given at every step.
+
+    Args:
+        policy: "RecurrentPolicy" or a subclass of it; `policy_kwargs` chooses the network.
+        env: a batch of trial-based environments (`TrialVecEnv`).
+        learning_rate: of Adam at the beginning.
+        final_rate: fraction of it that is left at the end; it falls linearly.
+        batch_size: sequences in a batch; with `seq_len`, the steps of an update.
+        seq_len: steps of each.
+        n_updates: updates between two looks at behaviour.
+        n_steps: steps of behaviour in each environment at each look.
+        max_grad_norm: gradients longer than this are shortened to it.
+        answer_share: fraction of each trial's weight on the steps in which an answer is due; None weighs steps alike.
+        loss_weight: weight of the steps of named periods, in place of `answer_share` (others weigh 1).
+        task_weight: how often the trials of named tasks are drawn, for environments of several tasks (others 1).
+        draw: whether the task is drawn for each "trial" or each "batch".
+        l1_rate, l2_rate: penalties on the mean absolute and squared activity of units.
+        l1_weight, l2_weight: penalties on the mean absolute and squared input, recurrent and output weights.
+        policy_kwargs: options of the policy.
+        seed: of weights and trials.
+        device: where the network is.
+        verbose: as in Stable-Baselines3.
+    """
+
+    policy: Any
+    env: Any
+    action_space: Any
+    learning_rate: float
+    _last_obs: Any
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
+
+    def __init__(
+        self,
+        policy: str | type[RecurrentPolicy],
+        env: VecEnv,
+        learning_rate: float = 1e-2,
+        final_rate: float = 0.01,
+        batch_size: int = 16,
+        seq_len: int = 100,
+        n_updates: int = 20,
+        n_steps: int = 32,
+        max_grad_norm: float = 1.0,
+        answer_share: float | None = 0.5,
+        loss_weight: Mapping[str, float] | None = None,
+        task_weight: Mapping[str, float] | None = None,
+        draw: str = "trial",
+        l1_rate: float = 0.0,
+        l2_rate: float = 0.0,
+        l1_weight: float = 0.0,
+        l2_weight: float = 0.0,
+        policy_kwargs: dict[str, Any] | None = None,
+        seed: int | None = None,
+        device: torch.device | str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        for name, value in {"batch_size": batch_size, "seq_len": seq_len, "n_updates": n_updates}.items():
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        if answer_share is not None and not 0 < answer_share < 1:
+            raise ValueError(f"answer_share must be between 0 and 1, got {answer_share}")
+        for period, weight in (loss_weight or {}).items():
+            if weight < 0:
+                raise ValueError(f"the weight of period {period} must not be negative, got {weight}")
+        if draw not in ("trial", "batch"):
+            raise ValueError(f"draw must be 'trial' or 'batch', got {draw!r}")
+        self.batch_size, self.seq_len, self.n_updates, self.n_steps = batch_size, seq_len, n_updates, n_steps
+        self.max_grad_norm, self.final_rate = max_grad_norm, final_rate
+        self.answer_share, self.loss_weight = answer_share, dict(loss_weight or {})
+        self.task_weight, self.draw = dict(task_weight or {}), draw
+        self.on_rates, self.on_weights = (l1_rate, l2_rate), (l1_weight, l2_weight)
+        super().__init__(
+            policy,
+            env,
+            learning_rate,
+            policy_kwargs=policy_kwargs,
+            seed=seed,
+            device=device,
+            verbose=verbose,
+            support_multi_env=True,
+            supported_action_spaces=(spaces.Discrete, spaces.Box),
+        )
+        self._setup_model()
+
+    # -- building -----------------------------------------------------------------------------------------------------
+
+    def _setup_model(self) -> None:
+        start, end = float(self.learning_rate), float(self.learning_rate) * self.final_rate
+        self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
+        self.set_random_seed(self.seed)
+        self.rng = np.random.default_rng(self.seed)
+        self.policy = self.policy_class(
+            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
+        ).to(self.device)
+        self.discrete = isinstance(self.action_space, spaces.Discrete)
+        self._state = self.policy.initial_state(self.n_envs)
+        self.carried = getattr(_trial_batch(self.env), "reset_state", "trial") == "never"
+        self.streams = self._make_streams()
+        self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
+
+    def _make_streams(self) -> list[TrialStream]:
+        """One session for each sequence where the state carries over, else one for all."""
+        env = _trial_batch(self.env).venv.envs[0]
+        check(env)
+        draw = None
+        if "task" in getattr(env.unwrapped, "conditions", {}) and hasattr(env.unwrapped, "envs"):
+            draw = TaskDraw(env.unwrapped.names, self.task_weight, self.draw == "batch")
+        elif self.task_weight:
+            raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
+        size = self.batch_size * self.seq_len
+        rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 8 * size
+        seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
+        return [TrialStream(env, int(seed), self._weigh, not self.carried, draw, rows) for seed in seeds]
+
+    def _weigh(self, trials: Any, keep: np.ndarray | None) -> np.ndarray:
+        return row_weights(trials, keep, self.answer_share, self.loss_weight)
+
+    def take_new_tasks(self) -> None:
+        """Learn from the trials of environments that have taken the place of others; the weights are kept."""
+        self.streams = self._make_streams()
+        self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: Any = None,
+        log_interval: int = 1,
+        tb_log_name: str = "Supervised",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> Supervised:
+        """Learn from `total_timesteps` steps; arguments as in Stable-Baselines3."""
+        total, callback = self._setup_learn(total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar)
+        callback.on_training_start(locals(), globals())
+        while self.behave(self.env, callback) and self.num_timesteps < total:
+            self.train(total)
+            self.logger.dump(self.num_timesteps)
+        callback.on_training_end()
+        return self
+
+    def behave(self, env: VecEnv, callback: BaseCallback) -> bool:
+        """Act with the present weights; False if the callback stopped the run."""
+        self.policy.set_training_mode(False)
+        callback.on_rollout_start()
+        actor = self.policy.actor()
+        box = None if self.discrete else self.action_space
+        for _ in range(self.n_steps):
+            actions, _, _, self._state, _, _ = self.policy.act(
+                np.asarray(self._last_obs), self._state, self._last_episode_starts, True, self.rng, actor
+            )
+            clipped = actions if box is None else np.clip(actions.reshape(-1, *box.shape), box.low, box.high)
+            self._last_obs, _, self._last_episode_starts, _ = env.step(clipped)
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+        callback.on_rollout_end()
+        return True
+
+    def train(self, total: int) -> None:
+        """`n_updates` updates, fewer at the end of training."""
+        self.policy.set_training_mode(True)
+        seen = []
+        for _ in range(self.n_updates):
+            self._update_current_progress_remaining(self.num_timesteps, total)
+            self._update_learning_rate(self.policy.optimizer)
+            material, layout = self.batch()
+            loss, numbers = self.loss(material, layout)
+            self.policy.descend(self.policy.gradient(loss), self.max_grad_norm)
+            seen.append(numbers)
+            self._n_updates += 1
+            self.num_timesteps += len(material)
+            if self.num_timesteps >= total:
+                break
+        means = torch.stack(seen).mean(0).tolist()
+        if not self.discrete:
+            self._match_spread(-means[-1])
+        self._log(means)
+
+    @torch.no_grad()
+    def _match_spread(self, squared_error: float) -> None:
+        """Let the policy's spread be that of its errors, so that drawn actions are near the right ones."""
+        variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
+        self.policy.log_std.fill_(0.5 * float(np.log(variance)))
+
+    def batch(self) -> tuple[Material, Packed]:
+        """Fresh trials, and how they lie side by side."""
+        if self.carried:
+            material = join([stream.rows(self.seq_len) for stream in self.streams])
+            return material, pack(np.full(self.batch_size, self.seq_len))
+        material = self.streams[0].trials(self.batch_size * self.seq_len)
+        return material, pack(material.length)
+
+    def loss(self, material: Material, layout: Packed) -> tuple[Tensor, Tensor]:
+        """What is minimised, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
+        rows = layout.steps
+        rates = self._rates(material.ob[rows], layout.counts.tolist())
+        outputs = self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
+        targets = self._tensor(material.gt[rows])
+        per_step = losses(outputs, targets, self.discrete)
+        total = per_step.dot(self._tensor(material.weight[rows] / material.weight.sum()))
+        penalties = torch.zeros((), device=self.device)
+        if any(self.on_rates):
+            penalties = penalty_on_rates(rates, *self.on_rates)
+        if any(self.on_weights):
+            penalties = penalties + penalty_on_weights(self.policy, *self.on_weights)
+        total = total + penalties
+        with torch.no_grad():
+            right = self._right_when_due(outputs, targets, material.due[rows])
+            numbers = torch.stack([total.detach(), per_step.mean(), penalties.detach(), right])
+        return total, numbers
+
+    def _rates(self, ob: np.ndarray, counts: list[int]) -> Tensor:
+        """Activity of the acting network (step, unit) over packed sequences."""
+        network = self.policy.networks[0]
+        if isinstance(self.env, VecTransposeImage):
+            ob = np.moveaxis(ob, -1, 1)
+        features = self.policy.extract_features(self._tensor(ob))
+        draws = network.draw_noise(len(ob), 1, self.rng)
+        noise = None if draws is None else self._tensor(draws[:, :, 0])
+        state = network.initial_state(counts[0]) if self._carry is None else self._carry
+        rates, after = network.sequence(features, counts, state, noise)
+        if self._carry is not None:
+            self._carry = tuple(part.detach() for part in after)
+        return rates
+
+    def _right_when_due(self, outputs: Tensor, targets: Tensor, due: np.ndarray) -> Tensor:
+        """Share of right answers among those that are due; for continuous actions minus their squared error."""
+        counted = self._tensor(due)
+        found = (outputs.argmax(-1) == targets).float() if self.discrete else -losses(outputs, targets, False)
+        return found[counted].sum() / max(1, int(np.count_nonzero(due)))
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+    def _log(self, means: list[float]) -> None:
+        names = DISCRETE if self.discrete else CONTINUOUS
+        if not np.isfinite(means).all():
+            numbers = ", ".join(f"{name} {value}" for name, value in zip(names, means, strict=True))
+            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
+        for name, value in zip(names, means, strict=True):
+            self.logger.record(f"train/{name}", value)
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+
+    # -- continuing ---------------------------------------------------------------------------------------------------
+
+    def own_state(self) -> dict[str, Any]:
+        """What decides how training goes on, beside what every algorithm has: plain data and arrays."""
+        carry = [] if self._carry is None else [part.cpu().numpy() for part in self._carry]
+        return {"acting": list(self._state), "carry": carry, "streams": [stream.state() for stream in self.streams]}
+
+    def set_own_state(self, state: dict[str, Any]) -> None:
+        """Continue from what `own_state` returned."""
+        self._state = tuple(np.array(part) for part in state["acting"])
+        if self._carry is not None:
+            self._carry = tuple(self._tensor(np.array(part)) for part in state["carry"])
+        for stream, saved in zip(self.streams, state["streams"], strict=True):
+            stream.set_state(saved)
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "rng", "streams", "lr_schedule", "_state", "_carry"]
+
+
+def _trial_batch(env: VecEnv | None) -> Any:
+    """The batch of trial environments inside Stable-Baselines3's wrappers."""
+    batch: Any = env
+    while batch is not None and not hasattr(getattr(batch, "venv", None), "envs"):
+        batch = getattr(batch, "venv", None)
+    if batch is None:
+        raise ValueError("supervised learning needs trial-based tasks (ngym_cli.environments.sb3_batch.TrialVecEnv)")
+    return batch

@@ -1,0 +1,261 @@
+"""What is learned from: trials made in blocks, shown as an agent that follows ground truth would see them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym import rules
+from neurogym.core import TrialEnv, TrialWrapper, no_action
+from neurogym.state import capture, restore
+from neurogym.trials import Trials
+from neurogym.utils.names import unknown
+from neurogym.vector import layers
+from ngym_cli.agents.supervised.weighting import answer_rows
+
+#: Rows made at a time: many, because a block costs as much as its number of tasks, and at most so many bytes.
+ROWS_PER_BLOCK = 16_384
+BYTES_PER_BLOCK = 64_000_000
+#: Trials made at a time by a task that describes only one.
+TRIALS_ONE_BY_ONE = 16
+
+#: From trials and the rows of them that are kept (None: all) to the weight of each row.
+Weigh = Callable[[Trials, np.ndarray | None], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Material:
+    """Rows of consecutive trials.
+
+    Attributes:
+        ob: Observations, (rows, ...).
+        gt: Ground truth, (rows,) or (rows, components).
+        weight: Weight of each row in the loss, float32 (rows,).
+        due: Whether an answer is due, bool (rows,).
+        length: Rows of each trial, (trials,).
+    """
+
+    ob: np.ndarray
+    gt: np.ndarray
+    weight: np.ndarray
+    due: np.ndarray
+    length: np.ndarray
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.gt)
+
+    def split(self, rows: int, trials: int) -> tuple[Material, Material]:
+        """Before and after: the first rows, which are those of the first trials."""
+        at = {field.name: trials if field.name == "length" else rows for field in fields(self)}
+        columns = {name: getattr(self, name) for name in at}
+        return (
+            Material(**{name: column[: at[name]] for name, column in columns.items()}),
+            Material(**{name: column[at[name] :] for name, column in columns.items()}),
+        )
+
+
+def join(parts: list[Material]) -> Material:
+    """One after the other."""
+    return parts[0] if len(parts) == 1 else Material(
+        **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Material)}
+    )  # fmt: skip
+
+
+class TaskDraw:
+    """Which task the trials of a session of several tasks come from.
+
+    Args:
+        names: The tasks.
+        weights: Name (or its middle part, "ctxdm1" of "yang19.ctxdm1-v0") to how often it is drawn; others weigh 1.
+        per_batch: One task for a whole batch of trials instead of one for each.
+
+    Raises:
+        ValueError: If a name is unknown or a weight is negative.
+    """
+
+    def __init__(self, names: list[str], weights: Mapping[str, float], per_batch: bool):
+        short = {name.rpartition(".")[2].partition("-v")[0]: i for i, name in enumerate(names)}
+        index = {**short, **{name: i for i, name in enumerate(names)}}
+        shares = np.ones(len(names))
+        for name, weight in weights.items():
+            if name not in index:
+                raise ValueError(unknown("task", name, short))
+            if weight < 0:
+                raise ValueError(f"the weight of task {name} must not be negative, got {weight}")
+            shares[index[name]] = weight
+        if not shares.sum() > 0:
+            raise ValueError("at least one task must have a weight above 0")
+        self.names, self.per_batch = np.array(names), per_batch
+        self.shares = shares / shares.sum()
+
+    def __call__(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Names for n trials."""
+        return self.names[rng.choice(len(self.names), n, p=self.shares)]
+
+
+class TrialStream:
+    """An endless session of one environment in which every action is right.
+
+    Args:
+        env: A task with its wrappers; the stream works on a copy of it.
+        seed: Of the session.
+        weigh: Gives the weight of each row.
+        whole: Keep the rows after the answer. If not, a trial ends where the right answer ends it, as in a session;
+            what wrappers show (last action, last reward) is only right then.
+        draw: Which task each trial comes from, for environments of several tasks.
+        block_rows: Rows to make at a time.
+
+    Raises:
+        ValueError: If the task has no ground truth, its trials depend on what the agent does, or `weigh` refuses them.
+    """
+
+    def __init__(
+        self,
+        env: gym.Env,
+        seed: int,
+        weigh: Weigh,
+        whole: bool = True,
+        draw: TaskDraw | None = None,
+        block_rows: int = ROWS_PER_BLOCK,
+    ):
+        check(env)
+        self.env = copy.deepcopy(env)
+        self.task: TrialEnv = self.env.unwrapped  # type: ignore[assignment]
+        self.weigh, self.draw = weigh, draw
+        self._observers = [
+            layer
+            for layer in layers(self.env)
+            if isinstance(layer, TrialWrapper) and type(layer).observe is not TrialWrapper.observe
+        ]
+        self.whole = whole and not self._observers
+        self.task.begin_session(seed)
+        probe = self.task.make_trials(1)
+        if not probe.has_gt:
+            raise ValueError(f"{type(self.task).__name__} has no ground truth, so that nothing can be learned from it")
+        self.weigh(probe, None)
+        self._left: Material | None = None
+        self._action: Any = no_action(self.task.action_space)
+        self._reward = 0.0
+        self._now: np.ndarray | None = None  # the task of the batch at hand, if a batch has only one
+        self._block_rows, self._n = block_rows, TRIALS_ONE_BY_ONE
+
+    # -- taking -------------------------------------------------------------------------------------------------------
+
+    def trials(self, rows: int) -> Material:
+        """The next whole trials, as many as fit into `rows`, but at least one."""
+        if self.draw is not None and self.draw.per_batch:
+            self._left, self._now = None, self.draw(1, self.task.np_random)
+        left = self._at_least(rows + 1)
+        ends = np.cumsum(left.length)
+        n = max(1, int(np.searchsorted(ends, rows, side="right")))
+        taken, self._left = left.split(int(ends[n - 1]), n)
+        return taken
+
+    def rows(self, rows: int) -> Material:
+        """The next rows, whichever trials they belong to (`length` is then of no use)."""
+        left = self._at_least(rows)
+        taken, self._left = left.split(rows, len(left.length))
+        return taken
+
+    def _at_least(self, rows: int) -> Material:
+        parts, have = ([], 0) if self._left is None else ([self._left], len(self._left))
+        while have < rows:
+            parts.append(self._make())
+            have += len(parts[-1])
+        return join(parts)
+
+    # -- making -------------------------------------------------------------------------------------------------------
+
+    def _make(self) -> Material:
+        task = self.task
+        if not task._many:
+            return join([self._material(task.make_trials(1)) for _ in range(TRIALS_ONE_BY_ONE)])
+        given = {}
+        if self.draw is not None:
+            given["task"] = self.draw(self._n, task.np_random) if self._now is None else np.repeat(self._now, self._n)
+        trials = task.make_trials(self._n, **given)
+        rows = min(self._block_rows, BYTES_PER_BLOCK // max(1, trials.ob[0].nbytes))
+        self._n = max(1, round(rows / max(1.0, float(trials.length.mean()))))
+        return self._material(trials)
+
+    def _material(self, trials: Trials) -> Material:
+        keep = self._kept(trials)
+        ob, gt, length = trials.fields["ob"], trials.gt, trials.length
+        weight, due = self.weigh(trials, keep), answer_rows(trials)
+        if self._observers:
+            ob = self._observed(trials, keep)
+        if keep is None:
+            return Material(ob, gt, weight, due, length)
+        length = np.bincount(trials.rows().trial, keep, trials.n).astype(np.int64)
+        return Material(ob if self._observers else ob[keep], gt[keep], weight[keep], due[keep], length)
+
+    def _kept(self, trials: Trials) -> np.ndarray | None:
+        """Rows that belong to the trials (some may have been shortened) and that a correct agent gets to see."""
+        _, trial, step = trials.rows()
+        keep = step < trials.length[trial]
+        if not self.whole and "event" in trials.fields:
+            right = trials.fields["event"][np.arange(trials.total), trials.gt] >= rules.END
+            after = np.cumsum(right) - right  # ends before this row, over all trials
+            keep &= after == after[trials.offset][trial]
+        return None if keep.all() else keep
+
+    def _observed(self, trials: Trials, keep: np.ndarray | None) -> np.ndarray:
+        """Observations as the wrappers show them to an agent whose every action is right."""
+        at = np.arange(trials.total) if keep is None else np.flatnonzero(keep)
+        gt = trials.gt[at]
+        rewards = trials.fields["reward"][at, gt] if "reward" in trials.fields else np.full(len(at), np.nan)
+        last_action = np.concatenate([np.asarray(self._action)[None], gt[:-1]]).astype(gt.dtype)
+        last_reward = np.concatenate([[self._reward], rewards[:-1]])
+        self._action, self._reward = gt[-1], float(np.nan_to_num(rewards[-1]))
+        ob = trials.fields["ob"][at]
+        for wrapper in self._observers:
+            ob = wrapper.observe(ob, last_action, last_reward, lambda name: trials.fields[name][at])
+        if ob.dtype.kind == "f" and not np.isfinite(ob).all():
+            raise ValueError(
+                f"{type(self.task).__name__} does not say in advance what the right action earns, so that "
+                f"{', '.join(type(w).__name__ for w in self._observers)} cannot be used in supervised learning"
+            )
+        return ob
+
+    # -- continuing ---------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the coming trials depend on, as plain data and arrays."""
+        left = {} if self._left is None else {f.name: getattr(self._left, f.name) for f in fields(Material)}
+        last = {"action": np.asarray(self._action), "reward": self._reward}
+        return {"env": capture(self.env), "left": left, "n": self._n, **last}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what :meth:`state` returned."""
+        restore(self.env, state["env"])
+        left = {name: np.array(column) for name, column in state["left"].items()}
+        self._left = Material(**left) if left else None
+        self._action, self._reward, self._n = state["action"][()], float(state["reward"]), int(state["n"])
+
+
+def check(env: gym.Env) -> None:
+    """Refuse what cannot be learned from ground truth.
+
+    Raises:
+        ValueError: with one line that says why.
+    """
+    task = env.unwrapped
+    name = type(task).__name__
+    if not isinstance(task, TrialEnv):
+        raise ValueError(f"supervised learning needs a trial-based task; {name} is not one")
+    adaptive = [type(w).__name__ for w in task._wrappers if w.adaptive] + ([name] if task.adaptive else [])
+    if adaptive:
+        raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
+    stepping = [
+        type(layer).__name__
+        for layer in layers(env)
+        if isinstance(layer, TrialWrapper) and not layer.batched and type(layer).step is not TrialWrapper.step
+    ]
+    if stepping:
+        raise ValueError(f"supervised learning cannot show what {stepping[0]} shows: it acts on single steps")

@@ -1,0 +1,52 @@
+"""What is minimised: the loss of the answers, and penalties on rates and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ngym_cli.agents.networks.categorical import Categorical
+from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+
+def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
+    """The loss of each step (steps,): cross-entropy in nats, or squared error summed over components.
+
+    Args:
+        outputs: Action preferences or values (steps, action).
+        targets: Ground truth, (steps,) or (steps, action).
+        discrete: Whether actions are discrete.
+    """
+    if discrete:
+        return -Categorical.apply(outputs, targets)[0]
+    return (outputs - targets).square().sum(-1)
+
+
+def weight_matrices(policy: RecurrentPolicy) -> Iterator[Tensor]:
+    """Input, recurrent and output weights of the acting network; under Dale's law those in force."""
+    network: Any = policy.networks[0]
+    for layer in range(network.num_layers):
+        yield getattr(network, f"weight_ih_l{layer}")
+        yield network.recurrent_weight(layer)
+    output: Any = policy.action_net
+    yield output.weight
+
+
+def penalty_on_weights(policy: RecurrentPolicy, l1: float, l2: float) -> Tensor:
+    """l1 * mean |w| + l2 * mean w^2, each matrix on its own, summed over matrices."""
+    matrices = weight_matrices(policy)
+    return torch.stack([l1 * matrix.abs().mean() + l2 * matrix.square().mean() for matrix in matrices]).sum()
+
+
+def penalty_on_rates(rates: Tensor, l1: float, l2: float) -> Tensor:
+    """l1 * mean |r| + l2 * mean r^2 over units and steps.
+
+    Args:
+        rates: Activity (steps, unit).
+        l1: Of absolute rates.
+        l2: Of squared rates, the metabolic cost of Song et al. 2016.
+    """
+    return l1 * rates.abs().mean() + l2 * rates.square().mean()

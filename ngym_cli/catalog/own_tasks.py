@@ -1,0 +1,126 @@
+"""Writing a new task from the template, and checking tasks against the contract."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import keyword
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.config.tasks import Task, find_task, place_of
+from ngym_cli.errors import UserError, one_line
+
+TEMPLATE = Path(__file__).parent / "templates" / "task.py"
+CLASS = "MyTask"
+
+Row = dict[str, Any]
+
+
+def class_name(path: Path) -> str:
+    """Return the class that a file of this name holds: ``my_task.py`` holds ``MyTask``.
+
+    Raises:
+        UserError: if it is no name of a Python file.
+    """
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", path.stem) if word]
+    name = "".join(word[:1].upper() + word[1:] for word in words)
+    if path.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
+        raise UserError(f"'{path}' is no name for a file with a task; expected something like my_task.py")
+    return name
+
+
+def new(path: Path) -> str:
+    """Write the template and return the name under which the task can be run.
+
+    Raises:
+        UserError: if there is such a file already, or it cannot be written.
+    """
+    name = class_name(path)
+    text = TEMPLATE.read_text(encoding="utf-8").replace(CLASS, name)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path} exists; nothing was written") from None
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
+    return f"{path}:{name}"
+
+
+def chosen(names: Sequence[str], everything: bool) -> list[Task]:
+    """Return the tasks that are to be checked.
+
+    Raises:
+        UserError: if one does not exist, or none is named.
+    """
+    from neurogym.envs import registration
+
+    if everything == bool(names):
+        raise UserError("name one or more tasks to check, or say --all")
+    found = [find_task(name) for name in (registration.every_task() if everything else names)]
+    for task in found:
+        if task.several:
+            raise UserError(f"{task.name} stands for several tasks; check each of them")
+    return found
+
+
+def check(tasks: Sequence[Task]) -> Iterator[Row]:
+    """Hold tasks against the contract.
+
+    Yields:
+        For each task ``id``, ``status`` (``ok`` or ``failed``), ``checks`` (a list of ``id``, ``description``,
+        ``status`` and ``problem``) and ``seconds``.
+    """
+    for task in tasks:
+        began = time.perf_counter()
+        checks = list(_checks(task))
+        failed = any(row["status"] == "failed" for row in checks)
+        yield {
+            "id": task.name,
+            "status": "failed" if failed else "ok",
+            "checks": checks,
+            "seconds": round(time.perf_counter() - began, 3),
+        }
+
+
+def _checks(task: Task) -> Iterator[Row]:
+    from neurogym.envs.contract import CHECKS, Subject
+
+    subject = Subject(task.name, _maker(task))
+    made = _outcome(task, "made", "The task can be made, and is trial-based.", lambda: _make(task, subject))
+    yield made
+    if made["status"] == "ok":
+        for name, function in CHECKS.items():
+            meaning = (inspect.getdoc(function) or name).partition("\n\n")[0].replace("\n", " ")
+            yield _outcome(task, name, meaning, functools.partial(function, subject))
+
+
+def _maker(task: Task) -> Callable[..., Any]:
+    from neurogym.envs import registration
+
+    return task.entry if task.own else functools.partial(registration.make, task.name)
+
+
+def _make(task: Task, subject: Any) -> None:
+    from neurogym.core import TrialEnv
+
+    made = subject.make()
+    if not isinstance(getattr(made, "unwrapped", None), TrialEnv):
+        raise UserError(f"{type(made).__name__} is not a trial-based task (a subclass of neurogym.TrialEnv)")
+
+
+def _outcome(task: Task, name: str, meaning: str, function: Callable[[], None]) -> Row:
+    from neurogym.envs.contract import ContractError
+
+    row: Row = {"id": name, "description": meaning, "status": "ok", "problem": None}
+    try:
+        function()
+    except ContractError as error:
+        row.update(status="failed", problem=" ".join(str(error).removeprefix(f"{task.name}: ").split()))
+    except Exception as error:  # whatever a user's task may do
+        row.update(status="failed", problem=one_line(error) + place_of(error))
+    return row

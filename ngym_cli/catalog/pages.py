@@ -1,0 +1,288 @@
+"""What ``ngym info`` tells of a task or a wrapper."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from ngym_cli import config as configuration
+from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
+from ngym_cli.catalog import docstrings
+from ngym_cli.catalog.listing import changes, metadata_of
+from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
+from ngym_cli.config.wrappers import find_wrapper, wrapper_names
+from ngym_cli.environments.stack import facts_of, make_env
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.terminal import cell, console
+
+#: Steps after which the drawing of a trial is cut.
+MOST_STEPS = 2_000
+
+
+def describe(name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | None = None) -> dict[str, Any]:
+    """Return all that is known of a task or a wrapper.
+
+    Args:
+        name: a task, or a wrapper by its name on the command line.
+        flags: how the task is to be made, from ``ngym_cli.config.flags.settings``.
+        seed: of the trial that is drawn.
+        figure: also draw the trial into this file.
+
+    Raises:
+        UserError: if there is neither a task nor a wrapper of that name.
+    """
+    if name in wrapper_names():
+        return describe_wrapper(name)
+    if ":" not in name:
+        try:
+            find_task(name)
+        except UserError:
+            raise unknown("task or wrapper", name, [*task_names(), *wrapper_names()]) from None
+    return describe_task(name, flags, seed, figure)
+
+
+def describe_wrapper(name: str) -> dict[str, Any]:
+    """Return all that is known of a wrapper."""
+    from neurogym.wrappers import key_of
+
+    cls = find_wrapper(name)
+    meta = metadata_of(cls)
+    return {
+        "id": name,
+        "kind": "wrapper",
+        "class": cls.__name__,
+        "description": meta.get("description", ""),
+        "paper": meta.get("paper_name"),
+        "link": meta.get("paper_link"),
+        "order": meta.get("order", ""),
+        "carries": bool(getattr(cls, "carries", False)),
+        "changes": changes(cls),
+        "decides": list(getattr(cls, "decides", ())),
+        "inside_of": [key_of(other) for other in getattr(cls, "inside_of", ())],
+        "arguments": _arguments(cls, ("env",)),
+        "meaning": docstrings.arguments(cls),
+        "text": inspect.getdoc(cls) or "",
+    }
+
+
+def _arguments(entry: Any, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    found = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
+    return {name: "required" if value is inspect.Parameter.empty else value for name, value in found.items()}
+
+
+def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path | None) -> dict[str, Any]:
+    """Return all that is known of a task as it is made from these flags."""
+    from neurogym.envs.aliases import ALIASES
+
+    settings = configuration.from_dict({**flags, "task": name})
+    task = find_task(name)
+    env = make_env(task, settings)
+    inner: Any = env.unwrapped
+    with user_errors(f"task {name}", task.own):
+        trial = draw_trial(env, seed)
+        lengths = inner.trial_length_stats(1_000)
+        facts = facts_of(env, task)
+    if figure is not None:
+        _save(trial, facts, figure)
+    meta = task.metadata
+    return {
+        "id": task.id,
+        "kind": "task",
+        "aliases": sorted(alias for alias, (target, _) in ALIASES.items() if target == task.id),
+        "description": "several tasks in one session" if task.several else meta.get("description", ""),
+        "paper": meta.get("paper_name"),
+        "link": meta.get("paper_link"),
+        "tags": list(meta.get("tags", [])),
+        "differences": list(meta.get("differences", [])),
+        "carries": facts.carries,
+        "dt": facts.dt,
+        "periods": _periods(inner),
+        "trial_steps": lengths,
+        "trial_ms": {key: value * facts.dt for key, value in lengths.items()},
+        "observation": _space(env.observation_space),
+        "action": _space(env.action_space),
+        "rewards": dict(inner.rewards) if isinstance(inner.rewards, Mapping) else {},
+        "conditions": {key: _values(value) for key, value in facts.conditions.items()},
+        "chance": facts.chance,
+        "ceiling": facts.ceiling,
+        "learned_with": asdict(EXCEPTIONS[task.id]) if task.id in EXCEPTIONS else None,
+        "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
+        "meaning": docstrings.arguments(task.entry),
+        "trial": trial,
+        "text": inspect.getdoc(task.entry) or "",
+    }
+
+
+def _periods(env: Any) -> list[dict[str, Any]]:
+    from neurogym.utils import ngym_random
+
+    return [{"id": period, "duration": ngym_random.phrase(spec)} for period, spec in env.timing.items()]
+
+
+def _values(value: Any) -> Any:
+    from neurogym.utils.patterns import Vectors
+
+    if isinstance(value, Vectors):
+        return repr(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], str):
+        return list(value)
+    return np.asarray(value).tolist() if not isinstance(value, int | float | str) else value
+
+
+def _space(space: Any) -> dict[str, Any]:
+    names = {
+        key: list(where) if isinstance(where, range) else where
+        for key, where in (getattr(space, "name", {}) or {}).items()
+    }
+    found: dict[str, Any] = {"type": type(space).__name__, "shape": list(space.shape), "names": names}
+    if hasattr(space, "n"):
+        found["n"] = int(space.n)
+    return found
+
+
+def draw_trial(env: Any, seed: int) -> dict[str, Any]:
+    """Let the oracle do one trial and return what it saw and did, one entry per step."""
+    task: Any = env.unwrapped
+    observation, _ = env.reset(seed=seed)
+    starts, ends = dict(task.start_ind), dict(task.end_ind)
+    seen: list[np.ndarray] = []
+    actions: list[Any] = []
+    truth: list[Any] = []
+    rewards: list[float] = []
+    info: dict[str, Any] = {}
+    while not info.get("new_trial") and len(seen) < MOST_STEPS:
+        action = task.oracle()
+        seen.append(np.asarray(observation))
+        actions.append(np.asarray(action).tolist())
+        observation, reward, _, _, info = env.step(action)
+        truth.append(np.asarray(info["gt"]).tolist() if "gt" in info else None)
+        rewards.append(float(reward))
+    flat = np.array(seen)
+    return {
+        "conditions": {key: value for key, value in info.get("trial", {}).items() if np.ndim(value) == 0},
+        "periods": {period: [starts[period], min(ends[period], len(seen))] for period in starts},
+        "observations": np.round(flat, 4).tolist() if flat.ndim == 2 else None,
+        "actions": actions,
+        "ground_truth": truth,
+        "rewards": rewards,
+    }
+
+
+def _save(trial: Mapping[str, Any], facts: Any, path: Path) -> None:
+    """Draw the trial into a file."""
+    from ngym_cli.figures import example_trials, styled
+    from ngym_cli.figures.examples import Trace
+    from ngym_cli.figures.requests import FORMATS, save_figure
+
+    if path.suffix.removeprefix(".") not in FORMATS:
+        raise unknown("format", path.suffix.removeprefix("."), FORMATS)
+    if trial["observations"] is None:
+        raise UserError("--figure draws tasks whose observation is one row of channels")
+    known = [] if None in trial["ground_truth"] else [np.ravel(value) for value in trial["ground_truth"]]
+    trace = Trace(
+        observations=[np.asarray(row) for row in trial["observations"]],
+        actions=[np.ravel(action) for action in trial["actions"]],
+        ground_truth=known,
+        rewards=trial["rewards"],
+        ends=[len(trial["actions"])],
+        outcomes=["oracle"],
+    )
+    with styled():
+        save_figure(example_trials(trace, facts.dt, facts.labels), path)
+
+
+def show(found: Mapping[str, Any]) -> None:
+    """Print what ``describe`` found for people to read."""
+    out = console()
+    out.print(f"[bold]{found['id']}[/bold]  {found['description']}", soft_wrap=True)
+    if found["paper"]:
+        out.print(f"{found['paper']}, {found['link']}", style="dim", soft_wrap=True)
+    if found["kind"] == "wrapper":
+        rows = {
+            "summary": found["text"].partition("\n\n")[0],
+            "changes": found["changes"],
+            "decides": found["decides"],
+            "order": found["order"],
+            "must be inside": found["inside_of"],
+            "across trials": "carries information" if found["carries"] else "trials stay independent",
+        }
+    else:
+        rows = _task_rows(found)
+    out.print()
+    for label, value in rows.items():
+        if value not in ("", None, [], {}):
+            out.print(f"  [dim]{label:<16}[/dim] {escape(cell(value))}", soft_wrap=True)
+    _show_arguments(found)
+    if found["kind"] == "task":
+        out.print()
+        from ngym_cli.figures.text_trial import lines
+
+        for line in lines(found):
+            out.print(line, soft_wrap=True, markup=False)
+
+
+def _show_arguments(found: Mapping[str, Any]) -> None:
+    """Print each argument, its default and what it means."""
+    if not found["arguments"]:
+        return
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, default in found["arguments"].items():
+        given = str(default) if default == "required" else f"={default}"
+        table.add_row(f"  {name}", escape(given), escape(found["meaning"].get(name, "")))
+    out = console()
+    flag = "--task-arg NAME=VALUE" if found["kind"] == "task" else f"--wrappers {found['id']}:NAME=VALUE"
+    out.print(f"\n  [dim]arguments[/dim]  {flag}", soft_wrap=True)
+    out.print(table)
+
+
+def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
+    steps, ms = found["trial_steps"], found["trial_ms"]
+    length = f"{steps['mean']:g} steps, {ms['mean']:g} ms" + (
+        f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
+        if steps["std"]
+        else ""
+    )
+    ceiling = found["ceiling"]
+    action = found["action"]
+    return {
+        "also called": found["aliases"],
+        "tags": found["tags"],
+        "time step": f"{found['dt']:g} ms",
+        "periods (ms)": ", ".join(f"{period['id']} {period['duration']}" for period in found["periods"]),
+        "trial": length,
+        "observation": f"{tuple(found['observation']['shape'])}  " + _named(found["observation"]["names"]),
+        "action": (f"{action['n']} choices  " if "n" in action else f"{tuple(action['shape'])}  ")
+        + _named(action["names"]),
+        "rewards": found["rewards"],
+        "conditions": ", ".join(f"{key} {_short(value)}" for key, value in found["conditions"].items()),
+        "chance": found["chance"],
+        "ceiling": f"{ceiling['performance']:.4f}, {ceiling['method']}" if ceiling else None,
+        "across trials": "carries information" if found["carries"] else "trials are independent",
+        "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
+        "differences": "; ".join(found["differences"]),
+    }
+
+
+def _exception(exception: Mapping[str, Any]) -> str:
+    settings = ", ".join(f"{name}={value}" for name, value in exception["hyperparameters"].items())
+    return f"{settings}: {exception['reason']}"
+
+
+def _named(names: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {_short(where)}" for key, where in names.items())
+
+
+def _short(values: Any) -> str:
+    if not isinstance(values, list):
+        return str(values)
+    if values and isinstance(values[0], str):
+        return f"{values[0]} {_short(list(values[1])) if np.ndim(values[1]) else values[1]}"
+    shown = [f"{value:g}" if isinstance(value, int | float) else str(value) for value in values]
+    return "/".join(shown) if len(shown) <= 8 else f"{shown[0]}..{shown[-1]} ({len(shown)})"

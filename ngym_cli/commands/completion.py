@@ -1,0 +1,86 @@
+"""What the shell completes: names of tasks, wrappers, algorithms and networks, and run folders."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+
+def _starting_with(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        with contextlib.suppress(Exception):
+            return [name for name in names() if name.lower().startswith(incomplete.lower())]
+        return []
+
+    return complete
+
+
+def _tasks() -> list[str]:
+    from neurogym.envs.collections import COLLECTIONS
+    from ngym_cli.config.tasks import task_names
+
+    return [*task_names(), *COLLECTIONS]
+
+
+def _wrappers() -> list[str]:
+    from ngym_cli.config.wrappers import wrapper_names
+
+    return wrapper_names()
+
+
+def _algorithms() -> Iterable[str]:
+    from ngym_cli.agents.algorithms import ALGORITHMS
+
+    return ALGORITHMS
+
+
+def _networks() -> Iterable[str]:
+    from ngym_cli.agents.networks import NETWORKS
+
+    return NETWORKS
+
+
+def _tags() -> Iterable[str]:
+    from ngym_cli.catalog.listing import tags
+
+    return [row["id"] for row in tags()]
+
+
+def _runs() -> list[str]:
+    from ngym_cli import runs
+
+    return ["latest", *(str(run.path) for run in runs.find_all(Path("runs")))]
+
+
+_task = _starting_with(_tasks)
+algorithms = _starting_with(_algorithms)
+networks = _starting_with(_networks)
+tags = _starting_with(_tags)
+run_folders = _starting_with(_runs)
+listings = _starting_with(lambda: ("tasks", "wrappers", "algs", "networks", "tags", "runs", "differences"))
+schedules = _starting_with(lambda: ("random", "norepeat", "sequential", "block:100", "sequential_block:100"))
+
+
+def tasks(incomplete: str) -> list[str]:
+    """Complete a task, or the last of several joined by a plus sign."""
+    before, plus, last = incomplete.rpartition("+")
+    return [f"{before}{plus}{name}" for name in _task(last)]
+
+
+def wrappers(incomplete: str) -> list[str]:
+    """Complete the last name of a comma-separated stack."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _starting_with(_wrappers)(last)]
+
+
+def tasks_and_wrappers(incomplete: str) -> list[str]:
+    """Complete what ``ngym info`` explains."""
+    return tasks(incomplete) + _starting_with(_wrappers)(incomplete)
+
+
+def runs_and_figures(incomplete: str) -> list[str]:
+    """Complete what ``ngym plot`` takes."""
+    from ngym_cli.figures.registry import FIGURES
+
+    return run_folders(incomplete) + _starting_with(lambda: FIGURES)(incomplete)

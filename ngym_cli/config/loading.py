@@ -1,0 +1,70 @@
+"""From a file and flags to a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.config.model import RunConfig, from_dict
+from ngym_cli.config.trust import require
+from ngym_cli.errors import UserError
+from ngym_cli.files import reading
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        UserError: if it is missing, unreadable or not TOML.
+    """
+    try:
+        return reading.parse_toml(reading.read_text(path), path)
+    except FileNotFoundError:
+        raise UserError(f"no such configuration file: {path}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one nested dictionary over another: tables are merged, everything else replaced."""
+    merged = dict(base)
+    for key, value in over.items():
+        mine = merged.get(key)
+        merged[key] = merge(mine, value) if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def load(path: Path | None, flags: Mapping[str, Any], trust: bool = False) -> RunConfig:
+    """Return the configuration of a file with flags laid over it.
+
+    Args:
+        path: the file, or None.
+        flags: what the command line says.
+        trust: let the file name a user's own code that the command line does not.
+
+    Raises:
+        UserError: see ``read_toml`` and ``from_dict``; or if the file names code or files without being trusted.
+    """
+    if path is None:
+        return from_dict(flags)
+    data = read_toml(path)
+    from_dict(data, source=str(path))
+    config = from_dict(merge(data, flags))
+    if not trust:
+        require(config, str(path), from_dict(flags))
+    return config
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a nested configuration as one level of numbers, truth values and texts."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{name}."))
+        elif isinstance(value, bool | int | float | str):
+            flat[name] = value
+        elif value is not None:
+            flat[name] = str(value)
+    return flat

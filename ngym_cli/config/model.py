@@ -1,0 +1,251 @@
+"""The one typed model of a run: command-line flags, a TOML file and defaults all end here.
+
+A configuration is complete when every default is spelled out in it; ``ngym_cli.environments.stack.resolve`` does that
+for the task and ``ngym_cli.agents.from_config.complete`` for the agent, and the result is what a run folder keeps as
+``config.toml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar, get_args
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
+
+from ngym_cli.config.values import parse_duration, parse_wrappers
+from ngym_cli.errors import UserError, unknown
+
+ResetState = Literal["auto", "trial", "never"]
+
+#: The independent random streams of a run, in the order in which they are spawned from its seed. Append only.
+STREAMS = ("network", "environments", "evaluation", "schedule")
+
+
+#: Tables whose keys are arguments of a class; there the word "none" stands for Python's None.
+ARGUMENTS = ("network_args", "hyperparameters")
+
+
+class Section(BaseModel):
+    """A part of a configuration: unknown keys are errors, assignments are checked."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
+
+
+Model = TypeVar("Model", bound=Section)
+
+
+class WrapperConfig(Section):
+    """One wrapper and its arguments; in TOML a table of ``name`` and the arguments beside it."""
+
+    name: str
+    args: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            entries = parse_wrappers(data)
+            if len(entries) != 1:
+                raise ValueError(f"expected one wrapper, not '{data}'")
+            data = entries[0]
+        if isinstance(data, Mapping) and "args" not in data:
+            return {"name": data.get("name"), "args": {key: value for key, value in data.items() if key != "name"}}
+        return data
+
+    @model_serializer
+    def _to_flat(self) -> dict[str, Any]:
+        return {"name": self.name, **self.args}
+
+
+class EvaluationConfig(Section):
+    """Evaluation on fresh trials with frozen weights, during a run and at its end."""
+
+    every: int = Field(default=100_000, ge=0, description="steps between evaluations; 0: only at the end")
+    trials: int = Field(default=2_000, ge=1, description="trials in each evaluation")
+    deterministic: bool = Field(default=True, description="take the most probable action instead of drawing one")
+
+
+class CheckpointConfig(Section):
+    """From what a run can be resumed."""
+
+    every: int = Field(default=100_000, ge=0, description="steps between checkpoints; 0: only when interrupted")
+    keep: int = Field(default=2, ge=1, description="how many of the last are kept, beside the best")
+
+
+class TaskSettings(Section):
+    """What may be said about a task; a stage of a curriculum can say it anew."""
+
+    dt: float | None = Field(None, ge=0.1, le=1e6, description="time step in ms")
+    task_args: dict[str, Any] = Field(default_factory=dict, description="arguments of the task's constructor")
+    timing: dict[str, Any] = Field(default_factory=dict, description="period -> duration in ms or a distribution")
+    rewards: dict[str, float] = Field(default_factory=dict, description="outcome -> reward")
+    wrappers: list[WrapperConfig] = Field(default_factory=list, description="stack of wrappers, innermost first")
+
+    @field_validator("timing")
+    @classmethod
+    def _durations(cls, timing: dict[str, Any]) -> dict[str, Any]:
+        return {period: parse_duration(value, period) for period, value in timing.items()}
+
+    @field_validator("wrappers", mode="before")
+    @classmethod
+    def _stack(cls, value: Any) -> Any:
+        return parse_wrappers(value) if isinstance(value, str) else value
+
+    @field_validator("dt")
+    @classmethod
+    def _whole_dt(cls, dt: float | None) -> float | None:
+        return int(dt) if dt is not None and float(dt).is_integer() else dt
+
+
+class StageConfig(TaskSettings):
+    """One stage of a curriculum: what differs from the rest of the configuration, and when it ends.
+
+    It ends as soon as one of its criteria is met. That of the last stage ends the run; it may be left out.
+    """
+
+    name: str | None = Field(None, min_length=1, description="what to call it")
+    task: str | None = Field(None, min_length=1, description="another task; settings of the first do not apply to it")
+    wrappers: list[WrapperConfig] | None = Field(None, description="in place of the run's stack")  # type: ignore[assignment]
+    performance: float | None = Field(None, gt=0, le=1, description="ends when this is the mean of the last trials")
+    window: int = Field(500, ge=1, description="how many trials that are, over all environments")
+    trials: int | None = Field(None, ge=1, description="ends after so many trials, over all environments")
+
+    @field_validator("dt")
+    @classmethod
+    def _same_dt(cls, dt: float | None) -> float | None:
+        if dt is not None:
+            raise ValueError("dt is the same in all stages; it belongs above them")
+        return dt
+
+    @property
+    def has_end(self) -> bool:
+        """Whether there is a criterion."""
+        return self.performance is not None or self.trials is not None
+
+
+class RunConfig(TaskSettings):
+    """Everything that determines a run."""
+
+    task: str = Field("RDM-v0", min_length=1, description="id, alias, path/to/file.py:Class or package.module:Class")
+    alg: str = "recurrent_ppo"
+    network: str | None = None
+    network_args: dict[str, Any] = Field(default_factory=dict)
+    units: int | None = Field(None, ge=1, le=65_536)
+    n_envs: int | None = Field(None, ge=1, le=16_384)
+    timesteps: int | None = Field(None, ge=1, le=10**15)
+    seed: int = Field(0, ge=0, lt=2**63)
+    device: str = "auto"
+    init_from: str | None = Field(None, min_length=1, description="run whose weights to begin with")
+    reset_state: ResetState = "auto"
+    until: float | None = Field(None, gt=0, le=1, description="end when this fraction of the ceiling is held")
+    stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
+    hyperparameters: dict[str, Any] = Field(default_factory=dict)
+    evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
+    checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
+
+    @field_validator("network_args", "hyperparameters", mode="after")
+    @classmethod
+    def _none(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {key: None if value == "none" else value for key, value in arguments.items()}
+
+    @field_validator("stages")
+    @classmethod
+    def _ends(cls, stages: list[StageConfig]) -> list[StageConfig]:
+        for number, stage in enumerate(stages[:-1], start=1):
+            if not stage.has_end:
+                raise ValueError(f"stage {stage.name or number} never ends: give it performance or trials")
+        return stages
+
+    def in_stage(self, index: int) -> RunConfig:
+        """Return the configuration while a stage is on; this one if there are no stages.
+
+        Args:
+            index: of the stage; -1 is the last, which is what evaluations are of.
+        """
+        if not self.stages:
+            return self
+        stage = self.stages[index]
+        tables = ("task_args", "timing", "rewards")
+        other = stage.task not in (None, self.task)
+        return self.model_copy(
+            update={
+                "task": stage.task or self.task,
+                "wrappers": self.wrappers if stage.wrappers is None else stage.wrappers,
+                **{key: {**({} if other else getattr(self, key)), **getattr(stage, key)} for key in tables},
+                "stages": [],
+            }
+        )
+
+    def to_toml(self) -> str:
+        """Return the configuration as TOML; what is None is left out, for TOML has no such value."""
+        data = self.model_dump()
+        stages = [{k: v for k, v in _without_none(stage).items() if v != {}} for stage in data.pop("stages")]
+        first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
+        return tomli_w.dumps({**_without_none({**first, **data}), **({"stages": stages} if stages else {})})
+
+
+def _without_none(value: Any, free: bool = False) -> Any:
+    """Drop what is not set; in tables of arguments, where None is a value, write it as a word."""
+    if isinstance(value, Mapping):
+        kept = {key: item for key, item in value.items() if free or item is not None}
+        return {key: _without_none(item, free or key in ARGUMENTS) for key, item in kept.items()}
+    if value is None:
+        return "none"
+    if isinstance(value, list | tuple):
+        return [_without_none(item, True) for item in value]
+    return value.item() if hasattr(value, "item") else value
+
+
+def from_dict(data: Mapping[str, Any], source: str = "") -> RunConfig:
+    """Check a configuration; see ``checked``."""
+    return checked(RunConfig, data, source)
+
+
+def checked(model: type[Model], data: Mapping[str, Any], source: str = "") -> Model:
+    """Check a configuration, or a part of one.
+
+    Args:
+        model: what it must be.
+        data: nested dictionary with its keys.
+        source: where it came from, for messages.
+
+    Raises:
+        UserError: on an unknown key (with the nearest), a wrong type or a value out of range.
+    """
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        raise _explain(error, source, model) from None
+
+
+def _explain(error: ValidationError, source: str, model: type[Section]) -> UserError:
+    """Turn the first of pydantic's complaints into one line."""
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    prefix = f"{source}: " if source else ""
+    if first["type"] == "extra_forbidden":
+        return UserError(prefix + str(unknown("key", ".".join(path), _keys_at(model, path[:-1]))))
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, Exception):
+        return UserError(f"{prefix}{cause}")
+    message = first["msg"][0].lower() + first["msg"][1:]
+    return UserError(f"{prefix}{'.'.join(path)}: {message}, not {first['input']!r}")
+
+
+def _keys_at(model: Any, path: list[str]) -> list[str]:
+    """Return the valid keys of a section of a model, written with the section's name in front."""
+    for part in path:
+        field = model.model_fields.get(part)
+        candidates = [field.annotation, *get_args(field.annotation)] if field else []
+        sections = [kind for kind in candidates if isinstance(kind, type) and issubclass(kind, Section)]
+        model = sections[0] if sections else model
+    return [".".join([*path, key]) for key in model.model_fields]
+
+
+def streams(seed: int) -> dict[str, int]:
+    """Return one 32-bit seed for each random stream of a run, all derived from its seed."""
+    import numpy as np
+
+    children = np.random.SeedSequence(seed).spawn(len(STREAMS))
+    return {name: int(child.generate_state(1)[0]) for name, child in zip(STREAMS, children, strict=True)}

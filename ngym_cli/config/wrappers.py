@@ -1,0 +1,151 @@
+"""Wrappers by name, with arguments as they are written on a command line or in a configuration file.
+
+What an argument takes is read from the signature of the wrapper: numbers are checked, one value is as good as a list of
+one, a task's id becomes an environment, the name of a schedule a schedule.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from ngym_cli.config.tasks import check_arguments
+from ngym_cli.config.values import match_type
+from ngym_cli.errors import UserError, unknown
+
+#: Makes a further environment: what was written, and the time step (ms).
+MakeTask = Callable[[Any, float], gym.Env]
+
+#: An example of each type that is checked, by its name in a signature.
+EXAMPLES: dict[str, Any] = {"float": 0.0, "int": 0, "bool": False, "str": ""}
+
+#: Wrappers that only a program can use, and what to say of them.
+FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
+
+AUTO = "auto"
+
+#: Defaults on the command line where those of the class leave the choice to a program.
+ALWAYS: dict[str, dict[str, Any]] = {
+    "ScheduleEnvs": {"schedule": "random"},
+    "Combine": {"share_action_space": AUTO},  # true if both tasks have equally many actions
+}
+
+WRONG = (TypeError, ValueError, AttributeError, AssertionError, KeyError, IndexError)
+
+
+def wrapper_names() -> list[str]:
+    """Return the wrappers as they are named on the command line."""
+    from neurogym import wrappers
+
+    return [wrappers.key_of(name) for name in wrappers.all_wrappers()]
+
+
+def find_wrapper(name: str) -> Any:
+    """Return a wrapper by its name on the command line.
+
+    Raises:
+        UserError: if there is none, with the nearest name.
+    """
+    from neurogym import wrappers
+
+    try:
+        return wrappers.wrapper_class(name)
+    except ValueError:
+        raise unknown("wrapper", name, wrapper_names()) from None
+
+
+def wrap(env: gym.Env, name: str, args: Mapping[str, Any], make: MakeTask) -> gym.Env:
+    """Put one wrapper on an environment.
+
+    Args:
+        env: the stack so far.
+        name: the wrapper's, on the command line.
+        args: its arguments as written.
+        make: makes the further tasks of wrappers that take some.
+
+    Raises:
+        UserError: if there is no such wrapper, it lacks or refuses an argument, or it does not fit what is below it.
+    """
+    cls = find_wrapper(name)
+    if cls.__name__ in FOR_PROGRAMS:
+        raise UserError(f"wrapper {name}: {FOR_PROGRAMS[cls.__name__]}")
+    try:
+        written = {**ALWAYS.get(cls.__name__, {}), **args}
+        given = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
+        check_arguments(cls, given, f"wrapper {name}", without=("env",))
+        return _made(cls, env, given, make)
+    except UserError as error:
+        own = str(error).startswith("unknown argument of wrapper")
+        raise error if own else UserError(f"wrapper {name}: {error}") from error
+    except WRONG as error:
+        text = " ".join(str(error).split())
+        raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
+
+
+def _made(cls: Any, env: gym.Env, args: dict[str, Any], make: MakeTask) -> gym.Env:
+    """Turn what is written into what the wrapper takes, and put it on."""
+    from neurogym.core import OrderEnforcing
+
+    dt = float(getattr(env.unwrapped, "dt", 0) or 0)
+    parameters = _parameters(cls)
+    given = {key: _value(value, parameters[key], key, lambda one: make(one, dt)) for key, value in args.items()}
+    if given.get("share_action_space") == AUTO:
+        others = [given[key] for key in ("distractor", "task2") if key in given]
+        given["share_action_space"] = all(_actions(other) == _actions(env) for other in others)
+    if "envs" not in parameters:
+        return cls(env, **_scheduled(given, len(given.get("attr_list", ()))))
+    several = [env, *given.pop("envs", ())]
+    if len(several) < 2:
+        raise ValueError("needs further tasks, as in envs=GoNogo-v0+DelayComparison-v0")
+    return OrderEnforcing(cls(several, **_scheduled(given, len(several))))
+
+
+def _actions(env: gym.Env) -> Any:
+    return getattr(env.action_space, "n", env.action_space.shape)
+
+
+def _parameters(cls: Any) -> dict[str, str]:
+    """Return the types of a wrapper's arguments as they are written in its code."""
+    signature = inspect.signature(cls.__init__).parameters.values()
+    return {p.name: str(p.annotation) for p in signature if p.name not in ("self", "env")}
+
+
+def _value(value: Any, kind: str, key: str, make: Callable[[Any], gym.Env]) -> Any:
+    """Return a written value as its type in the signature."""
+    options = [option.strip() for option in kind.split(" | ")]
+    if "Callable" in kind and value is not None and not callable(value):
+        raise UserError(f"{key} is a function, which only a program can give")
+    if "gym.Env" in kind:
+        return _tasks(value, make) if kind.startswith("Sequence") else make(value)
+    if kind.startswith("Sequence[") and kind.removesuffix(" | None").endswith("]") and value is not None:
+        return value if isinstance(value, list | tuple) else [value]
+    plain = [option for option in options if option != "None"]
+    if value == AUTO and key == "share_action_space":
+        return value
+    if len(plain) == 1 and plain[0] in EXAMPLES and not (value is None and "None" in options):
+        if value is None:
+            raise UserError(f"{key} must be given a value, not none")
+        return match_type(value, EXAMPLES[plain[0]], key)
+    return tuple(value) if kind == "Any" and _is_range(key, value) else value
+
+
+def _is_range(key: str, value: Any) -> bool:
+    """Say whether a duration is given as a range: wrappers take those as tuples."""
+    return key.endswith("_dur") and isinstance(value, list) and len(value) == 2
+
+
+def _tasks(value: Any, make: Callable[[Any], gym.Env]) -> list[gym.Env]:
+    parts: Sequence[Any] = value.split("+") if isinstance(value, str) else value
+    return [make(part) for part in (parts if isinstance(parts, list | tuple) else [parts])]
+
+
+def _scheduled(given: dict[str, Any], n: int) -> dict[str, Any]:
+    """Return the arguments with the schedule made, over ``n`` conditions, where there is one by name."""
+    if isinstance(given.get("schedule"), str):
+        from neurogym.utils.scheduler import schedule_from
+
+        return {**given, "schedule": schedule_from(given["schedule"], n)}
+    return given

@@ -1,0 +1,163 @@
+"""What went on inside an agent, step by step: HDF5 with one ragged array per quantity.
+
+| dataset | shape | what |
+|---|---|---|
+| `offsets` | (trials + 1,) | where each trial starts in the arrays below, and where the last one ends |
+| `activity` | (steps, units) | hidden units of the actor's top layer, after the step was seen |
+| `values` | (steps,) | the critic's value |
+| `logits` | (steps, actions) | action preferences, or means for continuous actions |
+| `observations` | (steps, channels) | what the agent saw |
+| `actions`, `rewards` | (steps, ...) | what it did and what it got for it |
+| `events/<period>` | (trials,) | onset of the period from the start of the trial, ms; nan: the trial has none |
+
+Row k of the trial table beside it (``trials.parquet``) is trial k. The file is written as the evaluation goes on, so
+that memory does not grow with the number of trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ngym_cli.environments.probes import ONSET
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.runs.recordings import QUANTITIES
+
+if TYPE_CHECKING:
+    from ngym_cli.agents.acting import Act
+
+FORMAT = 1
+
+#: Steps gathered before they are written, over all environments, and steps in a chunk of the file.
+STEPS_HELD, STEPS_PER_CHUNK = 16_384, 4_096
+
+
+def parse_quantities(text: str) -> tuple[str, ...]:
+    """Read the names after ``--record``.
+
+    Raises:
+        UserError: on an unknown one, with the nearest.
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    for name in names:
+        if name not in QUANTITIES:
+            raise unknown("quantity to record", name, QUANTITIES)
+    if not names:
+        raise UserError(f"--record needs one or more of {', '.join(QUANTITIES)}")
+    return names
+
+
+class ActivityRecorder:
+    """Gathers the steps of trials as they go on and writes finished trials.
+
+    Args:
+        path: file to write.
+        quantities: what to record.
+        n_envs: environments side by side.
+        dt: time step, ms.
+    """
+
+    def __init__(self, path: Path, quantities: Sequence[str], n_envs: int, dt: float):
+        import h5py
+
+        self.file = h5py.File(path, "w")
+        self.file.attrs.update(format=FORMAT, dt=float(dt), unit="ms")
+        self.quantities, self.n_envs = tuple(quantities), n_envs
+        self._going: dict[str, np.ndarray] = {}
+        self._place = np.zeros(n_envs, np.int64)
+        self._envs = np.arange(n_envs)
+        self._finished: dict[str, list[np.ndarray]] = {name: [] for name in self.quantities}
+        self._held = 0
+        self._lengths: list[np.ndarray] = []
+        self._onsets: list[dict[str, np.ndarray]] = []
+
+    def __enter__(self) -> ActivityRecorder:
+        """Return itself."""
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close the file; complete unless there was an error."""
+        try:
+            if error is None:
+                self._complete()
+        finally:
+            self.file.close()
+
+    def step(self, observations: np.ndarray, act: Act, rewards: np.ndarray) -> None:
+        """Take one step of all environments.
+
+        Raises:
+            UserError: if the agent lacks a quantity (a memoryless one has no hidden activity).
+        """
+        now = {
+            "activity": act.activity, "values": act.values, "logits": act.logits,
+            "observations": observations, "actions": act.actions, "rewards": rewards,
+        }  # fmt: skip
+        for name in self.quantities:
+            value: Any = now[name]
+            if value is None:
+                raise UserError(f"--record {name}: this agent has none; it has actions, observations and rewards")
+            going = self._going.get(name)
+            if going is None or len(going) <= self._place.max():
+                going = self._going[name] = _longer(going, value, int(self._place.max()))
+            going[self._place, self._envs] = value
+        self._place += 1
+
+    def finish(self, finished: Mapping[str, np.ndarray], keep: np.ndarray) -> None:
+        """Take the trials that ended in the last step.
+
+        Args:
+            finished: as the environments report them.
+            keep: which of them are wanted, shape (trials,).
+        """
+        envs = finished["env"]
+        lengths = self._place[envs]
+        for env, length in zip(envs[keep], lengths[keep], strict=True):
+            for name in self.quantities:
+                self._finished[name].append(self._going[name][:length, env].copy())
+            self._held += int(length)
+        self._lengths.append(lengths[keep])
+        onsets = {name: np.asarray(v)[keep] for name, v in finished.items() if name.startswith(ONSET)}
+        self._onsets.append({**onsets, "": np.zeros(int(keep.sum()))})
+        self._place[envs] = 0
+        if self._held >= STEPS_HELD:
+            self._write()
+
+    def _write(self) -> None:
+        for name, parts in self._finished.items():
+            if not parts:
+                continue
+            rows = np.concatenate(parts)
+            rows = rows.astype(np.float32) if rows.dtype == np.float64 else rows
+            if name not in self.file:
+                self.file.create_dataset(
+                    name, (0, *rows.shape[1:]), rows.dtype, maxshape=(None, *rows.shape[1:]),
+                    chunks=(STEPS_PER_CHUNK, *rows.shape[1:]),
+                )  # fmt: skip
+            dataset = self.file[name]
+            dataset.resize(len(dataset) + len(rows), axis=0)
+            dataset[-len(rows) :] = rows
+            parts.clear()
+        self._held = 0
+
+    def _complete(self) -> None:
+        self._write()
+        lengths = np.concatenate([np.zeros(0, np.int64), *self._lengths])
+        self.file["offsets"] = np.r_[0, np.cumsum(lengths)]
+        names = dict.fromkeys(name for part in self._onsets for name in part if name)
+        for name in names:
+            columns = [part.get(name, np.full(len(part[""]), np.nan)) for part in self._onsets]
+            self.file[f"events/{name.removeprefix(ONSET)}"] = np.concatenate(columns).astype(float)
+
+
+def _longer(old: np.ndarray | None, value: np.ndarray, most: int) -> np.ndarray:
+    """Return room (steps, environments, ...) for longer trials, with what was there."""
+    value = np.asarray(value)
+    new = np.zeros((max(64, 2 * (most + 1)), *value.shape), value.dtype)
+    if old is not None:
+        new[: len(old)] = old
+    return new

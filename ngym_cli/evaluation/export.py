@@ -1,0 +1,160 @@
+"""Evaluations in the formats of other tools: CSV tables, and NWB files for neurophysiology tools."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.environments.probes import ONSET
+from ngym_cli.errors import UserError
+from ngym_cli.files.writing import atomic_path
+from ngym_cli.runs.recordings import FILE, Recording
+from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
+
+#: Time between trials in the exported session, ms: trials of different environments are laid one after the other.
+GAP = 1_000.0
+
+
+def export(folder: Path, run: runs.Run, form: str) -> Path:
+    """Write an evaluation as ``trials.csv`` or ``session.nwb`` beside its other files.
+
+    Args:
+        folder: of the evaluation.
+        run: that it belongs to.
+        form: ``csv`` or ``nwb``.
+
+    Raises:
+        UserError: if pynwb is needed and not installed, or finds fault with the file.
+    """
+    return {"csv": _csv, "nwb": _nwb}[form](folder, run)
+
+
+def _csv(folder: Path, run: runs.Run) -> Path:
+    from pyarrow import csv
+
+    table = to_arrow(read_trials(folder / "trials.parquet"))
+    lists = [name for name in table.column_names if str(table.schema.field(name).type).startswith("list")]
+    for name in lists:
+        words = ["" if row is None else " ".join(map(str, row)) for row in table.column(name).to_pylist()]
+        table = table.set_column(table.column_names.index(name), name, [words])
+    with atomic_path(folder / "trials.csv") as temporary:
+        csv.write_csv(table, temporary)
+    return folder / "trials.csv"
+
+
+def _nwb(folder: Path, run: runs.Run) -> Path:
+    try:
+        import pynwb
+    except ModuleNotFoundError:
+        raise UserError("export to NWB needs pynwb: pip install 'ngym[nwb]'") from None
+
+    manifest, table = run.manifest(), read_trials(folder / "trials.parquet")
+    recording = Recording(folder) if (folder / FILE).exists() else None
+    session = pynwb.NWBFile(
+        session_description=f"{len(table['trial']):,} trials of {manifest.get('task')} by an artificial agent",
+        identifier=f"{run.path}/{folder.name}",
+        session_start_time=datetime.fromisoformat(str(manifest.get("started"))),
+        experiment_description=f"evaluation {folder.name} of a network trained with {manifest.get('alg')}",
+        source_script=str(manifest.get("command", "ngym")),
+        source_script_file_name="ngym",
+        keywords=["artificial neural network", str(manifest.get("task"))],
+        subject=pynwb.file.Subject(
+            subject_id=run.name, species="artificial neural network", sex="U", age="P0D",
+            description=f"{manifest.get('network')}, seed {manifest.get('seed')}",
+        ),
+    )  # fmt: skip
+    starts = _trials(session, table)
+    if recording is not None:
+        _series(pynwb, session, recording, starts)
+    with atomic_path(folder / "session.nwb") as temporary:
+        with pynwb.NWBHDF5IO(temporary, "w") as file:
+            file.write(session)
+        faults = pynwb.validate(path=str(temporary))
+        if faults:
+            raise UserError(f"pynwb finds fault with the file: {faults[0]}")
+    return folder / "session.nwb"
+
+
+def _trials(session: Any, table: Table) -> np.ndarray:
+    """Add the trials and the epochs of their periods; return when each trial starts, s."""
+    length = table["length_ms"] / 1000
+    starts = np.r_[0, np.cumsum(length + GAP / 1000)][: len(length)]
+    columns = {name: values for name, values in table.items() if values.ndim == 1 and name != "trial"}
+    for name in columns:
+        session.add_trial_column(name, _meaning(name))
+    ready = {name: _plain(values) for name, values in columns.items()}
+    for k, (start, duration) in enumerate(zip(starts, length, strict=True)):
+        session.add_trial(start_time=start, stop_time=start + duration, **{name: v[k] for name, v in ready.items()})
+    periods = [name.removeprefix(ONSET) for name in table if name.startswith(ONSET)]
+    if not periods:
+        return starts
+    epochs = session.create_time_intervals("periods", "periods of each trial, as far as it went")
+    epochs.add_column("period", "name of the period")
+    epochs.add_column("trial", "row of the trial in the trials table")
+    for k, start in enumerate(starts):
+        for name in periods:
+            begin = table[ONSET + name][k] / 1000
+            end = min(begin + table[f"period_{name}"][k] / 1000, length[k])
+            if end > begin:
+                epochs.add_interval(start_time=start + begin, stop_time=start + end, period=name, trial=k)
+    return starts
+
+
+def _plain(values: np.ndarray) -> list[Any]:
+    """Return a column as one of numbers, truth values or words, which is what NWB takes."""
+    if values.dtype.kind in "iuf":
+        return values.astype(float if values.dtype.kind == "f" else np.int64).tolist()
+    if values.dtype.kind == "b":
+        return values.astype(np.int64).tolist()
+    return ["" if item is None else str(item) for item in values]
+
+
+def _meaning(name: str) -> str:
+    if name.startswith("period_"):
+        return f"duration of the period {name.removeprefix('period_')}, ms"
+    if name.startswith(ONSET):
+        return f"onset of the period {name.removeprefix(ONSET)} from the start of the trial, ms"
+    return {
+        "rt": "reaction time, ms", "length_ms": "length of the trial, ms", "reward": "summed reward",
+        "outcome": "correct, error, abort or miss", "choice": "action on the step that ended the trial",
+    }.get(name, name)  # fmt: skip
+
+
+def _series(pynwb: Any, session: Any, recording: Recording, starts: np.ndarray) -> None:
+    """Add what was recorded, one time series each, read from its file as it is written."""
+    lengths = np.diff(recording.offsets)
+    step = np.arange(int(recording.offsets[-1])) - np.repeat(recording.offsets[:-1], lengths)
+    times = np.repeat(starts, lengths) + step * recording.dt / 1000
+    module = session.create_processing_module("ecephys", "activity of the network's units at each step")
+    first = None
+    for name in recording.quantities:
+        about = {
+            "activity": "hidden units of the network, one column each", "values": "value that the critic assigns",
+            "logits": "action preferences", "observations": "input to the network",
+        }.get(name, name)  # fmt: skip
+        series = pynwb.TimeSeries(
+            name=name, data=_lazily(recording, name), unit="a.u.", timestamps=times if first is None else first,
+            description=about, comments="steps of all trials, one trial after the other",
+        )  # fmt: skip
+        first = series if first is None else first
+        module.add(series)
+
+
+def _lazily(recording: Recording, name: str) -> Any:
+    """Return one quantity in pieces, so that it never lies in memory as a whole."""
+    import h5py
+    from hdmf.data_utils import DataChunkIterator
+
+    def rows() -> Any:
+        with h5py.File(recording.path, "r") as file:
+            dataset = file[name]
+            for at in range(0, len(dataset), 4096):
+                yield from np.asarray(dataset[at : at + 4096])
+
+    with h5py.File(recording.path, "r") as file:
+        shape, dtype = file[name].shape, file[name].dtype
+    return DataChunkIterator(data=rows(), maxshape=(None, *shape[1:]), dtype=dtype, buffer_size=4096)

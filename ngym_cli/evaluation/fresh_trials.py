@@ -1,0 +1,229 @@
+"""Evaluation: fresh trials with frozen weights, under the reset rule of training, many environments at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli.agents.acting import Agent
+from ngym_cli.agents.checkpoints import batch_of
+from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
+from ngym_cli.config import RunConfig
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
+from ngym_cli.environments.stack import Facts, build_venv, make_env
+from ngym_cli.errors import UserError
+from ngym_cli.evaluation.activity import ActivityRecorder
+from ngym_cli.files.writing import atomic_path, write_json
+from ngym_cli.runs import summary
+from ngym_cli.runs.recordings import FILE as ACTIVITY
+from ngym_cli.runs.trial_table import Table, TrialRecorder, write_table
+
+#: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
+MOST_ENVS = 128
+MOST_ENVS_CARRIED = 16
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Trials of an evaluation and what they say.
+
+    Attributes:
+        table: one row per trial, columns as in the trial table of a run.
+        summary: see ``summarise``.
+    """
+
+    table: Table
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How trials of an evaluation differ from those of training.
+
+    Attributes:
+        deterministic: take the most probable action instead of drawing one.
+        balanced: all combinations of the task's conditions equally often.
+        perturbations: what is done to the network's units meanwhile.
+        record: what to record step by step, see ``ngym_cli.evaluation.activity``.
+    """
+
+    deterministic: bool = True
+    balanced: bool = False
+    perturbations: tuple[Perturbation, ...] = ()
+    record: tuple[str, ...] = ()
+
+
+def evaluate(
+    policy: Any,
+    config: RunConfig,
+    facts: Facts,
+    trials: int,
+    seed: int,
+    deterministic: bool = True,
+    protocol: Protocol | None = None,
+    folder: Path | None = None,
+) -> Evaluation:
+    """Run an agent on fresh trials.
+
+    Every environment contributes its first trials, the same number each (give or take one), so that short trials are
+    not favoured.
+
+    Args:
+        policy: a trained policy.
+        config: resolved configuration; task, wrappers and reset rule are taken from it.
+        facts: what is known of the task.
+        trials: number of trials.
+        seed: of the environments, of drawn actions and units.
+        deterministic: take the most probable action; a protocol says it itself.
+        protocol: what else is special about these trials.
+        folder: where a recording goes; needed only for one.
+
+    Raises:
+        UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
+    """
+    began = time.perf_counter()
+    protocol = protocol or Protocol(deterministic)
+    n_envs = min(trials, MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED)
+    env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
+    around, cells = _around(config, protocol, n_envs, unit_seed)
+    venv = build_venv(config, n_envs, around)
+    units: list[Perturbation] = []
+    try:
+        venv.seed(env_seed)
+        perturb = None
+        if protocol.perturbations:
+            units = drawn(protocol.perturbations, units_of(policy), unit_seed)
+            perturb = Perturber(units, _within(venv), unit_seed)
+        agent = Agent(policy, n_envs, action_seed, protocol.deterministic, perturb)
+        recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from)
+        quota = trials // n_envs + (np.arange(n_envs) < trials % n_envs)
+        with contextlib.ExitStack() as stack:
+            steps_to = None
+            if protocol.record and folder is not None:
+                steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, protocol.record, n_envs, facts.dt))
+            steps = _run(venv, agent, recorder, quota, steps_to)
+    finally:
+        venv.close()
+    table = _first_trials(recorder.collect(), quota)
+    found = summarise(table, facts)
+    found.update(
+        deterministic=protocol.deterministic, seed=seed, reset_state=config.reset_state, steps=steps,
+        balanced=protocol.balanced, combinations=cells, recorded=list(protocol.record) or None,
+        perturbations=[asdict(each) for each in units], seconds=round(time.perf_counter() - began, 3),
+    )  # fmt: skip
+    return Evaluation(table, found)
+
+
+def _around(config: RunConfig, protocol: Protocol, n_envs: int, seed: int) -> tuple[Callable[[Any], Any], int | None]:
+    """Return what puts the wrappers of an evaluation around each environment, and the number of combinations."""
+    cells: dict[str, np.ndarray] | None = None
+    if protocol.balanced:
+        cells = combinations(make_env(find_task(config.task), config), config.task)
+    periods = tuple(dict.fromkeys(each.period for each in protocol.perturbations if each.period))
+    place = itertools.count()
+
+    def around(env: Any) -> Any:
+        if cells is not None:
+            env = Balanced(env, cells, next(place), n_envs, seed)
+        return PeriodProbe(env, periods)
+
+    return around, None if cells is None else len(next(iter(cells.values())))
+
+
+def _within(venv: Any) -> Within:
+    """Return what tells in which environments a period is on."""
+    probes = [env for env in batch_of(venv).envs if isinstance(env, PeriodProbe)]
+
+    def within(period: str) -> np.ndarray:
+        first = np.asarray(probes[0].within[period])
+        return first if first.ndim else np.array([probe.within[period] for probe in probes])
+
+    return within
+
+
+def units_of(policy: Any) -> int:
+    """Return the number of units of a policy's network, all layers together.
+
+    Raises:
+        UserError: if it has no memory.
+    """
+    if not hasattr(policy, "initial_state"):
+        raise UserError("a memoryless agent has no hidden state to perturb")
+    layers, _, units = policy.initial_state(1)[0].shape
+    return int(layers * units)
+
+
+def _run(
+    venv: Any, agent: Agent, recorder: TrialRecorder, quota: np.ndarray, activity: ActivityRecorder | None = None
+) -> int:
+    observations = venv.reset()
+    starts = np.ones(len(quota), bool)
+    done = np.zeros(len(quota), int)
+    steps = 0
+    while np.any(done < quota):
+        seen = observations
+        act = agent.act(seen, starts)
+        observations, rewards, starts, _ = venv.step(act.actions)
+        steps += len(quota)
+        if activity is not None:
+            activity.step(seen, act, rewards)
+        if venv.finished is not None:
+            envs = venv.finished["env"]
+            recorder.add(venv.finished, steps)
+            if activity is not None:
+                activity.finish(venv.finished, (done < quota)[envs])
+            done += np.bincount(envs, minlength=len(quota))
+    return steps
+
+
+def _first_trials(table: Table, quota: np.ndarray) -> Table:
+    """Keep the first trials of each environment, as many as its quota."""
+    order = np.argsort(table["env"], kind="stable")
+    envs = table["env"][order]
+    place = np.arange(len(envs)) - np.searchsorted(envs, envs)
+    keep = np.sort(order[place < quota[envs]])
+    return {name: values[keep] for name, values in table.items()} | {"trial": np.arange(len(keep))}
+
+
+def summarise(table: Table, facts: Facts) -> dict[str, Any]:
+    """Return what an evaluation reports.
+
+    Returns:
+        ``trials``, ``performance`` with its 95 % Wilson interval ``performance_ci``, ``chance``, ``ceiling`` (None
+        where not known), ``reward_per_trial``, rates and means as in ``ngym_cli.runs.summary.summarise``, and
+        ``conditions``: a row per value of each condition; of several tasks each with its own chance and ceiling.
+    """
+    names = summary.condition_names(facts.conditions, table)
+    rows = summary.by_condition(table, names)
+    for row in rows:
+        row.update(facts.tasks.get(row["value"], {}) if row["condition"] == "task" else {})
+    ceiling = facts.ceiling or {}
+    return {
+        **summary.summarise(table),
+        "performance_ci": summary.interval(table["performance"]),
+        "chance": facts.chance,
+        "ceiling": ceiling.get("performance"),
+        "conditions": rows,
+        "choices": summary.choice_probabilities(table),
+    }
+
+
+def save(evaluation: Evaluation, folder: Path) -> None:
+    """Write ``trials.parquet`` and ``summary.json`` into a folder, complete or not at all."""
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        write(evaluation, temporary)
+
+
+def write(evaluation: Evaluation, folder: Path) -> None:
+    """Write ``trials.parquet`` and ``summary.json`` into a folder that is being made."""
+    write_table(evaluation.table, folder / "trials.parquet")
+    write_json(folder / "summary.json", evaluation.summary)

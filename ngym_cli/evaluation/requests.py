@@ -1,0 +1,222 @@
+"""What ``ngym eval`` does: runs, checkpoints, changed conditions, perturbations, recordings, exports, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import config as configuration
+from ngym_cli import runs
+from ngym_cli.agents import perturbation, threads
+from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.files.writing import atomic_path
+
+#: Longest part of an evaluation's own name that says what was changed.
+LONGEST_CHANGE = 80
+EXPORTS = ("csv", "nwb")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for on the command line.
+
+    Attributes:
+        trials: number of trials.
+        seed: determines them.
+        deterministic: take the most probable action.
+        balanced: all combinations of conditions equally often.
+        changes: what is different from training, as from ``ngym_cli.config.flags.settings``.
+        checkpoints: ``all``, step numbers separated by commas, or None for the final model.
+        perturbations: what is done to the network.
+        record: quantities to record.
+        exports: formats to export to.
+        compare: table of an animal's or person's trials, and the map of its columns.
+        name: of the evaluation; made from the settings unless given.
+        overwrite: replace one of that name.
+        trust: let a run's record name a user's own code.
+    """
+
+    trials: int = 2_000
+    seed: int = 0
+    deterministic: bool = True
+    balanced: bool = False
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints: str | None = None
+    perturbations: tuple[Perturbation, ...] = ()
+    record: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    compare: tuple[Path, Path] | None = None
+    name: str | None = None
+    overwrite: bool = False
+    trust: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name of the evaluation's folder."""
+        if self.name is not None:
+            return self.name
+        parts = [f"trials{self.trials}-seed{self.seed}"]
+        parts += [] if self.deterministic else ["stochastic"]
+        parts += ["balanced"] if self.balanced else []
+        parts += [_words(self.changes)[:LONGEST_CHANGE]] if self.changes else []
+        return runs.safe_name("-".join([*parts, *(each.label for each in self.perturbations)]))
+
+
+def _words(changes: Mapping[str, Any]) -> str:
+    """Return what was changed, as part of a name."""
+    words = []
+    for key, value in changes.items():
+        if key == "wrappers":
+            words.append("+".join(entry["name"] for entry in value) or "no-wrappers")
+        else:
+            items = value.items() if isinstance(value, Mapping) else [(key, value)]
+            words += [f"{name}{'+'.join(map(str, v)) if isinstance(v, list) else v}" for name, v in items]
+    return "-".join(words).replace(":", "+").replace("/", "+")
+
+
+def request(
+    references: Sequence[str],
+    lesion: Sequence[str] = (),
+    silence: Sequence[str] = (),
+    clamp: Sequence[str] = (),
+    noise: Sequence[str] = (),
+    record: str | None = None,
+    export: str | None = None,
+    compare: Path | None = None,
+    columns: Path | None = None,
+    **plain: Any,
+) -> tuple[list[str], Request]:
+    """Return the runs that are meant and what is asked of them.
+
+    Words such as ``period=delay`` among the runs belong to the perturbation that was given, so that
+    ``--silence units=3,7 period=delay`` needs no quotes.
+
+    Raises:
+        UserError: on anything that cannot be read, or does not go together.
+    """
+    given = [(kind, text) for kind, texts in zip(perturbation.KINDS, (lesion, silence, clamp, noise), strict=True)
+             for text in texts]  # fmt: skip
+    loose = [word for word in references if "=" in word and not Path(word).exists()]
+    if loose:
+        if len(given) != 1:
+            raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
+        given = [(given[0][0], " ".join([given[0][1], *loose]))]
+    if (compare is None) != (columns is None):
+        raise UserError("--compare and --columns belong together: a table of trials, and the map of its columns")
+    if compare is not None and columns is not None and plain.get("checkpoints"):
+        raise UserError("--compare takes the final model, not --checkpoints")
+    exports = tuple(word.strip() for word in export.split(",")) if export else ()
+    for word in exports:
+        if word not in EXPORTS:
+            raise unknown("export format", word, EXPORTS)
+    names = [word for word in references if word not in loose] or ["latest"]
+    return names, Request(
+        perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
+        record=_quantities(record),
+        exports=exports,
+        compare=None if compare is None or columns is None else (compare, columns),
+        **plain,
+    )
+
+
+def _quantities(text: str | None) -> tuple[str, ...]:
+    from ngym_cli.evaluation.activity import parse_quantities
+
+    return () if text is None else parse_quantities(text)
+
+
+def evaluate(references: Sequence[str], root: Path, asked: Request) -> Iterator[tuple[dict[str, Any], Path]]:
+    """Evaluate runs, one after the other; yields each summary and the folder that it was written to.
+
+    Raises:
+        UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.
+    """
+    label = asked.label
+    if not runs.is_plain_name(label):
+        raise UserError(f"evaluation name '{label}' must be a plain folder name")
+    found = [runs.find(reference, root) for reference in references]
+    for run in found:
+        folder = run.path / "eval" / label
+        if asked.name and folder.exists() and not asked.overwrite:
+            raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
+    threads.one_in_torch()
+    if asked.compare is not None:
+        from ngym_cli.figures import comparison
+
+        comparison.read(*asked.compare)
+    for run in found:
+        yield from _evaluate_run(run, label, asked)
+
+
+def _evaluate_run(run: runs.Run, label: str, asked: Request) -> Iterator[tuple[dict[str, Any], Path]]:
+    from ngym_cli.environments import stack
+    from ngym_cli.evaluation import export
+    from ngym_cli.figures import comparison
+
+    config = run.config(asked.trust).in_stage(-1)
+    if asked.changes:
+        config = configuration.from_dict(configuration.merge(config.model_dump(exclude_none=True), asked.changes))
+        config, facts = stack.resolve(config)
+    else:
+        facts = stack.inspect(config)
+    for policy, steps, at_checkpoint in _policies(run, config, asked.checkpoints):
+        folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
+        result = _one(policy, config, facts, asked, folder, {
+            "run": str(run.path), "model_steps": steps, "checkpoint": steps if at_checkpoint else None,
+            "changes": dict(asked.changes),
+        })  # fmt: skip
+        for form in asked.exports:
+            result.summary.setdefault("exports", []).append(str(export.export(folder, run, form)))
+        if asked.compare is not None:
+            result.summary["comparison"] = comparison.compare(result.table, folder, run, *asked.compare)
+        yield result.summary, folder
+
+
+def _one(policy: Any, config: Any, facts: Any, asked: Request, folder: Path, about: Mapping[str, Any]) -> Any:
+    """Evaluate one policy and write what was found, complete or not at all."""
+    record = asked.record
+    if "nwb" in asked.exports and "activity" not in record and hasattr(policy, "initial_state"):
+        record = ("activity", *record)
+    from ngym_cli.evaluation import fresh_trials
+
+    protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record)
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        found = fresh_trials.evaluate(
+            policy, config, facts, asked.trials, asked.seed, protocol=protocol, folder=temporary
+        )
+        found.summary.update(about)
+        fresh_trials.write(found, temporary)
+    return found
+
+
+def _policies(run: runs.Run, config: Any, wanted: str | None) -> Iterator[tuple[Any, int, bool]]:
+    """Yield the final policy, or that of each checkpoint, with the steps that it was trained for."""
+    from ngym_cli.agents.saving import load_policy
+
+    policy, steps = load_policy(run, config)
+    if wanted is None:
+        yield policy, steps, False
+        return
+    from ngym_cli.agents import checkpoints, saving
+
+    there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
+    if not there:
+        raise UserError(f"{run.path} kept no checkpoints")
+    for step in _steps(wanted, there):
+        saving.fill(policy, saving.read_weights(there[step] / checkpoints.WEIGHTS), there[step] / checkpoints.WEIGHTS)
+        yield policy, step, True
+
+
+def _steps(wanted: str, there: Mapping[int, Path]) -> list[int]:
+    if wanted == "all":
+        return sorted(there)
+    steps = []
+    for word in wanted.split(","):
+        if not word.strip().isdecimal() or int(word) not in there:
+            raise unknown("checkpoint", word.strip(), ["all", *map(str, sorted(there))])
+        steps.append(int(word))
+    return steps

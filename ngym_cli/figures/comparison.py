@@ -1,0 +1,71 @@
+"""An agent beside an animal or a person: the same analyses of both, a distance per statistic, one figure."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import config as configuration
+from ngym_cli import runs
+from ngym_cli.errors import UserError
+from ngym_cli.files.writing import write_json
+from ngym_cli.runs.trial_table import Table
+
+#: Bootstrap draws behind the standard errors.
+DRAWS = 100
+
+
+@cache
+def read(data: Path, columns: Path) -> Table:
+    """Read a table of trials and name its columns as ours.
+
+    Raises:
+        UserError: if either file is missing or damaged, or they do not fit together.
+    """
+    from neurogym.analysis import load_trials
+
+    rules = configuration.read_toml(columns)
+    if not data.is_file():
+        raise UserError(f"no such table of trials: {data}")
+    try:
+        return load_trials(data, rules)
+    except (ValueError, KeyError, OSError, TypeError) as error:
+        raise UserError(f"{data} with {columns}: {' '.join(str(error).split())}") from None
+
+
+def compare(table: Table, folder: Path, run: runs.Run, data: Path, columns: Path) -> dict[str, Any]:
+    """Compare the trials of an evaluation with a table of an animal's; write ``comparison.json`` and a figure.
+
+    Args:
+        table: trials of the agent.
+        folder: of the evaluation.
+        run: that it belongs to.
+        data: CSV file.
+        columns: TOML file that maps its columns.
+
+    Returns:
+        ``data``, ``columns``, ``statistics`` (rows of name, a: the agent's, b: theirs, difference, distance in
+        standard errors), ``distance`` (root mean square) and ``figure``.
+    """
+    from neurogym.analysis import compare as statistics
+    from neurogym.analysis import distance
+    from ngym_cli.figures.animals import beside
+    from ngym_cli.figures.requests import save_figure
+    from ngym_cli.figures.style import styled
+
+    theirs = read(data, columns)
+    strength = "coh" if "coh" in table and "coh" in theirs else None
+    rows = statistics(table, theirs, strength=strength, n_boot=DRAWS)
+    figure = run.path / "figures" / f"beside-{data.stem}.png"
+    with styled():
+        save_figure(beside({run.name: table, data.stem.replace("_", " "): theirs}), figure)
+    found = {
+        "data": str(data),
+        "columns": str(columns),
+        "statistics": [row.to_dict() for row in rows],
+        "distance": distance(rows),
+        "figure": str(figure),
+    }
+    write_json(folder / "comparison.json", found)
+    return found

@@ -1,0 +1,154 @@
+"""Example trials: observation, action, ground truth and reward on one time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
+from ngym_cli.figures.view import View
+
+
+@dataclass
+class Trace:
+    """What happened in a stretch of steps of one environment; row t of each belongs to the same step.
+
+    Attributes:
+        observations: what the agent saw, (steps, channels).
+        actions: what it did.
+        ground_truth: what was right, or empty where the task does not say.
+        rewards: what it got for it.
+        ends: steps at which a trial ended.
+        outcomes: of the trials that ended.
+    """
+
+    observations: list[np.ndarray] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    ground_truth: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    outcomes: list[str] = field(default_factory=list)
+
+
+def record(venv: Any, agent: Any, trials: int, most_steps: int = 2_000) -> Trace:
+    """Step a batch of one environment until some trials have ended.
+
+    Args:
+        venv: a ``TrialVecEnv`` of one environment, seeded.
+        agent: an ``Agent`` for one environment.
+        trials: how many trials to see.
+        most_steps: give up after this many steps.
+    """
+    trace = Trace()
+    observations, starts = venv.reset(), np.ones(1, bool)
+    while len(trace.ends) < trials and len(trace.actions) < most_steps:
+        trace.observations.append(np.ravel(observations[0]))
+        action = agent.act(observations, starts).actions
+        observations, rewards, starts, _ = venv.step(action)
+        trace.actions.append(np.ravel(action[0]))
+        trace.rewards.append(float(rewards[0]))
+        if venv.ground_truth is not None:
+            trace.ground_truth.append(np.ravel(venv.ground_truth[0]))
+        if venv.finished is not None:
+            trace.ends.append(len(trace.actions))
+            trace.outcomes.append(str(venv.finished["outcome"][0]))
+    return trace
+
+
+def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure:
+    """Draw consecutive trials.
+
+    Args:
+        trace: from ``record``.
+        dt: time step in ms.
+        labels: ``"observation"`` and ``"action"``: label to index or indices.
+    """
+    observations = np.array(trace.observations).T
+    steps = observations.shape[1]
+    edges = np.arange(steps + 1) * dt
+    figure, (seen, done, got) = new_figure(
+        3, 1, width=max(5.0, min(12.0, 0.09 * steps)), height=1.7, sharex=True, height_ratios=[2, 1.2, 0.8]
+    )
+    limit = float(np.abs(observations).max()) or 1.0
+    image = seen.pcolormesh(
+        edges, np.arange(len(observations) + 1), observations, cmap="RdBu_r", vmin=-limit, vmax=limit
+    )
+    figure.colorbar(image, ax=[seen, done, got], label="observation", pad=0.01, shrink=0.5, anchor=(0, 1))
+    names = channel_names(labels.get("observation", {}), len(observations))
+    if len(names) <= 12:
+        seen.set_yticks(np.arange(len(names)) + 0.5, names)
+    seen.invert_yaxis()
+    seen.set(ylabel="channel", title=f"example trials, n = {len(trace.ends)}")
+    _actions(done, trace, edges, labels.get("action", {}))
+    got.stairs(trace.rewards, edges, color=COLOURS[2])
+    got.axhline(0, color=GREY, linewidth=0.5)
+    got.set(ylabel="reward", xlabel="time (ms)")
+    _mark_trials((seen, done, got), trace, dt)
+    legend_below(done, 4)
+    return figure
+
+
+def _actions(axes: Any, trace: Trace, edges: np.ndarray, labels: Mapping[str, Any]) -> None:
+    actions, truth = np.array(trace.actions, float), np.array(trace.ground_truth, float)
+    for component in range(actions.shape[1]):
+        mark = "" if actions.shape[1] == 1 else f" {component + 1}"
+        if len(truth):
+            axes.stairs(truth[:, component], edges, color=GREY, linewidth=4, alpha=0.5, label=f"ground truth{mark}")
+        axes.stairs(actions[:, component], edges, color=COLOURS[component % 6], label=f"action{mark}", baseline=None)
+    flat = {index: name for name, index in _flat(labels).items()}
+    if actions.shape[1] == 1 and flat and len(flat) <= 8:
+        axes.set_yticks(sorted(flat), [flat[index] for index in sorted(flat)])
+    axes.set(ylabel="action")
+
+
+def _mark_trials(all_axes: tuple, trace: Trace, dt: float) -> None:
+    for end in trace.ends[:-1]:
+        for axes in all_axes:
+            axes.axvline(end * dt, color="black", linewidth=0.8)
+    for begin, end, outcome in zip([0, *trace.ends], trace.ends, trace.outcomes, strict=False):
+        all_axes[1].annotate(
+            outcome,
+            ((begin + end) / 2 * dt, 1),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="bottom",
+            fontsize=8,
+        )
+
+
+def _flat(labels: Mapping[str, Any]) -> dict[str, int]:
+    """Return one name per index: a label with several indices is numbered."""
+    flat: dict[str, int] = {}
+    for name, where in labels.items():
+        indices = [int(index) for index in np.ravel(list(where) if isinstance(where, range) else where)]
+        flat.update({name if len(indices) == 1 else f"{name} {k + 1}": index for k, index in enumerate(indices)})
+    return flat
+
+
+def channel_names(labels: Mapping[str, Any], n: int) -> list[str]:
+    """Return a name for each channel, its number where it has none."""
+    names = {index: name for name, index in _flat(labels).items()}
+    return [names.get(index, str(index)) for index in range(n)]
+
+
+#: Trials shown as examples.
+EXAMPLES = 5
+
+
+def examples(view: View) -> Figure:
+    """Draw a few fresh trials of the first run."""
+    from ngym_cli.agents.acting import Agent
+    from ngym_cli.environments.stack import build_venv
+
+    source = view.first
+    venv = build_venv(source.config, 1)
+    try:
+        venv.seed(0)
+        trace = record(venv, Agent(source.policy, 1, seed=0), EXAMPLES)
+    finally:
+        venv.close()
+    return example_trials(trace, source.facts.dt, source.facts.labels)

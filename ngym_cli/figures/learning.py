@@ -1,0 +1,160 @@
+"""Performance along training: trials of training, and evaluations of checkpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
+from ngym_cli.figures.view import Source, View
+from ngym_cli.runs import summary
+from ngym_cli.runs.trial_table import Table
+
+#: Fewest trials and most bins behind the curve.
+TRIALS_PER_BIN = 100
+MOST_BINS = 60
+
+
+def learning_check(view: View) -> None:
+    """Say why there is no learning curve."""
+    for source in view.sources:
+        if not len(source.training.get("trial", ())):
+            raise Unavailable(f"{source.run.name}: no training trials were recorded")
+
+
+def learning(view: View) -> Figure:
+    """Draw performance against the steps of training; for one run also reward, fixation breaks and misses."""
+    if len(view.sources) == 1:
+        return _one(view)
+    groups: dict[str, list[Source]] = {}
+    for source in view.sources:
+        groups.setdefault(source.property(view.compare or "run"), []).append(source)
+    figure, axes = new_figure(width=5.2)
+    for (label, sources), colour in zip(groups.items(), COLOURS * (1 + len(groups) // 7), strict=False):
+        name = f"seed {label}" if view.compare == "seed" else label
+        _group(axes, name, sources, colour)
+    reference_lines(axes, view.chance, view.ceiling)
+    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="learning")
+    legend_below(axes)
+    _thousands(axes)
+    return figure
+
+
+def _group(axes: Axes, label: str, sources: list[Source], colour: Any) -> None:
+    """Draw the interquartile mean of several runs with its bootstrap interval, or the one run with Wilson's."""
+    from neurogym.analysis import from_trials
+
+    if len(sources) == 1:
+        rows, steps = _bins(sources[0].training)
+        _performance(axes, sources[0].training, rows, steps, colour, f"{label}, 1 run, Wilson interval")
+        return
+    try:
+        curve = from_trials.learning_curve([source.training for source in sources], n_bins=MOST_BINS)
+    except ValueError as error:
+        raise Unavailable(str(error)) from None
+    for seed in curve.seeds:
+        axes.plot(curve.iqm.x, seed, color=colour, linewidth=0.5, alpha=0.4)
+    axes.fill_between(curve.iqm.x, curve.iqm.low, curve.iqm.high, alpha=0.25, linewidth=0, color=colour)
+    axes.plot(
+        curve.iqm.x, curve.iqm.value, color=colour,
+        label=f"{label}, interquartile mean of {len(sources)} runs, bootstrap interval",
+    )  # fmt: skip
+
+
+def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
+    n = len(table["trial"])
+    bins = int(np.clip(n // TRIALS_PER_BIN, 1, MOST_BINS))
+    rows = np.array_split(np.argsort(table["step"], kind="stable"), bins)
+    return rows, np.array([table["step"][r[-1]] for r in rows])
+
+
+def _performance(axes: Axes, table: Table, rows: list[np.ndarray], steps: Any, colour: Any, label: str) -> None:
+    from neurogym.analysis import Curve
+
+    scores = table["performance"]
+    curve = Curve.proportions(steps, [scores[r].sum() for r in rows], [len(r) for r in rows])
+    axes.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0, color=colour)
+    axes.plot(curve.x, curve.value, color=colour, label=label)
+
+
+def _one(view: View) -> Figure:
+    source = view.first
+    table = source.training
+    rows, steps = _bins(table)
+    figure, (left, right) = new_figure(1, 2)
+    _performance(left, table, rows, steps, COLOURS[0], f"training, {len(rows[0]):,} trials per point, 95 % interval")
+    reference_lines(left, view.chance, view.ceiling)
+    final = [e for e in source.evaluations if e.intact and e.summary.get("model_steps") is not None]
+    for evaluated in final[-1:]:
+        found = evaluated.summary
+        low, high = found["performance_ci"]
+        value = found["performance"]
+        left.errorbar(
+            found["model_steps"], value, [[value - low], [high - value]], fmt="o", color=COLOURS[1], markersize=4,
+            label=f"evaluation, n = {found['trials']:,}",
+        )  # fmt: skip
+    n = len(table["trial"])
+    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"learning, n = {n:,} trials")
+    left.legend(loc="lower right")
+    right.plot(steps, [table["reward"][r].mean() for r in rows], color=COLOURS[2], label="reward per trial")
+    breaks = [((table["aborts"][r] > 0) | (table["outcome"][r] == "abort")).mean() for r in rows]
+    right.plot(steps, breaks, color=COLOURS[1], label="trials with a fixation break")
+    right.plot(steps, [(table["outcome"][r] == "miss").mean() for r in rows], color=COLOURS[4], label="missed trials")
+    right.set(xlabel="training steps", ylabel="per trial", title="reward, fixation breaks, misses")
+    right.legend()
+    _thousands(left)
+    _thousands(right)
+    return figure
+
+
+def _thousands(axes: Axes) -> None:
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
+
+
+def development_check(view: View) -> None:
+    """Say why there is no development curve."""
+    if not any(_development(source) for source in view.sources):
+        raise Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
+
+
+def _development(source: Source) -> dict[int, Any]:
+    """Return the latest evaluation of each checkpoint, in the order of training."""
+    found = {e.summary["checkpoint"]: e for e in source.evaluations if e.along_training and not e.perturbed}
+    return dict(sorted(found.items()))
+
+
+def development(view: View) -> Figure:
+    """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
+    figure, (left, right) = new_figure(1, 2)
+    for source, colour in zip(view.sources, COLOURS * (1 + len(view.sources) // 7), strict=False):
+        found = [evaluated.summary for evaluated in _development(source).values()]
+        if found:
+            steps = [each["checkpoint"] for each in found]
+            low, high = np.array([each["performance_ci"] for each in found]).T
+            left.fill_between(steps, low, high, alpha=0.25, linewidth=0, color=colour)
+            label = f"{source.run.name}, n = {found[0]['trials']:,} trials each"
+            left.plot(steps, [each["performance"] for each in found], "o-", markersize=3, color=colour, label=label)
+    reference_lines(left, view.chance, view.ceiling)
+    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="development, 95 % intervals")
+    left.legend(loc="lower right")
+    _by_condition(right, next(source for source in view.sources if _development(source)))
+    _thousands(left)
+    _thousands(right)
+    return figure
+
+
+def _by_condition(axes: Axes, source: Source) -> None:
+    found = [evaluated.summary for evaluated in _development(source).values()]
+    rows = [(each["checkpoint"], row) for each in found for row in each["conditions"]]
+    names = list(dict.fromkeys(row["condition"] for _, row in rows))
+    name = "coh" if "coh" in names else names[0] if names else None
+    values = sorted({row["value"] for _, row in rows if row["condition"] == name})
+    for value, colour in zip(values, shades(len(values)), strict=True):
+        line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
+        axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=f"{name} {summary.label(value)}")
+    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"{source.run.name}, by {name}")
+    if values:
+        axes.legend(loc="lower right")

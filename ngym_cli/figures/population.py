@@ -1,0 +1,322 @@
+"""Population activity: averages by condition, trajectories, decoding, selectivity, agreement between runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure, shades
+from ngym_cli.figures.view import Series, View
+from ngym_cli.runs.trial_table import Table
+
+#: Trials that population figures use, and those that a decoder does.
+MOST_TRIALS, MOST_DECODED = 2_000, 400
+
+#: Fewest trials behind a condition; most conditions, units and decoded steps that are drawn; the steps of a window.
+FEWEST, MOST_CONDITIONS, MOST_UNITS, MOST_STEPS = 5, 12, 6, 30
+
+#: Share of trials that must last until the end of the window.
+REACHED = 0.5
+
+
+@dataclass(frozen=True)
+class Population:
+    """Activity aligned to an event, with the trials' conditions.
+
+    Attributes:
+        activity: the population.
+        table: the same trials.
+        event: name of the period that the alignment is to; empty: the start of the trial.
+        at: step of it in each trial.
+        start: first step of the window, relative to the event.
+        stop: step after the last one.
+        conditions: columns that tell the conditions apart.
+    """
+
+    activity: Any
+    table: Table
+    event: str
+    at: np.ndarray
+    start: int
+    stop: int
+    conditions: dict[str, np.ndarray]
+
+    def aligned(self, trials: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Activity around the event, shape (trials, steps, units)."""
+        return np.asarray(self.activity.align(self.at, start=self.start, stop=self.stop)[trials])
+
+    @property
+    def time(self) -> np.ndarray:
+        """Time of each step from the event, ms."""
+        return self.activity.dt * np.arange(self.start, self.stop)
+
+
+def population(view: View, series: Series | None = None) -> Population:
+    """Return the recorded activity of the first run, or of a series, around the stimulus.
+
+    Raises:
+        Unavailable: if there is none.
+    """
+    from neurogym.analysis import Activity
+    from neurogym.analysis.tables import select
+
+    series = series or view.recorded
+    key = f"population {series.label}"
+    if key not in view.memory:
+        recording = series.recording
+        values, offsets = recording.first("activity", min(MOST_TRIALS, len(recording)))
+        n = len(offsets) - 1
+        table = select(series.table, np.arange(n))
+        activity = Activity(values, offsets, recording.dt)
+        event = next((name for name in ("stimulus", "stim", "sample", "ready") if name in recording.events), "")
+        at = recording.events[event][:n] / recording.dt if event else np.zeros(n)
+        after = activity.lengths - at
+        stop = max(2, int(np.nanquantile(after, 1 - REACHED)))
+        start = -int(min(np.nanmin(at), max(2, stop // 4)))
+        columns = {name: table[name] for name in _conditions(view, table)}
+        view.memory[key] = Population(activity, table, event, at, start, stop, columns)
+    return view.memory[key]
+
+
+def _conditions(view: View, table: Table) -> list[str]:
+    """Return the columns that split the trials: those asked for, else side and strength, else the first condition."""
+    if view.by:
+        for name in view.by:
+            if name not in table:
+                raise Unavailable(f"the trials have no column {name}")
+        return list(view.by)
+    names = [name for name in view.facts.conditions if name in table and table[name].ndim == 1]
+    few = [name for name in names if 1 < len(np.unique(table[name].astype(str))) <= MOST_CONDITIONS]
+    if "ground_truth" in few and "coh" in few:
+        return ["ground_truth", "coh"]
+    if few:
+        return few[:1] if few[0] != "ground_truth" or len(few) == 1 else ["ground_truth"]
+    return ["choice"] if 1 < len(np.unique(table["choice"])) <= MOST_CONDITIONS else []
+
+
+def _psth(found: Population) -> Any:
+    """Return the averages of the conditions that have enough trials."""
+    from neurogym.analysis import PSTH, psth
+
+    rows = psth(found.activity, found.conditions, found.at, start=found.start, stop=found.stop)
+    keep = np.flatnonzero(rows.n.max(axis=1) >= FEWEST)[:MOST_CONDITIONS]
+    if not len(keep):
+        raise Unavailable(f"no condition has {FEWEST} recorded trials")
+    conditions = tuple(rows.conditions[k] for k in keep)
+    mean = np.where(rows.n[keep][:, :, None] >= FEWEST, rows.mean[keep], np.nan)
+    return PSTH(conditions, rows.time, mean, rows.sem[keep], rows.n[keep])
+
+
+def _styles(conditions: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    """Return colour and line of each condition: the last column by shade, the one before by line."""
+    if not conditions or not conditions[0]:
+        return [{"color": COLOURS[0], "label": "all trials"} for _ in conditions]
+    names = list(conditions[0])
+    last, rest = names[-1], names[:-1]
+    levels = sorted({c[last] for c in conditions}, key=lambda v: (str(type(v)), v))
+    others = list(dict.fromkeys(tuple(c[name] for name in rest) for c in conditions))
+    colours = shades(len(levels)) if len(levels) > 2 else list(COLOURS[: len(levels)])
+    lines = ("-", "--", ":", "-.")
+    return [
+        {
+            "color": colours[levels.index(c[last])],
+            "linestyle": lines[others.index(tuple(c[name] for name in rest)) % 4],
+            "label": ", ".join(f"{n} {c[n]:g}" if isinstance(c[n], float) else f"{n} {c[n]}" for n in names),
+        }
+        for c in conditions
+    ]
+
+
+def _mark_event(axes: Axes, found: Population, label: bool = True) -> None:
+    axes.axvline(0, color=GREY, linestyle="--", linewidth=0.8, zorder=0)
+    if label:
+        axes.set_xlabel(f"time from {found.event + ' onset' if found.event else 'start of trial'} (ms)")
+
+
+def psth(view: View) -> Figure:
+    """Draw the mean activity of the units that tell the conditions apart best."""
+    found = population(view)
+    rows = _psth(found)
+    spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
+    units = np.argsort(-spread)[:MOST_UNITS]
+    figure, axes = new_figure(2, -(-len(units) // 2), width=3.0, height=2.3, squeeze=False, sharex=True)
+    styles = _styles(rows.conditions)
+    for axis, unit in zip(axes.flat, units, strict=False):
+        for mean, sem, style in zip(rows.mean[..., unit], rows.sem[..., unit], styles, strict=True):
+            axis.fill_between(rows.time, mean - sem, mean + sem, alpha=0.2, linewidth=0, color=style["color"])
+            axis.plot(rows.time, mean, **style)
+        axis.set_title(f"unit {unit}")
+        _mark_event(axis, found, label=False)
+    for axis in axes[-1]:
+        _mark_event(axis, found)
+    for row in axes:
+        row[0].set_ylabel("activity (a.u.)")
+    figure.suptitle(f"most selective units, mean and s.e.m., n = {len(found.activity):,} trials", fontsize="medium")
+    _condition_legend(figure, axes[0][0])
+    return figure
+
+
+def _condition_legend(figure: Figure, axes: Axes) -> None:
+    legend_below(axes, 3)
+
+
+def trajectories(view: View) -> Figure:
+    """Draw condition averages along the principal components, against time and against each other."""
+    from neurogym.analysis import pca_trajectories
+
+    found = population(view)
+    rows = _psth(found)
+    if found.activity.n_units < 3:
+        raise Unavailable("fewer than three units")
+    space = pca_trajectories(rows.mean, 3)
+    figure, (plane, first, second) = new_figure(1, 3, width=3.6)
+    for path, style in zip(space.projection, _styles(rows.conditions), strict=True):
+        plane.plot(path[:, 0], path[:, 1], **style)
+        known = np.flatnonzero(np.isfinite(path[:, 0]))
+        plane.plot(*path[known[0], :2], "o", color=style["color"], markersize=4)
+        for axis, component in ((first, 0), (second, 1)):
+            axis.plot(rows.time, path[:, component], **style)
+    share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
+    plane.set(
+        xlabel=share[0], ylabel=share[1], title=f"trajectories (circle: start), n = {len(found.activity):,} trials"
+    )
+    for axis, name in ((first, share[0]), (second, share[1])):
+        axis.set(ylabel=f"{name}, a.u.", title=f"along {name.split()[0]}")
+        _mark_event(axis, found)
+    _condition_legend(figure, plane)
+    return figure
+
+
+def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
+    """Return what may be decoded: the choice, and the task's conditions with a few values."""
+    from neurogym.analysis.tables import numbers
+
+    found = {}
+    wanted = list(view.by) or ["choice", *view.facts.conditions]
+    for name in wanted:
+        if name not in table or table[name].ndim != 1:
+            continue
+        values = table[name].astype(str) if table[name].dtype == object else numbers(table[name])
+        levels, counts = np.unique(values, return_counts=True)
+        if 1 < (counts >= FEWEST).sum() <= MOST_CONDITIONS:
+            common = np.isin(values, levels[counts >= FEWEST])
+            found[name] = np.where(common, values, "nan" if values.dtype.kind == "U" else np.nan)
+    return found
+
+
+def decoding(view: View) -> Figure:
+    """Draw the cross-validated accuracy of decoding choice and conditions at each time, and the choice across time."""
+    from neurogym.analysis import decode
+
+    found = population(view)
+    rng = np.random.default_rng(0)
+    trials = np.sort(rng.permutation(len(found.activity))[:MOST_DECODED])
+    activity = found.aligned(trials)
+    thin = np.arange(0, activity.shape[1], -(-activity.shape[1] // MOST_STEPS))
+    activity, time = activity[:, thin], found.time[thin]
+    targets = _targets(view, found.table)
+    figure, (left, right) = new_figure(1, 2, width=4.2)
+    across = None
+    for (name, labels), colour in zip(list(targets.items())[:4], COLOURS, strict=False):
+        chosen = labels[trials]
+        known = chosen != "nan" if chosen.dtype.kind in "UO" else np.isfinite(chosen)
+        try:
+            result = decode(activity[known], chosen[known], across_time=across is None, folds=3)
+        except ModuleNotFoundError as error:
+            raise Unavailable(str(error)) from None
+        except ValueError:
+            continue
+        low, value, high = result.low, result.accuracy, result.high
+        if across is None:
+            low, value, high = np.diag(low), np.diag(value), np.diag(high)
+        across = (name, result.accuracy) if across is None else across
+        left.fill_between(time, low, high, alpha=0.2, linewidth=0, color=colour)
+        left.plot(time, value, color=colour, label=f"{name}, {len(result.classes)} classes, n = {int(known.sum()):,}")
+        left.axhline(result.chance, color=colour, linestyle=":", linewidth=0.8, zorder=0)
+    if across is None:
+        raise Unavailable("nothing to decode: no choice or condition takes a few values often enough")
+    _mark_event(left, found)
+    left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
+    left.legend(loc="lower right")
+    image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1)
+    figure.colorbar(image, ax=right, label="accuracy")
+    right.set(ylabel="trained at (ms)", title=f"{across[0]} across time")
+    right.set_xlabel("tested at (ms)")
+    return figure
+
+
+def selectivity(view: View) -> Figure:
+    """Draw the share of units that tell apart each task variable, and how units mix them."""
+    from neurogym.analysis import selectivity_table
+
+    found = population(view)
+    targets = dict(list(_targets(view, found.table).items())[:3])
+    known = np.ones(len(found.activity), bool)
+    for labels in targets.values():
+        known &= labels != "nan" if labels.dtype.kind in "UO" else np.isfinite(labels)
+    targets = {name: labels[known] for name, labels in targets.items() if len(np.unique(labels[known])) > 1}
+    if not targets:
+        raise Unavailable("no task variable takes a few values often enough")
+    rate = found.activity.mean_rate(found.at, stop=found.stop)[known]
+    try:
+        table = selectivity_table(rate, targets)
+    except ValueError as error:
+        raise Unavailable(str(error)) from None
+    figure, (left, right) = new_figure(1, 2)
+    share = (table.p < table.alpha).mean(axis=0)
+    left.barh(range(len(table.terms)), share, color=COLOURS[0])
+    left.set_yticks(range(len(table.terms)), [term.replace(":", " x ") for term in table.terms])
+    left.invert_yaxis()
+    left.set(
+        xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)", xlim=(0, 1.02),
+        title=f"selectivity, n = {int(known.sum()):,} trials",
+    )  # fmt: skip
+    kinds = table.share()
+    right.bar(list(kinds), list(kinds.values()), color=[GREY, *COLOURS[:3]])
+    right.set(ylabel="share of units", ylim=(0, 1.02), title="pure and mixed selectivity")
+    right.tick_params(axis="x", labelrotation=20)
+    return figure
+
+
+def similarity_check(view: View) -> None:
+    """Say why runs cannot be compared."""
+    if len(view.sources) < 2:
+        raise Unavailable("needs two runs or more, as ngym plot RUN RUN similarity")
+    for source in view.sources:
+        view.recorded_of(source)
+
+
+def similarity(view: View) -> Figure:
+    """Draw how well the representational geometries of the runs agree, condition by condition."""
+    from neurogym.analysis import representational_similarity
+
+    patterns, names = [], []
+    for source in view.sources:
+        rows = _psth(population(view, view.recorded_of(source)))
+        patterns.append({str(c): np.nanmean(mean, axis=0) for c, mean in zip(rows.conditions, rows.mean, strict=True)})
+        names.append(source.run.name)
+    common = [key for key in patterns[0] if all(key in each for each in patterns)]
+    if len(common) < 4:
+        raise Unavailable(f"the runs share {len(common)} conditions; four are needed (--by names the columns)")
+    matrices = [np.stack([each[key] for key in common]) for each in patterns]
+    n = len(matrices)
+    agreement = np.eye(n)
+    figure, axes = new_figure(width=4.6, height=3.8)
+    for i in range(n):
+        for j in range(i + 1, n):
+            found = representational_similarity(matrices[i], matrices[j], n_boot=200, n_permutations=200)
+            agreement[i, j] = agreement[j, i] = found.correlation.value
+            for a, b in ((i, j), (j, i)):
+                e = found.correlation
+                axes.text(b, a, f"{e.value:.2f}\n[{e.low:.2f}, {e.high:.2f}]", ha="center", va="center", fontsize=7,
+                          color="white" if e.value < 0.5 else "black")  # fmt: skip
+    image = axes.imshow(agreement, cmap="cividis", vmin=0, vmax=1)
+    axes.set_xticks(range(n), names, rotation=30, ha="right")
+    axes.set_yticks(range(n), names)
+    axes.set_title(f"representational similarity, {len(common)} conditions, 95 % intervals")
+    figure.colorbar(image, ax=axes, label="rank correlation of dissimilarities")
+    return figure

@@ -1,0 +1,164 @@
+"""What ``ngym plot`` draws of runs, and why something cannot be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures.registry import FIGURES, FigureSpec, natural, tags_of
+from ngym_cli.files.writing import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ngym_cli.figures.view import View
+
+FORMATS = ("png", "svg", "pdf")
+STYLES = ("screen", "paper")
+COMPARE = ("alg", "network", "seed", "task", "run")
+
+
+def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
+    """Tell runs from names of figures among the words of the command line.
+
+    Args:
+        given: words; a word that is a figure's name is one unless it is a folder.
+        root: folder of all runs.
+
+    Returns:
+        References of runs, ``latest`` if there are none, and names of figures.
+    """
+    figures = [word for word in given if word in FIGURES and not Path(word).is_dir()]
+    references = [word for word in given if word not in figures]
+    if len(references) > 1 and "/" not in references[-1]:
+        for word in references[1:]:
+            try:
+                runs.find(word, root)
+            except UserError:
+                if not Path(word).exists() and "/" not in word:
+                    raise _neither(word, root) from None
+    return references or ["latest"], figures
+
+
+def _neither(word: str, root: Path) -> UserError:
+    names = [*FIGURES, *(run.name for run in runs.find_all(root))]
+    return unknown("figure or run", word, names)
+
+
+def view(
+    references: Sequence[str], root: Path, by: str | None = None, compare: str | None = None,
+    evaluations: str | None = None, trust: bool = False,
+) -> View:  # fmt: skip
+    """Return what the figures of some runs are drawn from.
+
+    Args:
+        references: folders, names or ``latest``.
+        root: folder of all runs.
+        by: columns to split by, separated by commas.
+        compare: by what runs are put together.
+        evaluations: names of the evaluations to draw, separated by commas.
+        trust: let a run's record name a user's own code.
+
+    Raises:
+        UserError: if a run does not exist or is damaged.
+    """
+    from ngym_cli.figures.view import Source, View
+
+    if compare is not None and compare not in COMPARE:
+        raise unknown("word of --compare", compare, COMPARE)
+    split = tuple(name.strip() for name in by.split(",") if name.strip()) if by else ()
+    named = tuple(name.strip() for name in evaluations.split(",") if name.strip()) if evaluations else ()
+    return View([Source(runs.find(reference, root), trust) for reference in references], split, compare, named)
+
+
+def draw(
+    seen: View, names: Sequence[str], file_format: str = "png", style: str = "screen", out: Path | None = None
+) -> list[dict[str, Any]]:
+    """Draw figures.
+
+    Args:
+        seen: the runs.
+        names: which figures; none for those that are natural for the task.
+        file_format: png, svg or pdf.
+        style: screen or paper.
+        out: where to; default the folder ``figures`` of the first run.
+
+    Returns:
+        Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
+
+    Raises:
+        UserError: on an unknown figure, format or style, or a figure asked for that cannot be drawn.
+    """
+    for name in names:
+        if name not in FIGURES:
+            raise unknown("figure", name, FIGURES)
+    for kind, given, known in (("format", file_format, FORMATS), ("style", style, STYLES)):
+        if given not in known:
+            raise unknown(kind, given, known)
+    tags = tags_of(seen)
+    specs = [FIGURES[name] for name in names] or [spec for spec in FIGURES.values() if natural(spec, seen, tags)]
+    folder = out or seen.first.run.path / "figures"
+    rows = [_draw_one(seen, spec, style, folder / f"{spec.name}{_beside(seen)}.{file_format}") for spec in specs]
+    for row in rows:
+        if names and row["path"] is None:
+            raise UserError(f"{row['id']}: {row['reason']}")
+    return rows
+
+
+def _beside(seen: View) -> str:
+    """Return what tells a figure of several runs, or of a split, from the plain one."""
+    several = f"-{len(seen.sources)}-runs" if len(seen.sources) > 1 else ""
+    by = f"-by-{'-'.join(seen.by)}" if seen.by else ""
+    named = f"-{'-'.join(seen.named)}" if seen.named else ""
+    return runs.safe_name(several + by + named) if several + by + named else ""
+
+
+def _draw_one(seen: View, spec: FigureSpec, style: str, path: Path) -> dict[str, Any]:
+    from ngym_cli.figures.style import Unavailable, styled
+
+    try:
+        with styled(style):
+            save_figure(spec.draw(seen), path)
+    except Unavailable as reason:
+        return {"id": spec.name, "path": None, "reason": str(reason)}
+    return {"id": spec.name, "path": str(path), "reason": None}
+
+
+def available(seen: View) -> list[dict[str, Any]]:
+    """Return every figure with whether it can be drawn of the runs, whether it is by default, and why not.
+
+    Returns:
+        Rows of ``id``, ``description``, ``available``, ``default`` and ``reason``.
+    """
+    from ngym_cli.figures.style import Unavailable
+
+    tags = tags_of(seen)
+    rows = []
+    for spec in FIGURES.values():
+        reason = None
+        try:
+            spec.check(seen)
+        except Unavailable as error:
+            reason = str(error)
+        rows.append({
+            "id": spec.name, "description": spec.summary, "available": reason is None,
+            "default": reason is None and natural(spec, seen, tags), "reason": reason,
+        })  # fmt: skip
+    return rows
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure, as a whole or not at all, the same bytes for the same figure.
+
+    Raises:
+        UserError: if the file cannot be written.
+    """
+    dates: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    try:
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary, metadata=dates.get(path.suffix))
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None

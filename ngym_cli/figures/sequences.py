@@ -1,0 +1,182 @@
+"""How trials bear on later ones: choice history, two-step stay probabilities, regret, reversals."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
+from ngym_cli.figures.view import Part, View
+
+#: Trials back that the history regression looks.
+LAGS = 4
+
+
+def history_check(view: View) -> None:
+    """Say why there is no history regression."""
+    from neurogym.analysis.tables import numbers, responded
+
+    for part in view.parts():
+        choices = np.unique(numbers(part.table["choice"])[responded(part.table)])
+        if len(choices) != 2:
+            raise Unavailable(f"a history regression needs two choices, the trials hold {len(choices)}")
+
+
+def history(view: View) -> Figure:
+    """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
+    from neurogym.analysis import from_trials
+
+    parts = view.parts("choice", "outcome")
+    figure, axes = new_figure(1, 3, width=3.6, sharey="row")
+    for part in parts:
+        strength = "coh" if "coh" in part.table else None
+        try:
+            found = from_trials.choice_history(part.table, strength, n_lags=LAGS)
+            shift = from_trials.win_stay_lose_shift(part.table)
+        except ValueError as error:
+            raise Unavailable(str(error)) from None
+        for fit, colour, after in (
+            (found.after_correct, COLOURS[2], "correct"),
+            (found.after_error, COLOURS[1], "error"),
+        ):
+            style = {
+                "color": colour if len(parts) == 1 else part.colour,
+                "linestyle": "-" if after == "correct" else "--",
+            }
+            label = (
+                f"after {after}, n = {fit.n:,}" if len(parts) == 1 else f"{part.label}, after {after}, n = {fit.n:,}"
+            )
+            for axis, kinds in zip(axes, (("win",), ("lose",), ("transition",)), strict=True):
+                for kind in kinds:
+                    lags = [k for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights]
+                    rows = [fit.weights[f"{kind}_{k}"] for k in lags]
+                    value = np.array([row.value for row in rows])
+                    spread = [[r.value - r.low for r in rows], [r.high - r.value for r in rows]]
+                    axis.errorbar(lags, value, spread, marker="o", markersize=4, label=label, **style)
+        reset = found.reset_index
+        text = f"{part.label}: reset index {reset.value:.2f} [{reset.low:.2f}, {reset.high:.2f}], "
+        text += f"win-stay {shift.win_stay.value:.2f}, lose-shift {shift.lose_shift.value:.2f}"
+        axes[0].plot([], [], " ", label=text)
+    titles = ("past correct choices", "past wrong choices", "past transitions, both correct")
+    for axis, title in zip(axes, titles, strict=True):
+        axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        axis.set(xlabel="trials back", title=title, xticks=range(1, LAGS + 1))
+    axes[0].set_ylabel("weight on choice (log odds)")
+    legend_below(axes[0], 2)
+    return figure
+
+
+def stay_check(view: View) -> None:
+    """Say why there are no stay probabilities."""
+    for part in view.parts():
+        if len(np.unique(part.table["common"])) < 2:
+            raise Unavailable("all transitions are of one kind")
+
+
+def stay(view: View) -> Figure:
+    """Draw how often the first choice is repeated, by reward and transition of the trial before."""
+    from neurogym.analysis import from_trials
+
+    figure, axes = new_figure(width=4.8)
+    parts = view.parts("common", "choice", "reward")
+    for k, part in enumerate(parts):
+        try:
+            found = from_trials.two_step(part.table)
+        except ValueError as error:
+            raise Unavailable(str(error)) from None
+        names = [name.replace("_", "\n") for name in found.stay]
+        text = f"{part.label}: model-based {found.model_based.value:.2f} "
+        text += (
+            f"[{found.model_based.low:.2f}, {found.model_based.high:.2f}],\nmodel-free {found.model_free.value:.2f} "
+        )
+        text += f"[{found.model_free.low:.2f}, {found.model_free.high:.2f}]; n = {sum(found.n.values()):,}"
+        offset = 0.15 * (k - (len(parts) - 1) / 2)
+        if len(parts) == 1:
+            colours = [COLOURS[0], COLOURS[1], COLOURS[0], COLOURS[1]]
+            axes.bar(names, [e.value for e in found.stay.values()], color=colours, alpha=0.6, width=0.6)
+        interval_bars(axes, names, list(found.stay.values()), color="black" if len(parts) == 1 else part.colour,
+                      label=text, offset=offset)  # fmt: skip
+    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    axes.set(ylabel="P(stay)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
+    legend_below(axes)
+    return figure
+
+
+def _sessions(part: Part) -> Part:
+    """Return trials whose sessions are told apart where the task has several in a row; incomplete ones are left out."""
+    from neurogym.analysis.tables import in_sequence, select
+
+    table = part.table
+    if "session_trial" not in table:
+        return part
+    table, environment = in_sequence(table)
+    begins = (table["session_trial"] == 0) | np.r_[True, environment[1:] != environment[:-1]]
+    session = np.cumsum(begins) - 1
+    lengths = np.bincount(session)
+    whole = np.isin(session, np.flatnonzero(lengths == lengths.max()))
+    return Part(part.label, part.colour, select({**table, "env": session}, whole))
+
+
+def regret(view: View) -> Figure:
+    """Draw the expected reward lost against always choosing the best arm, beside that of random choices."""
+    from neurogym.analysis import from_trials
+
+    figure, axes = new_figure(width=4.6)
+    for part in map(_sessions, view.parts("p0", "p1", "choice")):
+        arms = sorted(
+            (name for name in part.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:])
+        )
+        try:
+            curve = from_trials.cumulative_regret(part.table, arms, n_boot=200)
+        except ValueError as error:
+            raise Unavailable(str(error)) from None
+        label = f"{part.label}, {int(curve.n[0])} sessions"
+        axes.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0, color=part.colour)
+        axes.plot(curve.x, curve.value, color=part.colour, label=label)
+        expected = np.stack([part.table[name] for name in arms], axis=1)
+        random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
+    axes.plot(curve.x, random * curve.x, color=GREY, linestyle=":", label="random choices")
+    axes.set(
+        xlabel="trial of the session", ylabel="cumulative regret (reward)",
+        title="regret, mean over sessions, 95 % interval",
+    )  # fmt: skip
+    axes.legend()
+    return figure
+
+
+def reversal_check(view: View) -> None:
+    """Say why there is no reversal curve."""
+    for part in view.parts():
+        if "ground_truth" not in part.table:
+            raise Unavailable("the trials do not say which action was right")
+
+
+def reversal(view: View) -> Figure:
+    """Draw the share of choices of what is better after a reversal, trial by trial around it."""
+    from neurogym.analysis import from_trials
+    from neurogym.analysis.tables import numbers
+
+    figure, axes = new_figure(width=4.6)
+    for part in map(_sessions, view.parts("better", "choice", "ground_truth")):
+        better, levels = numbers(part.table["better"]), np.unique(numbers(part.table["better"]))
+        if len(levels) != 2:
+            raise Unavailable("what is better never changes")
+        right = numbers(part.table["choice"]) == numbers(part.table["ground_truth"])
+        chosen = np.where(right, better, levels.sum() - better)
+        try:
+            found = from_trials.reversal_curve({**part.table, "choice": chosen, "best": better})
+        except ValueError as error:
+            raise Unavailable(str(error)) from None
+        s = found.trials_to_switch
+        text = (
+            f"{part.label}: {found.n_reversals:,} reversals, {s.value:.1f} trials to switch [{s.low:.1f}, {s.high:.1f}]"
+        )
+        interval_points(axes, found.correct, fmt="o-", color=part.colour, label=text)
+    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    axes.axvline(-0.5, color=GREY, linestyle="--", linewidth=1, zorder=0)
+    axes.set(
+        xlabel="trial from reversal", ylabel="P(what is better after it)", ylim=(-0.03, 1.05),
+        title="reversals, 95 % interval",
+    )  # fmt: skip
+    axes.legend(loc="lower right")
+    return figure

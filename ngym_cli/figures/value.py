@@ -1,0 +1,101 @@
+"""Value and time: indifference between two goods, reproduction of intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
+from ngym_cli.figures.view import View
+
+DRAWS = 200
+
+
+def indifference(view: View) -> Figure:
+    """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
+    from neurogym.analysis import Curve, from_trials
+
+    figure, axes = new_figure(width=4.6)
+    ends = (np.inf, 0.0)
+    for part in view.parts("n_a", "n_b", "a_first", "choice"):
+        try:
+            found = from_trials.indifference_point(part.table, n_boot=DRAWS)
+        except ValueError as error:
+            raise Unavailable(str(error)) from None
+        curve = found.choices
+        both = np.isfinite(curve.x) & (curve.x > 0)
+        ratios = curve.x[both]
+        ends = (min(ends[0], float(ratios.min()) / 2), max(ends[1], float(ratios.max()) * 2))
+        x = np.geomspace(ratios.min(), ratios.max(), 200)
+        axes.fill_between(x, *found.fit.band(np.log(x)), alpha=0.2, linewidth=0, color=part.colour)
+        axes.plot(x, found.fit.predict(np.log(x)), color=part.colour)
+        shown = Curve(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
+        v = found.relative_value
+        text = f"{part.label}: 1 A = {v.value:.2f} B [{v.low:.2f}, {v.high:.2f}], n = {int(curve.n.sum()):,}"
+        interval_points(axes, shown, color=part.colour, label=text)
+        axes.axvline(v.value, color=part.colour, linestyle="--", linewidth=0.8)
+    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    axes.set_xscale("log")
+    ticks = [0.25, 0.5, 1, 2, 4]
+    inside = [tick for tick in ticks if ends[0] < tick < ends[1]]
+    axes.set_xticks([ends[0], *inside, ends[1]], ["only A", *(f"{tick:g}" for tick in inside), "only B"])
+    axes.minorticks_off()
+    axes.set(
+        xlabel="offered amounts, B : A", ylabel="P(choose B)", ylim=(-0.03, 1.05),
+        title="choice between two goods, 95 % intervals",
+    )  # fmt: skip
+    legend_below(axes)
+    return figure
+
+
+def interval_check(view: View) -> None:
+    """Say why intervals cannot be compared."""
+    for part in view.parts():
+        if len(np.unique(part.table["production"])) < 2:
+            raise Unavailable("there is a single interval to produce")
+        if not np.isfinite(part.table["rt"]).any():
+            raise Unavailable("no interval was produced")
+
+
+def interval(view: View) -> Figure:
+    """Draw produced against target intervals, and their error."""
+    from neurogym.analysis import Curve, from_trials
+
+    figure, (left, right) = new_figure(1, 2)
+    parts = view.parts("production", "rt", "outcome")
+    for part in parts:
+        table = part.table
+        lag = table["period_set"] if "period_set" in table and _counts_from(table, "production") else 0.0
+        rows = np.isin(table["outcome"].astype(str), ("correct", "error")) & np.isfinite(table["rt"])
+        if rows.sum() < 4:
+            raise Unavailable("fewer than four intervals were produced")
+        target, produced = table["production"][rows], (table["rt"] + lag)[rows]
+        try:
+            found = from_trials.interval_reproduction({**table, "rt": table["rt"] + lag}, n_boot=DRAWS)
+        except ValueError as error:
+            raise Unavailable(str(error)) from None
+        rng = np.random.default_rng(0)
+        shown = rng.permutation(len(target))[:500]
+        left.plot(target[shown], produced[shown], ".", color=part.colour, markersize=2, alpha=0.4)
+        text = f"{part.label}, n = {int(rows.sum()):,}: slope {found.slope.value:.2f} "
+        text += f"[{found.slope.low:.2f}, {found.slope.high:.2f}], Weber fraction {found.weber_fraction.value:.3f}"
+        interval_points(left, found.produced, fmt="o-", color=part.colour, label=text)
+        made = found.produced
+        curve = Curve(made.x, made.value - made.x, made.low - made.x, made.high - made.x, made.n)
+        b = found.bias
+        interval_points(
+            right, curve, fmt="o-", color=part.colour, label=f"bias {b.value:.0f} ms [{b.low:.0f}, {b.high:.0f}]"
+        )
+    ends = [min(p.table["production"].min() for p in parts), max(p.table["production"].max() for p in parts)]
+    left.plot(ends, ends, color=GREY, linestyle="--", linewidth=1, label="equal")
+    right.axhline(0, color=GREY, linestyle="--", linewidth=1)
+    left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
+    right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
+    legend_below(left)
+    right.legend()
+    return figure
+
+
+def _counts_from(table: dict[str, np.ndarray], period: str) -> bool:
+    """Say whether reaction times count from this period."""
+    return "rt_from" in table and bool(np.all(table["rt_from"].astype(str) == period))

@@ -1,0 +1,333 @@
+"""What a figure is drawn from: trials, recordings and networks of one or more runs, as series of one colour each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures.style import COLOURS, Unavailable, shades
+from ngym_cli.files.reading import read_json
+from ngym_cli.runs import recordings
+from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+
+#: By what runs can be put together.
+COMPARE = ("alg", "network", "seed", "task", "run")
+
+#: Most perturbed evaluations drawn beside the intact one.
+MOST_PERTURBED = 5
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One evaluation of a run: its folder and its summary."""
+
+    folder: Path
+    summary: Mapping[str, Any]
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether units were lesioned, silenced, clamped or made noisy."""
+        return bool(self.summary.get("perturbations"))
+
+    @property
+    def along_training(self) -> bool:
+        """Whether it is of a checkpoint."""
+        return self.summary.get("checkpoint") is not None
+
+    @property
+    def intact(self) -> bool:
+        """Whether it is of the final network, as it is, under the conditions of training."""
+        return not self.perturbed and not self.along_training and not self.summary.get("changes")
+
+    @property
+    def recorded(self) -> bool:
+        """Whether something was recorded step by step."""
+        return (self.folder / recordings.FILE).is_file()
+
+
+class Source:
+    """What one run offers; read when it is first needed.
+
+    Args:
+        run: the run.
+        trust: let its record name a user's own code.
+    """
+
+    def __init__(self, run: runs.Run, trust: bool = False):
+        self.run, self.trust = run, trust
+        self.manifest = run.manifest()
+
+    @cached_property
+    def config(self) -> Any:
+        """Its configuration."""
+        return self.run.config(self.trust).in_stage(-1)
+
+    @cached_property
+    def facts(self) -> Any:
+        """What is known of the task."""
+        from ngym_cli.environments.stack import inspect
+
+        return inspect(self.config)
+
+    @cached_property
+    def evaluations(self) -> list[Evaluated]:
+        """All its evaluations, oldest first."""
+        return [Evaluated(path, read_json(path / "summary.json")) for path in self.run.evaluations()]
+
+    @cached_property
+    def training(self) -> Table:
+        """The trials of its training: what a learning curve needs of them."""
+        columns = ("trial", "step", "performance", "reward", "aborts", "outcome")
+        return read_trials(self.run.path / runs.TRIALS, columns)
+
+    @cached_property
+    def policy(self) -> Any:
+        """Its trained policy."""
+        from ngym_cli.agents.saving import load_policy
+
+        return load_policy(self.run, self.config)[0]
+
+    def main(self) -> Evaluated:
+        """Return the latest evaluation of the intact network under the conditions of training, or else the latest.
+
+        Raises:
+            Unavailable: if there is none.
+        """
+        found = [each for each in self.evaluations if not each.along_training] or self.evaluations
+        if not found:
+            raise Unavailable("the run has no evaluation yet; ngym eval makes one")
+        intact = [each for each in found if each.intact]
+        return (intact or found)[-1]
+
+    def named(self, name: str) -> Evaluated:
+        """Return an evaluation by its name.
+
+        Raises:
+            UserError: if there is none, with the nearest.
+        """
+        for each in self.evaluations:
+            if each.folder.name == name:
+                return each
+        raise unknown(f"evaluation of {self.run.name}", name, [each.folder.name for each in self.evaluations])
+
+    def property(self, name: str) -> str:
+        """Return what tells this run from others: ``alg``, ``network``, ``seed``, ``task`` or ``run``."""
+        return self.run.name if name == "run" else str(self.manifest.get(name, getattr(self.config, name)))
+
+
+@dataclass
+class Series:
+    """Trials that belong together: one evaluation, or those of several runs.
+
+    Attributes:
+        label: name in the legend.
+        colour: its colour.
+        members: run and evaluation of each part.
+    """
+
+    label: str
+    colour: Any
+    members: list[tuple[Source, Evaluated]]
+
+    @cached_property
+    def table(self) -> Table:
+        """The trials; environments of different runs are told apart."""
+        tables, first = [], 0
+        for _, evaluated in self.members:
+            table = read_trials(evaluated.folder / "trials.parquet")
+            tables.append({**table, "env": table["env"] + first})
+            first += int(table["env"].max(initial=-1)) + 1
+        return concatenate(tables)
+
+    @cached_property
+    def recording(self) -> recordings.Recording:
+        """What was recorded in the first of the evaluations.
+
+        Raises:
+            Unavailable: if nothing was.
+        """
+        if not self.members[0][1].recorded:
+            raise Unavailable("nothing was recorded; ngym eval --record activity,observations does")
+        return recordings.Recording(self.members[0][1].folder)
+
+    @property
+    def text(self) -> str:
+        """The label, with the number of runs where there are several."""
+        return f"{self.label} ({len(self.members)} runs)" if len(self.members) > 1 else self.label
+
+
+@dataclass
+class Part:
+    """Trials of one series under one condition, as they are drawn.
+
+    Attributes:
+        label: name in the legend.
+        colour: its colour.
+        table: the trials.
+    """
+
+    label: str
+    colour: Any
+    table: Table
+
+
+@dataclass
+class View:
+    """Everything that a figure may draw.
+
+    Attributes:
+        sources: the runs.
+        series: behaviour, one colour each.
+        by: columns to split by.
+        compare: by what runs are put together.
+    """
+
+    sources: list[Source]
+    by: tuple[str, ...] = ()
+    compare: str | None = None
+    named: tuple[str, ...] = ()
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Source:
+        """The first run."""
+        return self.sources[0]
+
+    @property
+    def facts(self) -> Any:
+        """What is known of the task of the first run."""
+        return self.first.facts
+
+    @property
+    def chance(self) -> float | None:
+        """Performance of random choices, where all runs are of one task."""
+        return self._common("chance")
+
+    @property
+    def ceiling(self) -> float | None:
+        """Performance of the best possible agent, where all runs are of one task."""
+        return self._common("ceiling")
+
+    def _common(self, name: str) -> float | None:
+        values = {source.manifest.get(name) for source in self.sources}
+        return values.pop() if len(values) == 1 else None
+
+    @cached_property
+    def series(self) -> list[Series]:
+        """The evaluations, put together as asked.
+
+        Raises:
+            Unavailable: if a run has none.
+        """
+        if self.named:
+            return self._coloured(
+                [(self._name(source, name), [(source, source.named(name))])
+                 for source in self.sources for name in self.named]
+            )  # fmt: skip
+        groups: dict[str, list[tuple[Source, Evaluated]]] = {}
+        for source in self.sources:
+            groups.setdefault(source.property(self.compare or "run"), []).append((source, source.main()))
+        if len(self.sources) > 1:
+            prefix = "" if self.compare in (None, "alg", "network", "task", "run") else f"{self.compare} "
+            return self._coloured([(prefix + label, members) for label, members in groups.items()])
+        perturbed = [each for each in self.first.evaluations if each.perturbed and not each.along_training]
+        main = self.first.main()
+        rows = [("intact" if perturbed and main.intact else self.first.run.name, [(self.first, main)])]
+        rows += [(_what(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
+        return self._coloured(rows)
+
+    def _name(self, source: Source, name: str) -> str:
+        return (
+            name if len(self.sources) == 1 else f"{source.run.name}, {name}" if len(self.named) > 1 else source.run.name
+        )
+
+    @staticmethod
+    def _coloured(rows: Sequence[tuple[str, list[tuple[Source, Evaluated]]]]) -> list[Series]:
+        return [Series(label, COLOURS[i % len(COLOURS)], members) for i, (label, members) in enumerate(rows)]
+
+    @property
+    def recorded(self) -> Series:
+        """The latest recorded evaluation of the first run, as it was not perturbed; else the first series.
+
+        Raises:
+            Unavailable: if nothing was recorded.
+        """
+        if self.named:
+            return self.series[0]
+        return self.recorded_of(self.first)
+
+    def recorded_of(self, source: Source) -> Series:
+        """Return the latest recorded evaluation of a run.
+
+        Raises:
+            Unavailable: if nothing was recorded.
+        """
+        found = [each for each in source.evaluations if each.recorded and not each.along_training]
+        if not found:
+            raise Unavailable("nothing was recorded; ngym eval --record activity,observations does")
+        intact = [each for each in found if each.intact]
+        key = str(source.run.path)
+        if key not in self.memory:
+            self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or found)[-1])])
+        return self.memory[key]
+
+    def parts(self, *required: str, keep: Callable[[Table], np.ndarray] | None = None) -> list[Part]:
+        """Return the trials of every series, split by the columns that were asked for.
+
+        Args:
+            required: columns that the figure needs.
+            keep: picks rows of a table.
+
+        Raises:
+            Unavailable: if a column is missing, or no trials are left.
+        """
+        from neurogym.analysis.tables import select
+
+        found = []
+        for series in self.series:
+            table = series.table
+            for name in (*required, *self.by):
+                if name not in table:
+                    raise Unavailable(f"the trials have no column {name}")
+            if keep is not None:
+                table = select(table, keep(table))
+            found += list(self._split(series, table))
+        if not any(len(part.table["trial"]) for part in found):
+            raise Unavailable("no trials of this kind")
+        return found
+
+    def _split(self, series: Series, table: Table) -> Iterator[Part]:
+        from neurogym.analysis.tables import groups, select
+
+        if not self.by:
+            yield Part(series.text, series.colour, table)
+            return
+        known = np.ones(len(table["trial"]), bool)
+        for name in self.by:
+            known &= np.array([value is not None and value == value for value in table[name]])
+        rows = list(groups(select(table, known), list(self.by)))
+        if len(rows) > 24:
+            raise UserError(f"--by {','.join(self.by)}: {len(rows)} conditions are too many to tell apart")
+        colours = shades(len(rows)) if len(self.series) == 1 else [series.colour] * len(rows)
+        for (values, part), colour in zip(rows, colours, strict=True):
+            words = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+                              for name, value in values.items())  # fmt: skip
+            yield Part(words if len(self.series) == 1 else f"{series.text}, {words}", colour, part)
+
+
+def _what(evaluated: Evaluated) -> str:
+    """Return what was done to the network, for the legend."""
+    words = []
+    for each in evaluated.summary["perturbations"]:
+        units = len(each["units"] or ())
+        amount = f" {each['sd']:g}" if each["kind"] == "noise" else ""
+        when = f" during {each['period']}" if each.get("period") else ""
+        words.append(f"{each['kind']}{amount}, {units} unit{'s' if units != 1 else ''}{when}")
+    return " and ".join(words)

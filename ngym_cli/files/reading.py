@@ -1,0 +1,184 @@
+"""Reading what may come from a stranger: sizes, depths, links and encodings are checked before anything is used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.errors import UserError
+
+#: Largest text file of a run (bytes); the largest that we write is the state in a checkpoint.
+LARGEST_TEXT = 4 << 20
+
+#: Deepest nesting of a configuration or record.
+DEEPEST = 64
+
+#: A dotted key of very many parts, over which the parser of TOML would take minutes.
+_LONG_KEY = re.compile(r"""(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){64}""")
+
+#: Most files that a run folder may hold.
+MOST_FILES = 100_000
+
+#: Most rows, values and uncompressed bytes of one Parquet file.
+MOST_ROWS = 20_000_000
+MOST_VALUES = 1_000_000_000
+MOST_BYTES = 4 << 30
+
+#: Longest word in a trial table.
+LONGEST_WORD = 4096
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that holds a link leading out of it, or anything that is neither a file nor a folder.
+
+    Raises:
+        UserError: names the first such entry.
+    """
+    root = folder.resolve()
+    waiting, seen = [root], 0
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except OSError as error:
+            raise UserError(f"cannot read run folder {folder}: {error.strerror}") from None
+        seen += len(entries)
+        if seen > MOST_FILES:
+            raise UserError(f"run folder {folder} holds more than {MOST_FILES:,} files; refused")
+        for entry in entries:
+            path = Path(entry.path)
+            if entry.is_symlink():
+                if not path.resolve().is_relative_to(root):
+                    raise UserError(
+                        f"{folder / path.relative_to(root)} is a link that leads out of its folder; refused"
+                    )
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+            elif not entry.is_file(follow_symlinks=False):
+                raise UserError(f"{folder / path.relative_to(root)} is not a regular file; refused")
+
+
+def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
+    """Read a text file.
+
+    Raises:
+        UserError: if it is not a regular file, too large, or not UTF-8.
+        OSError: if it cannot be read.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise UserError(f"{path} is not a regular file")
+    if status.st_size > largest:
+        raise UserError(f"{path} has {status.st_size:,} bytes; more than {largest:,} are refused")
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def parse_json(text: str, path: Path) -> Any:
+    """Parse JSON.
+
+    Raises:
+        UserError: if it is damaged or nested too deeply.
+    """
+    try:
+        return _shallow(json.loads(text), path)
+    except RecursionError:
+        raise UserError(f"{path} is nested too deeply; refused") from None
+    except ValueError as error:
+        raise UserError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises:
+        UserError: if it is damaged or nested too deeply.
+    """
+    if _LONG_KEY.search(text):
+        raise UserError(f"{path} has a key of more than {DEEPEST} parts; refused")
+    try:
+        return _shallow(tomllib.loads(text.replace("\r\n", "\n")), path)
+    except RecursionError:
+        raise UserError(f"{path} is nested too deeply; refused") from None
+    except ValueError as error:
+        raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+
+
+def _shallow(data: Any, path: Path) -> Any:
+    """Return data that is not nested too deeply; done level by level, for deep ones exhaust the stack."""
+    level, depth = [data], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise UserError(f"{path} is nested more than {DEEPEST} deep; refused")
+        inner: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, list):
+                inner.extend(item)
+        level = [item for item in inner if isinstance(item, dict | list)]
+    return data
+
+
+def read_parquet(path: Path) -> Any:
+    """Read a Parquet file as an Arrow table; columns of words stay dictionaries, so that none can swell.
+
+    Raises:
+        UserError: if it is missing, damaged, or says that it holds more than any trial table does.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            meta = file.metadata
+            groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+            chunks = [group.column(i) for group in groups for i in range(meta.num_columns)]
+            size, values = sum(c.total_uncompressed_size for c in chunks), sum(c.num_values for c in chunks)
+            if meta.num_rows > MOST_ROWS or values > MOST_VALUES or size > MOST_BYTES:
+                raise UserError(f"{path} says it holds {meta.num_rows:,} rows and {size:,} bytes; refused")
+            words = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
+        table = pq.read_table(path, read_dictionary=sorted(words), partitioning=None)
+    except FileNotFoundError:
+        raise UserError(f"no such trial table: {path}") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError, ValueError, MemoryError) as error:
+        raise UserError(f"damaged trial table {path}: {(str(error).splitlines() or ['unreadable'])[0]}") from None
+    for name in table.column_names:
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type) and any(_longest(c.dictionary) > LONGEST_WORD for c in column.chunks):
+            raise UserError(f"{path}: column {name} holds words of more than {LONGEST_WORD} letters; refused")
+    return table
+
+
+def _longest(words: Any) -> int:
+    import pyarrow.compute as pc
+
+    return pc.max(pc.binary_length(words)).as_py() or 0 if len(words) else 0
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file of a run folder.
+
+    Raises:
+        UserError: if it is missing or damaged.
+    """
+    try:
+        return parse_json(read_text(path), path)
+    except FileNotFoundError:
+        raise UserError(f"damaged run folder {path.parent}: {path.name} is missing") from None
+    except OSError as error:
+        raise UserError(f"damaged run folder {path.parent}: {path.name}: {error.strerror}") from None
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

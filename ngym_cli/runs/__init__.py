@@ -1,0 +1,49 @@
+"""A run is a folder: making, finding and reading it, and the tables in it.
+
+Belongs here: what is known of a run without its agent. May use: `environments`, `config`, `files`. Imports no torch.
+"""
+
+from ngym_cli.runs.finding import describe, find, find_all
+from ngym_cli.runs.folder import (
+    CONFIG,
+    MANIFEST,
+    MODEL,
+    QUIET,
+    ROOT,
+    STATES,
+    TRIALS,
+    Run,
+    clear_leftovers,
+    create,
+    folder_for,
+    is_plain_name,
+    now,
+    refuse_elsewhere,
+    refuse_existing,
+    safe_name,
+)
+from ngym_cli.runs.process import start_of_process, this_process
+
+__all__ = [
+    "CONFIG",
+    "MANIFEST",
+    "MODEL",
+    "QUIET",
+    "ROOT",
+    "STATES",
+    "TRIALS",
+    "Run",
+    "clear_leftovers",
+    "create",
+    "describe",
+    "find",
+    "find_all",
+    "folder_for",
+    "is_plain_name",
+    "now",
+    "refuse_elsewhere",
+    "refuse_existing",
+    "safe_name",
+    "start_of_process",
+    "this_process",
+]

@@ -1,0 +1,75 @@
+"""Where two runs differ: configuration, seeds, versions, results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs, terminal
+from ngym_cli.config import flatten, read_toml
+
+#: Parts of the manifest that are compared, beside the configuration; times and the machine are not.
+SEEDS, VERSIONS = "seeds", "versions"
+RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "ceiling")
+
+
+def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:
+    """Return where two runs differ.
+
+    Args:
+        one: folder, name or ``latest``.
+        other: likewise.
+        root: folder of all runs.
+
+    Returns:
+        Rows of ``id`` (as in ``configuration.seed`` or ``results.performance``), ``one`` and ``other``; None where a
+        run does not have it. The rows of ``files`` compare contents: final weights and final evaluation.
+
+    Raises:
+        UserError: if there is no such run, or it is damaged.
+    """
+    pair = [dict(_facts(runs.find(reference, root))) for reference in (one, other)]
+    names = list(dict.fromkeys([*pair[0], *pair[1]]))
+    rows = [{"id": name, "one": pair[0].get(name), "other": pair[1].get(name)} for name in names]
+    return [row for row in rows if row["one"] != row["other"]]
+
+
+def _facts(run: runs.Run) -> Iterator[tuple[str, Any]]:
+    manifest = run.manifest()
+    parts: dict[str, Any] = {
+        "configuration": read_toml(run.path / runs.CONFIG),
+        SEEDS: manifest.get(SEEDS),
+        VERSIONS: {**_mapping(manifest.get(VERSIONS)), "python": _mapping(manifest.get("machine")).get("python")},
+        "git": manifest.get("git"),
+        "results": {name: manifest.get(name) for name in RESULTS},
+        "files": {
+            name: _digest(run.path / name) for name in ("model/weights.safetensors", "eval/final/trials.parquet")
+        },
+    }
+    for part, values in parts.items():
+        for name, value in flatten(_mapping(values)).items():
+            yield f"{part}.{name}", value
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _digest(path: Path) -> str | None:
+    from ngym_cli.files.reading import digest
+
+    return digest(path)[:12] if path.is_file() else None
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """Print the differences as a table."""
+    out = terminal.console()
+    if not rows:
+        out.print("the runs do not differ")
+        return
+    cells = [[terminal.printable(terminal.cell(row[key])) for key in ("id", "one", "other")] for row in rows]
+    widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    for line in cells:
+        text = "".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
+        out.print(text.rstrip(), markup=False, soft_wrap=True)

@@ -1,0 +1,81 @@
+"""Finding run folders: by path, by name, the latest, and all of them as rows of a listing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.errors import UserError, did_you_mean
+from ngym_cli.files import reading
+from ngym_cli.files.reading import read_json
+from ngym_cli.runs.folder import CONFIG, MANIFEST, ROOT, Run
+
+#: What a listing of runs shows of each manifest, and of which type it is.
+LISTED: dict[str, Any] = {
+    **dict.fromkeys(("status", "task", "alg", "network"), str),
+    **dict.fromkeys(("seed", "steps", "trials"), int),
+    "performance": (int, float),
+    **dict.fromkeys(("started", "ended"), str),
+}
+
+
+def find_all(root: Path) -> list[Run]:
+    """Return the runs below a folder, oldest first; unreadable folders are passed over."""
+    if not root.is_dir():
+        return []
+    found = list(root.glob(f"*/*/*/{MANIFEST}"))
+    return [Run(path.parent) for path in sorted(found, key=_started)]
+
+
+def _started(manifest: Path) -> tuple[str, float]:
+    with contextlib.suppress(UserError, AttributeError):
+        return str(read_json(manifest).get("started", "")), manifest.stat().st_mtime
+    return "", manifest.stat().st_mtime
+
+
+def find(reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lambda run: True) -> Run:
+    """Return the run that a user means: a folder, ``latest``, or the name of a run below ``root``.
+
+    Raises:
+        UserError: if there is none, with the nearest name; or if it holds links that lead out of it.
+    """
+    run = _find(reference, root, accept)
+    reading.check_folder(run.path)
+    return run
+
+
+def _find(reference: str, root: Path, accept: Callable[[Run], bool]) -> Run:
+    path = Path(reference)
+    try:
+        named_folder = path.is_dir() and reference != "latest" and any(path.iterdir())
+    except (OSError, ValueError) as error:
+        raise UserError(f"no such run: {reference!r} ({error})") from None
+    if named_folder and ((path / MANIFEST).exists() or (path / CONFIG).exists()):
+        return Run(path)
+    if named_folder:
+        raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
+    everything = [run for run in find_all(root) if accept(run)]
+    if reference == "latest":
+        if everything:
+            return everything[-1]
+        raise UserError(f"there are no runs below '{root}' yet")
+    named = [run for run in everything if run.name == reference or str(run.path).endswith("/" + reference)]
+    if named:
+        return named[-1]
+    names = [str(run.path) for run in everything] + [run.name for run in everything]
+    raise UserError(f"no such run: {reference}" + did_you_mean(reference, names))
+
+
+def describe(run: Run) -> dict[str, Any]:
+    """Return one run as a row of the listing; a damaged one says what is wrong with it."""
+    row: dict[str, Any] = {"id": str(run.path), "name": run.name}
+    try:
+        manifest = run.manifest()
+    except UserError as error:
+        return {**row, "status": "damaged", "error": str(error)}
+    return {
+        **row,
+        **{key: value if isinstance(value := manifest.get(key), kind) else None for key, kind in LISTED.items()},
+    }

@@ -1,0 +1,200 @@
+"""Run folders: making, naming, finding, listing and reading them. Every file in one is complete or absent."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.config import load
+from ngym_cli.errors import Taken, UserError
+from ngym_cli.files import locks
+from ngym_cli.files.reading import read_json
+from ngym_cli.files.writing import atomic_path, plain, write_json
+from ngym_cli.runs.process import is_alive
+
+CONFIG = "config.toml"
+MANIFEST = "manifest.json"
+TRIALS = "trials"
+MODEL = "model"
+ROOT = Path("runs")
+
+#: Seconds without a change after which a run on another machine is taken to have ended.
+QUIET = 120.0
+
+#: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
+STATES = ("running", "finished", "interrupted", "failed", "crashed")
+
+
+def now() -> str:
+    """Return the time in ISO 8601, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        """Keep the path as a Path."""
+        object.__setattr__(self, "path", Path(self.path))
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.name
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what the run recorded about itself, with its state as it is now.
+
+        Raises:
+            UserError: if the record is missing or damaged.
+        """
+        data = read_json(self.path / MANIFEST)
+        if not isinstance(data, dict) or data.get("status") not in STATES:
+            raise UserError(f"damaged run folder {self.path}: {MANIFEST} has no valid status")
+        if data["status"] == "running" and not is_alive(data):
+            data["status"] = "crashed"
+        return data
+
+    def update(self, **entries: Any) -> None:
+        """Add or replace entries of the manifest."""
+        path = self.path / MANIFEST
+        data = read_json(path) if path.exists() else {}
+        write_json(path, {**data, **entries})
+
+    def config(self, trust: bool = False) -> Any:
+        """Return the configuration that the run resolved to.
+
+        Args:
+            trust: let it name a user's own code.
+
+        Raises:
+            UserError: if it is missing or damaged, or names code or files without being trusted.
+        """
+        path = self.path / CONFIG
+        if not path.is_file():
+            raise UserError(f"damaged run folder {self.path}: {CONFIG} is missing")
+        return load(path, {}, trust)
+
+    def evaluations(self) -> list[Path]:
+        """Return the folders of its evaluations, oldest first."""
+        folder = self.path / "eval"
+        found = [path.parent for path in folder.glob("*/summary.json")] if folder.is_dir() else []
+        return sorted(found, key=lambda path: (path / "summary.json").stat().st_mtime)
+
+
+def is_plain_name(name: str) -> bool:
+    """Say whether a name can be that of a folder: visible, printable, not too long, not a path."""
+    return bool(name.strip()) and name.isprintable() and len(name) < 150 and name == Path(name).name and name[0] != "."
+
+
+def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> Path:
+    """Return the folder of a new run: ``root/task/alg/name``, the name made of time and seed unless given.
+
+    Raises:
+        UserError: if the name is not a plain folder name.
+    """
+    if name is not None and not is_plain_name(name):
+        raise UserError(f"run name '{name}' must be a plain folder name")
+    parent = root / safe_name(task) / alg
+    if name is not None:
+        return parent / name
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}"
+    path, count = parent / stem, 1
+    while path.exists():
+        count += 1
+        path = parent / f"{stem}-{count}"
+    return path
+
+
+def safe_name(task: str) -> str:
+    """Return a task's name as a folder name: a file's task becomes ``file.Class``."""
+    file, _, name = task.rpartition(":")
+    if file:
+        stem = Path(file).stem if file.endswith(".py") else file
+        task = f"{stem}.{name}"
+    return "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
+
+
+def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]) -> Run:
+    """Make the folder of a run with its configuration and its record, complete or not at all.
+
+    Args:
+        path: the folder.
+        overwrite: replace a run, but never another kind of folder.
+        config: the complete configuration as TOML.
+        manifest: what is recorded of the run when it begins.
+
+    Raises:
+        UserError: if it exists or cannot be made.
+    """
+    refuse_existing(path, overwrite)
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > QUIET:  # of a process that was killed while it made the folder
+                shutil.rmtree(leftover)
+    try:
+        with atomic_path(path) as temporary:
+            temporary.mkdir()
+            (temporary / CONFIG).write_text(config, encoding="utf-8")
+            (temporary / MANIFEST).write_text(json.dumps(plain(manifest), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot make run folder {path}: {error.strerror or error}") from None
+    return Run(path)
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Refuse a folder that a new run must not take the place of.
+
+    Raises:
+        Taken: if there is a run, unless ``overwrite``; or it is in use.
+        UserError: if it is not a run folder, or cannot be read.
+    """
+    try:
+        if not path.exists():
+            return
+        if not overwrite:
+            raise Taken(f"run folder {path} exists; choose another --name or say --overwrite")
+        if not path.is_dir() or any(path.iterdir()) and not any((path / name).exists() for name in (MANIFEST, CONFIG)):
+            raise UserError(f"{path} is not a run folder; it will not be overwritten")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
+        raise Taken(f"run folder {path} is in use by another process")
+
+
+def _says_running(path: Path) -> bool:
+    with contextlib.suppress(UserError):
+        return bool(Run(path).manifest()["status"] == "running")
+    return False
+
+
+def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
+    """Refuse a run that a process on another machine seems to be writing.
+
+    Raises:
+        UserError: if its record says that it runs there, and was changed a moment ago.
+    """
+    process = manifest.get("process")
+    host = process.get("host") if isinstance(process, dict) else None
+    age = time.time() - (run.path / MANIFEST).stat().st_mtime
+    if manifest["status"] == "running" and host not in (None, os.uname().nodename) and age < QUIET:
+        raise Taken(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what a process that was killed had not yet finished writing."""
+    for path in folder.rglob(".*.*"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)

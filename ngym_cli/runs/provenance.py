@@ -1,0 +1,130 @@
+"""Where a run came from: command line, seeds, versions, commit, machine, time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from neurogym import compiled
+from ngym_cli import runs
+from ngym_cli.config import RunConfig, streams
+from ngym_cli.environments.stack import Facts
+
+#: Packages whose versions decide what a run computes.
+PACKAGES = (
+    "ngym",
+    "numpy",
+    "torch",
+    "gymnasium",
+    "stable-baselines3",
+    "sb3-contrib",
+    "scipy",
+    "safetensors",
+    "pyarrow",
+)
+
+
+def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
+    """Return what the manifest says when a run begins."""
+    return {
+        "status": "running",
+        "task": config.task,
+        "task_id": facts.id,
+        "alg": config.alg,
+        "network": config.network,
+        "seed": config.seed,
+        "seeds": streams(config.seed),
+        "reset_state": config.reset_state,
+        "config": config.model_dump(),
+        "command": sys.argv,
+        "started": runs.now(),
+        "steps": 0,
+        "trials": 0,
+        "chance": facts.chance,
+        "ceiling": (facts.ceiling or {}).get("performance"),
+        "rt_from": facts.rt_from,
+        "process": runs.this_process(),
+        "machine": machine(),
+        "versions": versions(),
+        "git": git_state(Path(__file__).resolve().parents[1]),
+    }
+
+
+def reopening(manifest: Mapping[str, Any], step: int) -> dict[str, Any]:
+    """Return what the manifest says when a run goes on.
+
+    Args:
+        manifest: what it said so far.
+        step: steps after which it goes on.
+    """
+    here = {"at": runs.now(), "step": step, "command": sys.argv, "machine": machine(), "versions": versions()}
+    earlier = manifest.get("resumed")
+    return {
+        "status": "running",
+        "process": runs.this_process(),
+        "resumed": [*(earlier if isinstance(earlier, list) else []), here],
+        **dict.fromkeys(("ended", "exit_reason", "wall_seconds", "cpu_seconds")),
+    }
+
+
+def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, Any]:
+    """Return what the manifest says when a run ends.
+
+    Args:
+        times: seconds that it took, on the clock and of the processor.
+        status: how it ended.
+        reason: why, in words.
+    """
+    wall, cpu = times
+    return {
+        "status": status,
+        "exit_reason": reason,
+        "ended": runs.now(),
+        "wall_seconds": round(wall, 3),
+        "cpu_seconds": round(cpu, 3),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return what is known of this machine."""
+    return {
+        "host": platform.node(),
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "compiled": compiled.works(),
+        "python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that decide what a run computes."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Return the commit of a source tree and whether files differ from it; None where there is no repository."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=5, check=True
+        ).stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != folder:
+            return None
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None

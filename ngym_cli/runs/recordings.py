@@ -1,0 +1,70 @@
+"""Reading what was recorded inside an agent (`activity.h5`; the format is in `ngym_cli.evaluation.activity`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli.errors import UserError
+
+FILE = "activity.h5"
+QUANTITIES = ("activity", "values", "logits", "observations", "actions", "rewards")
+
+
+class Recording:
+    """A recorded evaluation, read when it is asked for.
+
+    Args:
+        folder: of the evaluation.
+
+    Raises:
+        UserError: if the file is damaged, or is not plain data (links, data elsewhere, more than it can hold).
+    """
+
+    def __init__(self, folder: Path):
+        import h5py
+
+        self.path = folder / FILE
+        try:
+            with h5py.File(self.path, "r") as file:
+                self.dt = float(file.attrs["dt"])
+                names = [*file, *(f"events/{name}" for name in file.get("events", ()))]
+                for name in names:
+                    _check(file, name, self.path)
+                self.quantities = tuple(name for name in QUANTITIES if name in file)
+                self.offsets = np.asarray(file["offsets"], np.int64)
+                self.events = {name: np.asarray(file["events"][name]) for name in file.get("events", ())}
+        except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise UserError(f"damaged recording {self.path}: {' '.join(str(error).split())}") from None
+
+    def __len__(self) -> int:
+        """Return the number of trials."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return one quantity of all trials, shape (steps, ...)."""
+        return self.first(name, len(self))[0]
+
+    def first(self, name: str, trials: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return one quantity of the first trials, shape (steps, ...), and their offsets, shape (trials + 1,)."""
+        import h5py
+
+        offsets = self.offsets[: trials + 1]
+        with h5py.File(self.path, "r") as file:
+            return np.asarray(file[name][: int(offsets[-1])]), offsets
+
+
+def _check(file: Any, name: str, path: Path) -> None:
+    """Refuse a dataset that lies elsewhere or claims more than the file holds."""
+    import h5py
+
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise UserError(f"{path}: {name} is a link; refused")
+    item = file[name]
+    if isinstance(item, h5py.Dataset):
+        if item.external or item.is_virtual:
+            raise UserError(f"{path}: {name} lies in another file; refused")
+        if item.size * item.dtype.itemsize > 4 * path.stat().st_size + (1 << 20):
+            raise UserError(f"{path}: {name} says it holds more than the file does; refused")

@@ -1,0 +1,129 @@
+"""What a trial table says in a few numbers. TensorBoard, the live display, evaluations and figures all ask here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
+
+#: A condition with more values than this is not broken down value by value.
+MOST_VALUES = 12
+
+
+def summarise(table: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return the rates and means of a trial table.
+
+    Returns:
+        ``trials``; ``performance``; ``reward_per_trial``; ``abort_rate`` (trials with a fixation break, whether or not
+        it ended the trial); ``miss_rate``; ``reaction_time`` (ms, trials with a response); ``trial_length`` (ms).
+        Empty of trials, all but ``trials`` are nan.
+    """
+    n = len(table["trial"]) if "trial" in table else 0
+    if n == 0:
+        names = ("performance", "reward_per_trial", "abort_rate", "miss_rate", "reaction_time", "trial_length")
+        return {"trials": 0, **dict.fromkeys(names, float("nan"))}
+    rt = table["rt"][np.isfinite(table["rt"])]
+    return {
+        "trials": n,
+        "performance": float(np.mean(table["performance"])),
+        "reward_per_trial": float(np.mean(table["reward"])),
+        "abort_rate": float(np.mean((table["aborts"] > 0) | (table["outcome"] == "abort"))),
+        "miss_rate": float(np.mean(table["outcome"] == "miss")),
+        "reaction_time": float(np.mean(rt)) if len(rt) else float("nan"),
+        "trial_length": float(np.mean(table["length_ms"])),
+    }
+
+
+def choice_probabilities(table: Mapping[str, np.ndarray]) -> dict[int, float]:
+    """Return how often each discrete choice ended a trial; empty for continuous actions."""
+    choices = table.get("choice", np.zeros(0))
+    if choices.ndim != 1 or not len(choices):
+        return {}
+    made = choices[np.isfinite(choices)]
+    if np.any(made != np.round(made)):
+        return {}
+    values, counts = np.unique(made, return_counts=True)
+    return {int(value): float(count / len(choices)) for value, count in zip(values, counts, strict=True)}
+
+
+def condition_names(conditions: Mapping[str, Any], table: Mapping[str, np.ndarray]) -> list[str]:
+    """Return the conditions worth breaking performance down by: the task, and those that take a few known values.
+
+    Args:
+        conditions: the task's own, name to its values or to a distribution; may be empty.
+        table: trials; a task that lists no conditions is broken down by the columns that take a few values.
+    """
+    listed = [name for name, values in conditions.items() if (_few(values) or name == "task") and name in table]
+    if not conditions:
+        listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MOST_VALUES]
+    return [name for name in listed if name not in ("ground_truth", "choice")]
+
+
+def _few(values: Any) -> bool:
+    if isinstance(values, tuple) and values and isinstance(values[0], str):
+        return False
+    return 1 < len(values) <= MOST_VALUES and np.ndim(values[0]) == 0
+
+
+def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
+    """Return the columns that the task added to the trial table, numbers and words only."""
+    known = {*COLUMNS, *(f"prev_{name}" for name in PREVIOUS)}
+    names = [name for name in table if name not in known and not name.startswith(("period_", "onset_"))]
+    return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
+
+
+def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return performance at each value of each condition, with its Wilson interval.
+
+    Returns:
+        Rows of ``condition``, ``value``, ``trials``, ``performance``, ``performance_ci``.
+    """
+    from neurogym.analysis.tables import groups
+
+    rows = []
+    for name in names:
+        for values, part in groups(table, name):
+            if values[name] is None or values[name] != values[name]:
+                continue  # a condition that other tasks of the session have
+            scores = part["performance"]
+            rows.append(
+                {
+                    "condition": name,
+                    "value": values[name],
+                    "trials": len(scores),
+                    "performance": float(np.mean(scores)),
+                    "performance_ci": interval(scores),
+                }
+            )
+    return rows
+
+
+def label(value: Any) -> str:
+    """Return the value of a condition as text."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def interval(performance: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % Wilson interval of a mean performance (fractional scores count as such)."""
+    from neurogym.analysis.results import wilson
+
+    low, high = wilson(float(np.sum(performance)), len(performance))
+    return float(low), float(high)
+
+
+def scalars(table: Mapping[str, np.ndarray], conditions: Sequence[str]) -> dict[str, float]:
+    """Return what TensorBoard shows of the trials of one stretch of a run, tag to number; nan is left out.
+
+    Args:
+        table: the trials of the stretch.
+        conditions: names from ``condition_names``.
+    """
+    found = {f"behaviour/{name}": value for name, value in summarise(table).items()}
+    for choice, share in choice_probabilities(table).items():
+        found[f"choice/{choice}"] = share
+    for row in by_condition(table, conditions) if len(table["trial"]) else []:
+        found[f"performance_by_{row['condition']}/{label(row['value'])}"] = row["performance"]
+    return {tag: value for tag, value in found.items() if np.isfinite(value)}

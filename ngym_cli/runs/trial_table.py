@@ -1,0 +1,300 @@
+"""The trial table: one row per trial, gathered while a run goes on and written as Parquet parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ngym_cli.errors import UserError
+from ngym_cli.files import reading
+from ngym_cli.files.writing import atomic_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Table = dict[str, np.ndarray]
+
+#: Columns that every trial table has, in this order, before what the task adds.
+COLUMNS: dict[str, Any] = {
+    "trial": np.int64,
+    "env": np.int32,
+    "step": np.int64,
+    "task": object,
+    "steps": np.int32,
+    "length_ms": np.float64,
+    "outcome": object,
+    "performance": np.float64,
+    "reward": np.float64,
+    "choice": np.float64,
+    "ground_truth": None,
+    "rt": np.float64,
+    "rt_from": object,
+    "aborts": np.int32,
+}
+
+#: Columns that repeat what the previous trial of the same environment held; null for an environment's first trial.
+PREVIOUS = ("choice", "outcome", "ground_truth")
+
+#: Rows held in memory before a part is written.
+ROWS_PER_PART = 50_000
+
+
+class TrialRecorder:
+    """Gathers finished trials and writes them as ``part-*.parquet``.
+
+    Args:
+        folder: where the parts go; None keeps the trials in memory only.
+        task: id of the task, for trials that do not say their own.
+        dt: time step in ms.
+        n_envs: number of environments.
+        rt_from: name of the period that reaction times count from, for trials that do not say their own.
+
+    Attributes:
+        constants: columns that are the same for every trial from now on (the stage of a curriculum).
+        trials: number of trials recorded so far.
+    """
+
+    def __init__(self, folder: Path | None, task: str, dt: float, n_envs: int, rt_from: str = ""):
+        self.folder = folder
+        self.defaults = {"task": task, "rt_from": rt_from}
+        self.dt = dt
+        self.constants: dict[str, Any] = {}
+        self.trials = 0
+        self.parts = 0
+        self._fresh: list[tuple[Mapping[str, np.ndarray], int]] = []
+        self._unwritten: list[Table] = []
+        self._last: dict[str, list[Any]] = {name: [None] * n_envs for name in PREVIOUS}
+
+    def begin_stage(self, stage: int, task: str, dt: float, rt_from: str) -> None:
+        """Record the coming trials as those of a stage of a curriculum; sessions begin anew.
+
+        Args:
+            stage: its number.
+            task: id of its task.
+            dt: its time step in ms.
+            rt_from: name of the period that reaction times count from.
+        """
+        self.describe(stage, task, dt, rt_from)
+        self._last = {name: [None] * len(values) for name, values in self._last.items()}
+
+    def describe(self, stage: int, task: str, dt: float, rt_from: str) -> None:
+        """Say of which stage the coming trials are; arguments as in ``begin_stage``."""
+        self.constants["stage"] = stage
+        self.defaults = {"task": task, "rt_from": rt_from}
+        self.dt = dt
+
+    def add(self, finished: Mapping[str, np.ndarray] | None, step: int) -> None:
+        """Take the trials that ended in one step of the batch.
+
+        Args:
+            finished: equally long arrays, one entry per trial; None when no trial ended.
+            step: steps taken in the run so far, over all environments, this one included.
+        """
+        if finished is not None:
+            self._fresh.append((finished, step))
+
+    def collect(self) -> Table:
+        """Return the trials added since the last call as complete rows, and keep them for writing."""
+        table = self._complete(self._fresh)
+        self._fresh = []
+        if len(table["trial"]):
+            self._unwritten.append(table)
+            if sum(len(part["trial"]) for part in self._unwritten) >= ROWS_PER_PART:
+                self.flush()
+        return table
+
+    def flush(self) -> None:
+        """Write what is not yet on disk as one part."""
+        if self._fresh:
+            self.collect()
+        if self._unwritten:
+            self._write()
+
+    def _write(self) -> None:
+        if self.folder is not None:
+            write_table(concatenate(self._unwritten), self._part(self.parts))
+            self.parts += 1
+        self._unwritten = []
+
+    def _part(self, number: int) -> Path:
+        return Path(self.folder or "") / f"part-{number:06d}.parquet"
+
+    def count(self, env: int) -> int:
+        """Return how many trials of one environment were recorded so far."""
+        tables = [chunk for chunk, _ in self._fresh] + list(self._unwritten)
+        if self.parts and self.folder is not None:
+            tables.append(read_trials(self.folder, ["env"]))
+        return sum(int(np.sum(table["env"] == env)) for table in tables)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the coming rows depend on, as plain data and arrays; complete rows are written out first."""
+        if self._unwritten:
+            self._write()
+        return {
+            "trials": self.trials,
+            "parts": self.parts,
+            "constants": self.constants,
+            "fresh": [[dict(chunk), step] for chunk, step in self._fresh],
+            "last": self._last,
+        }
+
+    def set_state(self, state: Mapping[str, Any] | None) -> None:
+        """Continue from what ``state`` returned, or from nothing; parts that were written later are removed."""
+        if state is not None:
+            self.trials, self.parts = int(state["trials"]), int(state["parts"])
+            self.constants = dict(state["constants"])
+            self._fresh = [(chunk, int(step)) for chunk, step in state["fresh"]]
+            self._last = {name: list(state["last"][name]) for name in PREVIOUS}
+            missing = [i for i in range(self.parts) if self.folder and not self._part(i).is_file()]
+            if missing:
+                raise UserError(f"damaged run folder: {self._part(missing[0])} is missing")
+        if self.folder is not None and self.folder.is_dir():
+            for path in self.folder.glob("part-*.parquet"):
+                if not path.stem[5:].isdecimal() or int(path.stem[5:]) >= self.parts:
+                    path.unlink()
+
+    def _complete(self, chunks: list[tuple[Mapping[str, np.ndarray], int]]) -> Table:
+        """Join what the environments reported and add the columns that the run knows."""
+        counts = [len(chunk["env"]) for chunk, _ in chunks]
+        n = sum(counts)
+        joined = concatenate([dict(chunk) for chunk, _ in chunks])
+        joined["trial"] = np.arange(self.trials, self.trials + n)
+        joined["step"] = np.repeat([step for _, step in chunks], counts) if chunks else np.zeros(0)
+        joined["length_ms"] = joined.get("steps", np.zeros(n)) * float(self.dt)
+        self.trials += n
+        for name, value in {**self.defaults, **self.constants}.items():
+            if name not in joined:
+                joined[name] = np.full(n, value, object if isinstance(value, str) else None)
+        table = {name: _column(joined.pop(name, None), kind, n) for name, kind in COLUMNS.items()}
+        table.update(joined)
+        self._add_previous(table)
+        return table
+
+    def _add_previous(self, table: Table) -> None:
+        envs = table["env"]
+        order = np.argsort(envs, kind="stable")
+        first = np.r_[True, envs[order][1:] != envs[order][:-1]][: len(order)]
+        for name in PREVIOUS:
+            now = list(table[name])
+            previous: list[Any] = [None] * len(now)
+            remembered = self._last[name]
+            for position, row in enumerate(order):
+                env = int(envs[row])
+                previous[row] = remembered[env] if first[position] else now[order[position - 1]]
+            for row in order:
+                remembered[int(envs[row])] = now[row]
+            table[f"prev_{name}"] = _nullable(previous)
+
+
+def _column(values: Any, kind: Any, n: int) -> np.ndarray:
+    """Return a column in its type; a missing one is empty of values, not of rows."""
+    if values is None:
+        return np.full(n, np.nan) if kind is None else np.full(n, None if kind is object else 0, kind)
+    if kind is not object and values.dtype == object and np.ndim(values[0] if n else 0):
+        values = np.stack(list(values))
+    return values if kind is None or values.ndim > 1 else values.astype(kind)
+
+
+def _nullable(values: Sequence[Any]) -> np.ndarray:
+    """Return values with gaps as floats where they are numbers (gaps: nan), else as objects (gaps: None)."""
+    if any(item is not None for item in values) and all(item is None or _is_number(item) for item in values):
+        return np.array([np.nan if item is None else item for item in values], float)
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def _is_number(item: Any) -> bool:
+    return np.ndim(item) == 0 and isinstance(item, int | float | np.number)
+
+
+def concatenate(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:
+    """Join tables row by row; a column that one of them lacks is filled with nan or None there."""
+    tables = [table for table in tables if table]
+    names = list(dict.fromkeys(name for table in tables for name in table))
+    return {name: _joined([(table, name) for table in tables]) for name in names}
+
+
+def _joined(parts: list[tuple[Mapping[str, np.ndarray], str]]) -> np.ndarray:
+    columns = [table.get(name) for table, name in parts]
+    present = [column for column in columns if column is not None]
+    if len(present) == len(columns) and len({column.shape[1:] for column in present}) == 1:
+        return np.concatenate(present)
+    values: list[Any] = []
+    for column, (table, _) in zip(columns, parts, strict=True):
+        rows = len(next(iter(table.values())))
+        values.extend([None] * rows if column is None else list(column))
+    return _nullable(values)
+
+
+def to_arrow(table: Mapping[str, np.ndarray]) -> pa.Table:
+    """Return a trial table as an Arrow table; vectors become lists, None and gaps in ``prev_*`` null."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for name, values in table.items():
+        repeated = columns.get(name.removeprefix("prev_"))
+        if repeated is not None and values.dtype == object and all(item is None for item in values):
+            columns[name] = pa.nulls(len(values), repeated.type)
+        elif values.ndim > 1:
+            columns[name] = pa.array([np.asarray(row).tolist() for row in values])
+        elif values.dtype == object:
+            items = [item.tolist() if isinstance(item, np.ndarray | np.generic) else item for item in values]
+            try:
+                columns[name] = pa.array(items)
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                columns[name] = pa.array([None if item is None else str(item) for item in items])
+        else:
+            columns[name] = pa.array(values, from_pandas=name.startswith("prev_"))
+    return pa.table(columns)
+
+
+def write_table(table: Mapping[str, np.ndarray], path: Path) -> None:
+    """Write a trial table as Parquet, as a whole or not at all."""
+    import pyarrow.parquet as pq
+
+    with atomic_path(path) as temporary:
+        pq.write_table(to_arrow(table), temporary, compression="zstd")
+
+
+def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
+    """Read a trial table, one file or a folder of parts.
+
+    Args:
+        path: ``trials.parquet`` or a folder of ``part-*.parquet``.
+        columns: which columns; default all.
+
+    Returns:
+        Column name to array; no rows when the folder holds no parts.
+
+    Raises:
+        UserError: if a file is missing or damaged.
+    """
+    files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
+    parts = []
+    for file in files:
+        part = reading.read_parquet(file)
+        wanted = part.column_names if columns is None else [name for name in columns if name in part.column_names]
+        parts.append({name: _from_arrow(part.column(name)) for name in wanted})
+    return concatenate(parts)
+
+
+def _from_arrow(column: Any) -> np.ndarray:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return np.concatenate([np.zeros(0, object), *(_words(chunk) for chunk in column.chunks)])
+    if pa.types.is_list(column.type):
+        rows = column.to_pylist()
+        widths = {len(row) for row in rows if row is not None}
+        return np.array(rows) if len(widths) == 1 and None not in rows else _nullable(rows)
+    return column.to_numpy()
+
+
+def _words(chunk: Any) -> np.ndarray:
+    """Return a dictionary column as words, each of them held once; None where there is none."""
+    words = np.array([*chunk.dictionary.to_pylist(), None], object)
+    return words[chunk.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]

@@ -1,0 +1,231 @@
+"""What ``ngym sweep`` does, from its flags to the last printed line."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ngym_cli import runs, terminal
+from ngym_cli.config import RunConfig, merge, read_toml
+from ngym_cli.errors import UserError
+from ngym_cli.files import locks
+from ngym_cli.sweeps import folder, launchers, live_table, plan, printing, results, status, validation
+from ngym_cli.sweeps import recipe as recipes
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.launchers import Order
+from ngym_cli.sweeps.recipe import Recipe
+
+INTERRUPTED = 130
+
+
+def make_recipe(file: Path | None, over: Mapping[str, Any], values: Mapping[str, list[Any]], trust: bool) -> Recipe:
+    """Return the recipe of a file with flags laid over it.
+
+    Args:
+        file: TOML, or None.
+        over: tables of the recipe (``zip``, ``search``, ``launch``) that flags give.
+        values: lists of values that flags give.
+        trust: let the file name a user's own code that the command line does not.
+
+    Raises:
+        UserError: on anything wrong in it.
+    """
+    data = read_toml(file) if file is not None else {}
+    if data and not set(data) & set(Recipe.model_fields):  # the configuration of a run
+        data = {"run": data}
+    recipe = recipes.build(merge(data, over), values, str(file) if file is not None else "")
+    if file is not None and not trust:
+        validation.require_trust(recipe, file, recipes.build({}, values))
+    return validation.ready(recipe)
+
+
+def name_of(recipe: Recipe, name: str | None, file: Path | None) -> str:
+    """Return the name of a sweep: as given, the file's, or one that the same flags always give."""
+    if name is not None:
+        return name
+    if file is not None:
+        return file.stem
+    task = str(recipe.run.get("task", RunConfig.model_fields["task"].default)) if "task" not in recipe.grid else "tasks"
+    return f"{runs.safe_name(task)}-{recipe.digest()}"
+
+
+def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, json: bool) -> int:
+    """Make the folder of a sweep, or find it as it was left, and do what is not done; return the exit code."""
+    launcher = launchers.find(recipe.launch)
+    if recipe.search is not None:
+        from ngym_cli.sweeps import search
+
+        search.optuna()
+    err = Console(stderr=True, highlight=False)
+    if not dry_run and folder.is_sweep(root / folder.check_name(name)):
+        sweep = folder.make(root, name, recipe)
+    else:
+        err.print(f"sweep {name}: {len(plan.entries(recipe)):,} runs; trying every setting", soft_wrap=True)
+        configs = validation.check(recipe)
+        if dry_run:
+            _print_plan(recipe, configs, name, json)
+            return 0
+        sweep = folder.make(root, name, recipe)
+    if recipe.search is not None:
+        search.prepare(sweep)
+    return go(sweep, launcher, True, detach, json)
+
+
+def resume(sweep: Sweep, launch: Mapping[str, Any], trust: bool, detach: bool, json: bool) -> int:
+    """Go on with a sweep where it was left; return the exit code.
+
+    Args:
+        sweep: which.
+        launch: what flags say of where, over what its recipe says.
+        trust: let its recipe name a user's own code.
+        detach: as in ``Order``.
+        json: print one JSON document.
+    """
+    if not trust:
+        validation.require_trust(sweep.recipe, sweep.path / folder.RECIPE)
+    data = sweep.recipe.model_dump(exclude_none=True)
+    recipe = recipes.build(merge(data, {"launch": dict(launch)}), {})
+    return start(recipe, sweep.name, sweep.path.parent, False, detach, json)
+
+
+def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
+    """Do what is not done of a sweep, and print what came out; return the exit code."""
+    err = Console(stderr=True, highlight=False)
+    observer = status.Observer(sweep)
+    rows = observer.rows()
+    jobs = status.unfinished_jobs(sweep, rows)
+    err.print(f"{len(rows) - _open(rows):,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
+    interrupted = False
+    workers = getattr(launcher, "workers", None) or 1
+    if jobs:
+        err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
+        with (
+            locks.held(sweep.path),
+            live_table.LiveTable(observer, err, min(workers, len(jobs))) as shown,
+            _stoppable(),
+        ):
+            try:
+                launcher.launch(Order(sweep, jobs, trust, shown.look, detach))
+            except KeyboardInterrupt:
+                interrupted = True
+    rows = observer.rows()
+    _finish(sweep, rows, json)
+    if interrupted:
+        err.print(f"interrupted; ngym sweep resume {sweep.name} goes on", soft_wrap=True)
+        return INTERRUPTED
+    return 1 if any(row["state"] == "failed" for row in rows) else 0
+
+
+def _open(rows: list[status.Row]) -> int:
+    return sum(row["state"] not in status.FINAL for row in rows)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let a request to terminate do what Ctrl-C does."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    old = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, old)
+
+
+def _finish(sweep: Sweep, rows: list[status.Row], json: bool) -> None:
+    """Write and print the result."""
+    results.write(sweep, rows)
+    document = result(sweep, rows)
+    if json:
+        terminal.print_json(document)
+        return
+    out = terminal.console()
+    printing.print_settings(out, document["settings"], sweep.recipe.search is not None)
+    printing.print_importance(out, document["importance"])
+    printing.print_errors(out, rows, sweep)
+    out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
+
+
+def result(sweep: Sweep, rows: list[status.Row]) -> dict[str, Any]:
+    """Return the state and the result of a sweep as one document.
+
+    Returns:
+        ``id``, ``counts``, ``runs``, ``settings`` and ``importance``.
+    """
+    found: dict[str, float] = {}
+    if sweep.recipe.search is not None and (sweep.path / folder.STUDY).exists():
+        from ngym_cli.sweeps import search
+
+        try:
+            found = search.importance(sweep)
+        except UserError:  # the study cannot be read without Optuna; the rest can
+            found = {}
+    return {
+        "id": str(sweep.path),
+        "counts": status.counts(rows),
+        "runs": rows,
+        "settings": results.settings(
+            sweep, rows, sweep.recipe.search.maximize if sweep.recipe.search else "performance"
+        ),
+        "importance": found,
+    }
+
+
+def show(sweep: Sweep, json: bool) -> int:
+    """Print how far a sweep is; return the exit code."""
+    rows = status.Observer(sweep).rows()
+    if json:
+        terminal.print_json(result(sweep, rows))
+        return 0
+    out = terminal.console()
+    out.print(f"{sweep.path}", soft_wrap=True)
+    out.print(live_table.picture(rows))
+    settings = results.settings(sweep, rows)
+    if any(setting["n"] for setting in settings):
+        out.print()
+        printing.print_settings(out, settings, sweep.recipe.search is not None)
+    return 0
+
+
+def _print_plan(recipe: Recipe, configs: list[RunConfig], name: str, json: bool) -> None:
+    """Print the runs and how long they would take."""
+    from ngym_cli.sweeps import estimate
+    from ngym_cli.sweeps.launchers.local import cores
+
+    entries = plan.entries(recipe)
+    total, longest = estimate.seconds(recipe, configs)
+    workers = min(recipe.launch.workers or cores(), len(entries))
+    wall = max(total / workers, longest)
+    if json:
+        rows = [{"name": entry.name, "job": entry.job, "values": entry.values} for entry in entries]
+        terminal.print_json({"id": name, "runs": rows, "core_seconds": total, "seconds": wall, "workers": workers})
+        return
+    out = terminal.console()
+    for entry in entries[:MOST_PLANNED]:
+        out.print("  " + entry.name, soft_wrap=True, markup=False)
+    if len(entries) > MOST_PLANNED:
+        out.print(f"  and {len(entries) - MOST_PLANNED:,} more")
+    if recipe.search is not None:
+        drawn = ", ".join(f"{key} {kind}" for key, kind in recipe.search.space.items())
+        out.print(f"drawn for each trial: {drawn}", soft_wrap=True, markup=False)
+    steps = sum(int(config.timesteps or 0) for config in configs) / len(configs)
+    out.print(
+        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {live_table.duration(total)} of one core, "
+        f"{live_table.duration(wall)} with {workers} at a time (from short runs measured on this machine)",
+        soft_wrap=True,
+    )
+
+
+#: Runs that ``--dry-run`` prints one by one.
+MOST_PLANNED = 200

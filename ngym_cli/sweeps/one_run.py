@@ -1,0 +1,71 @@
+"""One run of a sweep: skip it when finished, resume it when broken, else start it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.errors import Taken
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.plan import Entry
+from ngym_cli.training import loop, run_writer
+
+DONE, STOPPED, FAILED = "done", "stopped", "failed"
+
+#: Reason that the record of a run gives when the search has ended it early.
+PRUNED = "pruned"
+
+#: Seconds that a worker waits for a run that another process still writes: longer than a machine that is gone is
+#: believed to be at work.
+WAIT = runs.QUIET + 60.0
+SECONDS_BETWEEN_LOOKS = 2.0
+
+
+def run_one(
+    sweep: Sweep, entry: Entry, values: dict[str, Any], trust: bool, watch: run_writer.Watch | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Bring one run to its end.
+
+    Args:
+        sweep: what it belongs to.
+        entry: which.
+        values: its parameters.
+        trust: let its record name a user's own code.
+        watch: told of each evaluation; returns why the run should end early, or None.
+
+    Returns:
+        ``finished``, ``pruned`` or ``interrupted``, and its manifest.
+
+    Raises:
+        UserError: if the run fails.
+    """
+    path = sweep.run_path(entry, values)
+    deadline = time.monotonic() + WAIT
+    while True:
+        try:
+            return _attempt(sweep, path, values, trust, watch)
+        except Taken:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _attempt(
+    sweep: Sweep, path: Path, values: dict[str, Any], trust: bool, watch: run_writer.Watch | None
+) -> tuple[str, dict[str, Any]]:
+    run = runs.Run(path)
+    if (path / runs.MANIFEST).exists():
+        manifest = run.manifest()
+        if manifest["status"] == "finished":
+            return "finished", manifest
+        if manifest.get("exit_reason") == PRUNED:
+            return "pruned", manifest
+        outcome = loop.resume(run, trust, watch=watch)
+    else:
+        outcome = loop.train(sweep.config(values), sweep.root, path.name, watch=watch)
+    manifest = outcome.run.manifest()
+    if outcome.status != "finished" and manifest.get("exit_reason") == PRUNED:
+        return "pruned", manifest
+    return outcome.status, manifest

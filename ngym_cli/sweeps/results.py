@@ -1,0 +1,136 @@
+"""What came out of a sweep: one row per run as Parquet, and one per setting with intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError
+from ngym_cli.files.writing import atomic_path
+from ngym_cli.sweeps import plan
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.status import Row
+
+FILE = "summary.parquet"
+RESAMPLES = 2_000
+LEVEL = 0.95
+METRIC = "performance"
+
+#: What is taken over from the record of each run.
+RECORDED = (
+    "performance",
+    "performance_ci",
+    "reward_per_trial",
+    "chance",
+    "ceiling",
+    "steps",
+    "trials",
+    "wall_seconds",
+    "cpu_seconds",
+    "task",
+    "alg",
+    "network",
+    "seed",
+)
+
+
+def table(sweep: Sweep, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return one flat row per run: its folder, state, parameters under their short names, and results."""
+    keys = sweep.recipe.swept()
+    names = plan.short_names(keys)
+    found = []
+    for row in rows:
+        record = _record(row)
+        low, high = record.pop("performance_ci") or (None, None)
+        line = {"run": row["name"], "path": row["id"], "state": row["state"], "error": row["error"]}
+        line |= record | {"performance_low": low, "performance_high": high}
+        line |= {names[key]: _cell(row["values"].get(key)) for key in keys}
+        found.append(line)
+    return found
+
+
+def _record(row: Row) -> dict[str, Any]:
+    manifest: Mapping[str, Any] = {}
+    if row["id"] is not None and row["state"] != "queued":
+        try:
+            manifest = runs.Run(row["id"]).manifest()
+        except UserError:
+            pass
+    return {name: manifest.get(name) for name in RECORDED}
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def write(sweep: Sweep, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Write ``summary.parquet``; return its rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    lines = table(sweep, rows)
+    columns = {name: _column([line[name] for line in lines]) for name in lines[0]}
+    with atomic_path(sweep.path / FILE) as temporary:
+        pq.write_table(pa.table(columns), temporary)
+    return lines
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Return values of one type; where types are mixed (64 and "auto"), all as text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} and float in kinds:
+        return [None if value is None else float(value) for value in values]
+    return values if len(kinds) <= 1 else [None if value is None else str(value) for value in values]
+
+
+def settings(sweep: Sweep, rows: Sequence[Row], metric: str = METRIC) -> list[dict[str, Any]]:
+    """Return one row per setting: what was measured over its seeds.
+
+    Returns:
+        ``values`` (parameter to value, the seed left out), ``n``, ``mean``, ``mean_ci``, ``iqm`` (interquartile mean),
+        ``iqm_ci`` (bootstrap over seeds), ``failed`` and ``missing``.
+    """
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(plan.setting_of(row["values"]), []).append(row)
+    return [_setting(members, metric) for members in groups.values()]
+
+
+def _setting(members: list[Row], metric: str) -> dict[str, Any]:
+    scores = [float(row[metric]) for row in members if row["state"] == "done" and row.get(metric) is not None]
+    return {
+        "values": {key: value for key, value in members[0]["values"].items() if key != "seed"},
+        "n": len(scores),
+        "failed": sum(row["state"] == "failed" for row in members),
+        "missing": sum(row["state"] in ("queued", "running", "interrupted") for row in members),
+        "pruned": sum(row["state"] == "pruned" for row in members),
+        **statistics(np.array(scores)),
+    }
+
+
+def statistics(scores: np.ndarray) -> dict[str, Any]:
+    """Return ``mean`` and ``iqm`` of scores, and bootstrap intervals where there are two or more."""
+    from neurogym.analysis import interquartile_mean
+
+    if not len(scores):
+        return dict.fromkeys(("mean", "mean_ci", "iqm", "iqm_ci"))
+    found: dict[str, Any] = {"mean": float(scores.mean()), "iqm": float(interquartile_mean(scores))}
+    if len(scores) < 2:
+        return found | {"mean_ci": None, "iqm_ci": None}
+    drawn = scores[resamples(len(scores))]
+    tail = 100 * (1 - LEVEL) / 2
+    for name, draws in (("mean", drawn.mean(axis=1)), ("iqm", interquartile_mean(drawn, axis=1))):
+        found[f"{name}_ci"] = [float(value) for value in np.percentile(draws, [tail, 100 - tail])]
+    return found
+
+
+@lru_cache(maxsize=8)
+def resamples(n: int) -> np.ndarray:
+    """Return indices of ``n`` observations drawn with replacement, shape (resamples, n); always the same."""
+    from neurogym.analysis import bootstrap
+
+    return bootstrap(lambda index: index, n, RESAMPLES).astype(np.intp)

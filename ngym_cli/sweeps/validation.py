@@ -1,0 +1,130 @@
+"""Every setting of a sweep is tried before the first run starts: a wrong word shows now, not after a night."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.environments.stack import Facts, resolve
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.sweeps import plan, space
+from ngym_cli.sweeps.recipe import Recipe, nest
+
+
+def ready(recipe: Recipe) -> Recipe:
+    """Return a recipe that means the same wherever and whenever it is read.
+
+    References to other runs become paths, and a search knows how many steps its runs have.
+
+    Raises:
+        UserError: if there is no such run or algorithm.
+    """
+    run, grid = dict(recipe.run), dict(recipe.grid)
+    if isinstance(run.get("init_from"), str):
+        run["init_from"] = _path_of(run["init_from"])
+    if "init_from" in grid:
+        grid["init_from"] = [_path_of(reference) for reference in grid["init_from"]]
+    if recipe.search is not None and "timesteps" not in run:
+        from ngym_cli.agents.from_config import find_algorithm
+
+        run["timesteps"] = find_algorithm(run.get("alg", RunConfig().alg)).timesteps
+    return recipe.model_copy(update={"run": run, "grid": grid})
+
+
+def _path_of(reference: str) -> str:
+    return str(runs.find(reference).path.resolve())
+
+
+def settings(recipe: Recipe) -> Iterator[dict[str, Any]]:
+    """Yield the settings that stand for all runs: each once, whatever its seed; of a search, its corners."""
+    seen: set[Any] = set()
+    if recipe.search is None:
+        for entry in plan.entries(recipe):
+            key = plan.setting_of(entry.values)
+            if key not in seen:
+                seen.add(key)
+                yield entry.values
+        return
+    yield {}
+    corners = {key: kind.corners() for key, kind in space.kinds(recipe.search.space).items()}
+    for number in range(max(map(len, corners.values()))):
+        yield {key: values[number % len(values)] for key, values in corners.items()}
+
+
+def check(recipe: Recipe) -> list[RunConfig]:
+    """Return the complete configuration of every setting.
+
+    Raises:
+        UserError: on the first setting that does not work.
+    """
+    known: dict[str, tuple[RunConfig, Facts]] = {}
+    found: list[RunConfig] = []
+    for values in settings(recipe):
+        try:
+            found.append(complete_config(recipe, values, known))
+        except UserError as error:
+            said = ", ".join(f"{key}={value}" for key, value in values.items())
+            raise UserError(f"{one_line(error)} (the runs with {said})" if said else one_line(error)) from None
+    return found
+
+
+def complete_config(
+    recipe: Recipe, values: dict[str, Any], known: dict[str, tuple[RunConfig, Facts]] | None = None
+) -> RunConfig:
+    """Return the configuration of one setting with every default spelled out.
+
+    Args:
+        recipe: the recipe.
+        values: what is its own.
+        known: tasks that have been tried; settings that differ in the agent alone share them.
+
+    Raises:
+        UserError: if it does not work.
+    """
+    from ngym_cli.agents.from_config import complete, find_algorithm, find_network
+
+    config = from_dict(merge(recipe.run, nest(values)))
+    find_algorithm(config.alg)
+    if config.network is not None:
+        find_network(config.network)
+    known = {} if known is None else known
+    task = _task_of(config)
+    if task not in known:
+        known[task] = resolve(config)
+    resolved, facts = known[task]
+    return complete(config.model_copy(update={name: getattr(resolved, name) for name in _TASK}), facts)
+
+
+#: What a configuration says of the task, as opposed to the agent.
+_TASK = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
+
+
+def _task_of(config: RunConfig) -> str:
+    return json.dumps(config.model_dump(include=set(_TASK)), sort_keys=True, default=str)
+
+
+def references(recipe: Recipe) -> list[str]:
+    """Return the code and files of its own that a recipe names, beyond this package."""
+    from ngym_cli.config import trust
+
+    found = (trust.references(from_dict(merge(recipe.run, nest(values)))) for values in settings(recipe))
+    return list(dict.fromkeys(name for names in found for name in names))
+
+
+def require_trust(recipe: Recipe, source: Path, given: Recipe | None = None) -> None:
+    """Refuse a recipe that was read and names code or files which the command line does not name too.
+
+    Raises:
+        UserError: names the first of them and says how to allow it.
+    """
+    allowed = references(given) if given is not None else []
+    for name in references(recipe):
+        if name not in allowed:
+            raise UserError(
+                f"{source} names {name}, which is code or files of its own; it is used only when the command line "
+                "names it, or with --trust"
+            )

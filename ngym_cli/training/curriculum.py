@@ -1,0 +1,201 @@
+"""Ordered stages of training: what each changes, when it ends, and which is on.
+
+A stage is the configuration of the run with what the stage says laid over it. Observations and actions stay the same,
+so that the learner keeps its weights; evaluations are always of the last stage, the task that is to be learned.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ngym_cli.config import RunConfig, StageConfig, streams
+from ngym_cli.environments.stack import Facts, inspect
+from ngym_cli.errors import UserError
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage.
+
+    Attributes:
+        number: from 1.
+        name: what the user calls it.
+        config: configuration while it is on.
+        facts: what is known of its task.
+        criterion: when it ends.
+    """
+
+    number: int
+    name: str
+    config: RunConfig
+    facts: Facts
+    criterion: StageConfig
+
+    @property
+    def seed(self) -> int:
+        """Seed of its environments; the first stage's are those of a run without stages."""
+        first = streams(self.config.seed)["environments"]
+        return first if self.number == 1 else int(np.random.SeedSequence([first, self.number]).generate_state(1)[0])
+
+    def ended(self, trials: int, scores: Sequence[float]) -> str | None:
+        """Say why the stage is over, or return None.
+
+        Args:
+            trials: done in this stage.
+            scores: performance in the last of them, at most ``window``.
+        """
+        if self.criterion.performance is not None and len(scores) >= self.criterion.window:
+            mean = float(np.mean(scores))
+            if mean >= self.criterion.performance:
+                return f"performance {mean:.3f} over the last {len(scores):,} trials"
+        if self.criterion.trials is not None and trials >= self.criterion.trials:
+            return f"{trials:,} trials done"
+        return None
+
+
+def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
+    """Build and try every stage of a configuration.
+
+    Args:
+        config: resolved configuration.
+        facts: what is known of its task without stages.
+
+    Raises:
+        UserError: if a stage cannot be built, or sees or does something else than the rest.
+    """
+    stages = []
+    for index, given in enumerate(config.stages):
+        name = given.name or str(index + 1)
+        own = config.in_stage(index)
+        try:
+            known = inspect(own)
+        except UserError as error:
+            raise UserError(f"stage {name}: {error}") from error
+        for what in ("observation_space", "action_space"):
+            here, there = _size(getattr(known, what)), _size(getattr(facts, what))
+            if here != there:
+                raise UserError(
+                    f"stage {name}: {what.replace('_', ' ')} is {here}, but without stages it is {there}; the learner "
+                    "keeps its weights, so all stages must be alike in this"
+                )
+        stages.append(Stage(index + 1, name, own, known, given))
+    return stages
+
+
+def _size(space: Any) -> str:
+    return f"{int(space.n)} choices" if hasattr(space, "n") else f"{type(space).__name__}{tuple(space.shape)}"
+
+
+class Curriculum:
+    """Which stage is on, and how far it is.
+
+    Args:
+        stages: in their order.
+    """
+
+    def __init__(self, stages: Sequence[Stage]):
+        self.stages = list(stages)
+        self._index, self.trials = 0, 0
+        self._scores: deque[float] = deque(maxlen=self.stage.criterion.window)
+        self._begun: list[dict[str, Any]] = [self._beginning(0, 0, 0.0)]
+
+    @property
+    def stage(self) -> Stage:
+        """The stage that is on."""
+        return self.stages[self._index]
+
+    @property
+    def label(self) -> str:
+        """The stage in words."""
+        name = "" if self.stage.name == str(self.stage.number) else f": {self.stage.name}"
+        return f"stage {self.stage.number} of {len(self.stages)}{name}"
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no stage follows."""
+        return self._index + 1 == len(self.stages)
+
+    def take(self, performance: np.ndarray) -> None:
+        """Count trials of this stage."""
+        self.trials += len(performance)
+        self._scores.extend(float(score) for score in performance[-self.stage.criterion.window :])
+
+    def ended(self) -> str | None:
+        """Say why the present stage is over, or return None."""
+        return self.stage.ended(self.trials, self._scores)
+
+    def advance(self, why: str, step: int, trials: int, seconds: float) -> Stage:
+        """Go on to the next stage and return it.
+
+        Args:
+            why: the last one ended.
+            step: steps taken in the run so far.
+            trials: done in the run so far.
+            seconds: since the run began.
+        """
+        self.close(why)
+        self._index, self.trials = self._index + 1, 0
+        self._scores = deque(maxlen=self.stage.criterion.window)
+        self._begun.append(self._beginning(step, trials, seconds))
+        return self.stage
+
+    def close(self, why: str) -> None:
+        """Record why the present stage ended."""
+        self._begun[-1].update(ended=why, trials=self.trials)
+
+    def _beginning(self, step: int, trials: int, seconds: float) -> dict[str, Any]:
+        return {
+            "stage": self.stage.number, "name": self.stage.name, "from_step": step, "from_trial": trials,
+            "from_seconds": round(seconds, 3), "trials": None, "ended": None,
+        }  # fmt: skip
+
+    def record(self) -> list[dict[str, Any]]:
+        """Return when each stage began and why it ended, for the manifest."""
+        return [dict(row) for row in self._begun]
+
+    def state(self) -> dict[str, Any]:
+        """Return where the curriculum is, as plain data."""
+        return {"index": self._index, "trials": self.trials, "scores": list(self._scores), "begun": self.record()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from what ``state`` returned.
+
+        Raises:
+            UserError: if there is no such stage.
+        """
+        index = int(state["index"])
+        if not 0 <= index < len(self.stages):
+            raise UserError(f"the checkpoint is of stage {index + 1}, but there are {len(self.stages)}")
+        self._index, self.trials = index, int(state["trials"])
+        self._scores = deque(map(float, state["scores"]), maxlen=self.stage.criterion.window)
+        self._begun = [dict(row) for row in state["begun"]]
+
+
+def renew(model: Any, venv: Any, config: RunConfig, seed: int) -> None:
+    """Give a learner other environments, between an update and the next rollout; it keeps its weights.
+
+    Args:
+        model: a Stable-Baselines3 algorithm.
+        venv: the batch that it learns from; what is inside is replaced.
+        config: of the new environments.
+        seed: of the new environments.
+    """
+    from ngym_cli.agents.checkpoints import batch_of
+    from ngym_cli.environments.sb3_batch import TrialVecEnv
+    from ngym_cli.environments.stack import build_venv
+
+    outer = venv
+    while not isinstance(outer, TrialVecEnv):
+        outer = outer.venv
+    old, outer.venv = outer.venv, batch_of(build_venv(config, venv.num_envs))
+    old.close()
+    venv.seed(seed)
+    model._last_obs = venv.reset()
+    model._last_episode_starts = np.ones(venv.num_envs, bool)
+    if hasattr(model, "take_new_tasks"):
+        model.take_new_tasks()

@@ -1,0 +1,73 @@
+"""What ``ngym run`` does, from the flags to the last printed line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from neurogym import compiled
+from ngym_cli import config as configuration
+from ngym_cli import runs, terminal
+from ngym_cli.agents import threads
+from ngym_cli.config import RunConfig
+from ngym_cli.errors import UserError
+
+INTERRUPTED = 130
+
+
+def run(
+    flags: Mapping[str, Any],
+    file: Path | None,
+    root: Path,
+    name: str | None,
+    overwrite: bool,
+    json: bool,
+    resume: str | None = None,
+    trust: bool = False,
+) -> int:
+    """Train an agent and print how it went; return the exit code.
+
+    Args:
+        flags: from ``ngym_cli.config.flags.settings``.
+        file: configuration file below the flags.
+        root: folder of all runs.
+        name: name of the run.
+        overwrite: replace a run of that name.
+        json: print one JSON document on stdout; progress goes to stderr in any case.
+        resume: the run to continue, instead of starting one.
+        trust: let the file, or the record of the run to continue, name a user's own code.
+    """
+    if resume is not None and (flags or file or name or overwrite):
+        raise UserError("--resume continues a run as it was configured; no other settings go with it")
+    config = configuration.load(file, flags, trust) if resume is None else None
+    err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    from ngym_cli.training import loop
+    from ngym_cli.training.progress import LiveDisplay, Silent
+
+    def announce(resolved: RunConfig) -> None:
+        stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
+        network = f" ({resolved.network})" if resolved.network else ""
+        err.print(f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}", soft_wrap=True)
+        if not compiled.works():
+            err.print("no C compiler is in use: training takes about three times as long", soft_wrap=True)
+        threads.one_in_torch()
+
+    def display(resolved: RunConfig, facts: Any, path: Path) -> Any:
+        err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
+        ceiling = (facts.ceiling or {}).get("performance")
+        return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.chance, ceiling)
+
+    if config is None:
+        outcome = loop.resume(runs.find(str(resume), root), trust, announce, display)
+    else:
+        outcome = loop.train(config, root, name, overwrite, announce, display)
+    if json:
+        terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
+    else:
+        terminal.print_evaluation(outcome.summary)
+        path = outcome.run.path
+        terminal.console().print(f"\n{outcome.status}: {path}\nnext: ngym plot {path}", soft_wrap=True)
+    return INTERRUPTED if outcome.status == "interrupted" else 0

@@ -1,0 +1,78 @@
+"""How a Stable-Baselines3 learner reports to a run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+
+from ngym_cli.training.run_writer import STEPS_PER_POINT, Session
+
+
+class SessionCallback(BaseCallback):
+    """Passes steps, rollouts and losses on to a ``Session``.
+
+    Losses belong to the step at which the update was made; Stable-Baselines3 keeps them in its logger until the next
+    rollout begins, where they are read.
+
+    Args:
+        session: the run.
+    """
+
+    def __init__(self, session: Session):
+        super().__init__()
+        self.session = session
+
+    def _on_training_start(self) -> None:
+        self.model.logger.name_to_value.update(self.session.pending)
+
+    def _on_step(self) -> bool:
+        venv: Any = self.training_env
+        return self.session.on_step(venv.finished, self.num_timesteps)
+
+    def _on_rollout_end(self) -> None:
+        self.session.on_rollout()
+
+    def _on_rollout_start(self) -> None:
+        self._report_losses()
+        self.session.between_updates()
+
+    def _on_training_end(self) -> None:
+        self.session.on_rollout()
+        self._report_losses()
+
+    def _report_losses(self) -> None:
+        self.session.step = self.model.num_timesteps
+        told = self.model.logger.name_to_value
+        pending = {key: float(value) for key, value in told.items() if key.startswith("train/")}
+        for key, value in pending.items():
+            if "loss" in key and not math.isfinite(value):
+                raise FloatingPointError(f"{key.removeprefix('train/')} is {value}")
+        self.session.pending = pending
+        if self.session.step - self.session.reported < STEPS_PER_POINT:
+            return
+        losses = {_tag(key): value for key, value in pending.items()}
+        if losses:
+            self.session.reported, self.session.pending = self.session.step, {}
+            told.clear()
+            losses.pop("update/n_updates", None)
+            self.session.on_update(losses)
+
+
+def _tag(key: str) -> str:
+    """Return where TensorBoard shows what Stable-Baselines3 calls ``train/...``: losses apart from the rest."""
+    return key.replace("train/", "loss/" if "loss" in key else "update/")
+
+
+class _Quiet(Logger):
+    """A logger that keeps what it is told until it is read, and writes nothing itself."""
+
+    def dump(self, step: int = 0) -> None:
+        """Keep everything."""
+
+
+def keep_losses(model: Any) -> None:
+    """Let a learner's logger keep the losses for the callback."""
+    model.set_logger(_Quiet(None, []))

@@ -1,0 +1,112 @@
+"""The compiled agent acts and learns as the one in NumPy and torch does."""
+
+import numpy as np
+import pytest
+import torch
+
+from ngym_cli.agents.algorithms.build import make_model
+from ngym_cli.agents.algorithms.fused import Fused
+from ngym_cli.agents.algorithms.objective import STATISTICS
+from ngym_cli.agents.algorithms.segments import cut, minibatches
+from ngym_cli.agents.networks import NETWORKS, loops
+
+CLIPPED, VALUE_LOSS = STATISTICS.index("clip_fraction"), STATISTICS.index("value_loss")
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+pytestmark = pytest.mark.skipif(loops.library() is None, reason="there is no C compiler")
+
+
+def build(env, network="lstm", algorithm="recurrent_ppo", units=21, network_args=None, **hyperparameters):
+    noisy = {"noise": 0.1} if "noise" in NETWORKS[network].defaults else {}
+    options = {**noisy, **(network_args or {})}
+    return make_model(algorithm, env, network, units, options, {"n_steps": 24, **hyperparameters}, seed=0, device="cpu")
+
+
+def move(policy, scale=0.3):
+    """Away from the rollout's weights, so that some ratios and values are clipped."""
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter += scale * torch.randn_like(parameter)
+
+
+def compare(model, segments):
+    """Gradient and numbers by automatic differentiation, and compiled; returns the numbers."""
+    (known, numbers), (compiled, same) = model._gradients()(segments), model._fused_gradients(model._fused)(segments)
+    scale = max(1.0, known.abs().max().item())
+    torch.testing.assert_close(compiled / scale, known / scale, atol=2e-6, rtol=1e-5)
+    torch.testing.assert_close(same, numbers, atol=2e-6, rtol=1e-5)
+    return numbers.tolist()
+
+
+@pytest.mark.parametrize("units", [3, 21, 40])
+@pytest.mark.parametrize("reset", [True, False])
+@pytest.mark.parametrize("network", RECURRENT)
+def test_gradient_and_numbers_are_those_of_automatic_differentiation(recall, network, reset, units):
+    options = {"inhibitory": 0.34} if network == "ei_rnn" else {}
+    model = build(
+        recall(reset=reset), network, units=units, network_args=options, ent_coef=0.02, bptt=5 if units == 3 else None
+    )
+    model.learn(model.n_steps * model.n_envs)
+    move(model.policy)
+    segments = cut(model.rollout_buffer.starts[:-1], model.bptt)
+    for part in [segments, *minibatches(segments, 3, np.random.default_rng(0))]:
+        clipped = compare(model, part)[CLIPPED]
+    assert clipped > 0 or units == 3
+
+
+def test_values_that_went_too_far_are_held(recall):
+    model = build(recall(), clip_range_vf=0.02)
+    model.learn(model.n_steps * model.n_envs)
+    move(model.policy)
+    segments = cut(model.rollout_buffer.starts[:-1])
+    held = compare(model, segments)
+    model.clip_range_vf = None
+    assert compare(model, segments)[VALUE_LOSS] != held[VALUE_LOSS]
+
+
+def test_steps_that_do_not_count_are_not_learned_from(recall):
+    model = build(recall(), algorithm="reinforce")
+    model.learn(model.n_steps * model.n_envs)
+    rollout, segments = model.rollout_buffer, cut(model.rollout_buffer.starts[:-1])
+    assert 0 < rollout.counts.sum() < rollout.counts.size
+    compare(model, segments)
+    rollout.counts[:] = False
+    assert model._fused_gradients(model._fused)(segments) is None
+
+
+@pytest.mark.parametrize("reset", [True, False])
+@pytest.mark.parametrize("network", RECURRENT)
+def test_acts_as_the_agent_in_numpy(recall, network, reset):
+    rollouts = []
+    for fused in (True, False):
+        model = build(recall(reset=reset), network, n_epochs=1)
+        assert model._fused is not None
+        if not fused:
+            model._fused = None
+        model.learn(model.n_steps * model.n_envs)
+        rollouts.append(model.rollout_buffer)
+    ours, known = rollouts
+    np.testing.assert_array_equal(ours.actions, known.actions)
+    for name in ("logits", "log_probs", "values", "advantages"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(known, name), atol=2e-5, err_msg=name)
+    for mine, theirs in zip(ours.states, known.states, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=2e-5)
+
+
+@pytest.mark.parametrize("options", [{"box": True}, {"layers": 2}, {"shared": False}, {"readout": [8]}], ids=str)
+def test_other_agents_learn_by_automatic_differentiation(recall, options):
+    env = recall(box=options.pop("box", False))
+    model = build(env, network_args=options)
+    assert model._fused is None and not Fused.fits(model.policy)
+    model.learn(model.n_steps * model.n_envs)
+
+
+def test_a_saved_model_goes_on(recall, tmp_path):
+    model = build(recall())
+    model.learn(model.n_steps * model.n_envs)
+    model.save(tmp_path / "model")
+    loaded = type(model).load(tmp_path / "model", env=recall())
+    assert loaded._fused is not None
+    before = torch.nn.utils.parameters_to_vector(loaded.policy.parameters()).clone()
+    torch.testing.assert_close(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
+    loaded.learn(model.n_steps * model.n_envs)
+    assert not torch.equal(before, torch.nn.utils.parameters_to_vector(loaded.policy.parameters()))

@@ -1,0 +1,288 @@
+"""The learner computes what a naive step-by-step one would, and learns."""
+
+import numpy as np
+import pytest
+import torch
+from stable_baselines3.common.buffers import RolloutBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ngym_cli.agents.algorithms.build import make_model
+from ngym_cli.agents.algorithms.minibatch import Experience
+from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
+from ngym_cli.agents.algorithms.segments import cut, minibatches
+from ngym_cli.agents.networks import NETWORKS
+
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+
+
+def build(env, network="lstm", seed=0, network_args=None, algorithm="recurrent_ppo", **hyperparameters):
+    if algorithm == "recurrent_ppo":
+        hyperparameters = {"n_steps": 24, "batch_size": 48, "n_epochs": 2, **hyperparameters}
+    return make_model(algorithm, env, network, 16, network_args, hyperparameters, seed=seed, device="cpu")
+
+
+def before_update(model, check, rollouts=3):
+    """Learn for some rollouts and call `check` before each update."""
+    train = model.train
+
+    def checked():
+        check()
+        train()
+
+    model.train = checked
+    model.learn(rollouts * model.n_steps * model.n_envs)
+
+
+@pytest.mark.parametrize("bptt", [None, 3])
+@pytest.mark.parametrize("reset", [True, False])
+@pytest.mark.parametrize("network", RECURRENT)
+def test_recomputed_log_probs_are_those_of_the_rollout(recall, network, reset, bptt):
+    options = {"noise": 0.1} if "noise" in NETWORKS[network].defaults else {}
+    model = build(recall(reset=reset), network, network_args={"layers": 2, **options}, bptt=bptt)
+    checked = []
+
+    def check():
+        experience = Experience(model.rollout_buffer, model.device)
+        for part in minibatches(cut(model.rollout_buffer.starts[:-1], bptt), 3, np.random.default_rng(0)):
+            batch = experience.minibatch(part, False)
+            values, log_probs, _ = model.policy.evaluate_sequences(batch.sequences, batch.actions)
+            counts = batch.weight > 0
+            torch.testing.assert_close(log_probs[counts], batch.log_probs[counts], atol=1e-5, rtol=0)
+            torch.testing.assert_close(values[counts], batch.values[counts], atol=1e-5, rtol=0)
+            checked.append(counts.sum().item())
+
+    before_update(model, check)
+    assert sum(checked) == 3 * 24 * 6
+
+
+@pytest.mark.parametrize("box", [False, True])
+@pytest.mark.parametrize("shared", [True, False])
+def test_gradients_equal_a_step_by_step_reference(recall, box, shared):
+    """A loop over single steps with torch's own cells and distributions, zeroing the state where it resets."""
+    model = build(recall(box=box), network_args={"shared": shared}, ent_coef=0.02)
+    policy, rollout = model.policy, model.rollout_buffer
+
+    def reference():
+        cells = []
+        for net in policy.networks:
+            cell = torch.nn.LSTMCell(3, 16)
+            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+                delattr(cell, name)
+                setattr(cell, name, getattr(net, f"{name}_l0"))
+            cells.append(cell)
+        states = [
+            tuple(torch.from_numpy(part[0, 0]) for part in rollout.states[i : i + 2]) for i in (0, 2)[: len(cells)]
+        ]
+        log_probs, entropies, values = [], [], []
+        for t in range(24):
+            keep = torch.from_numpy(~rollout.starts[t]).float()[:, None]
+            obs = torch.from_numpy(rollout.obs[t])
+            states = [cell(obs, (h * keep, c * keep)) for cell, (h, c) in zip(cells, states, strict=True)]
+            out = policy.action_net(states[0][0])
+            actions = torch.from_numpy(rollout.actions[t])
+            if box:
+                law = torch.distributions.Independent(torch.distributions.Normal(out, policy.log_std.exp()), 1)
+            else:
+                law = torch.distributions.Categorical(logits=out)
+            log_probs.append(law.log_prob(actions))
+            entropies.append(law.entropy())
+            values.append(policy.value_net(states[-1][0])[:, 0])
+        advantages = torch.from_numpy(rollout.advantages)
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        ratio = (torch.stack(log_probs) - torch.from_numpy(rollout.log_probs)).exp()
+        gain = torch.min(advantages * ratio, advantages * ratio.clamp(0.8, 1.2)).mean()
+        error = (torch.from_numpy(rollout.returns) - torch.stack(values)).pow(2).mean()
+        return -gain - 0.02 * torch.stack(entropies).mean() + 0.5 * error
+
+    def check():
+        with torch.no_grad():  # away from the rollout's weights, so that some ratios are clipped
+            for parameter in policy.parameters():
+                parameter += 0.05 * torch.randn_like(parameter)
+        gradients = []
+        segments = cut(rollout.starts[:-1])
+        batch = Experience(rollout, model.device).minibatch(segments, True)
+        for loss in (model.loss(batch)[0], reference()):
+            gradients.append(policy.gradient(loss))
+        torch.testing.assert_close(*gradients, atol=1e-5, rtol=1e-3)
+
+    before_update(model, check)
+
+
+def test_packing_changes_nothing(recall):
+    """A minibatch of unequal sequences has the loss and gradient of the sequences one by one."""
+    model = build(recall())
+
+    def gradient(loss):
+        return model.policy.gradient(loss)
+
+    def check():
+        experience = Experience(model.rollout_buffer, model.device)
+        segments = cut(model.rollout_buffer.starts[:-1])[:13]
+        together, _ = model.loss(experience.minibatch(segments, False))
+        whole = gradient(together)
+        total, summed = 0.0, 0.0
+        for i in range(13):
+            alone, _ = model.loss(experience.minibatch(segments[i : i + 1], False))
+            share = segments.length[i] / segments.length.sum()
+            total, summed = total + share * alone.item(), summed + share * gradient(alone)
+        assert len(set(segments.length)) > 1
+        assert together.item() == pytest.approx(total, abs=1e-5)
+        torch.testing.assert_close(whole, summed, atol=1e-6, rtol=1e-4)
+
+    before_update(model, check, rollouts=1)
+
+
+@pytest.mark.parametrize("algorithm", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
+@pytest.mark.parametrize("network", ["lstm", "gru", "ei_rnn"])
+def test_same_seed_same_weights(recall, algorithm, network):
+    options = {"noise": 0.1} if network == "ei_rnn" else {}
+
+    def weights(seed):
+        model = build(recall(), network, seed, options, algorithm, n_steps=24)
+        return model.learn(600).policy.state_dict()
+
+    first, again, other = weights(1), weights(1), weights(2)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not all(torch.equal(first[name], other[name]) for name in first)
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_advantages_are_stable_baselines(recall, reset):
+    """With the end of a trial as the end of an episode, even where the state carries over."""
+    model = build(recall(reset=reset, tells=True), gamma=0.9, gae_lambda=0.8, trial_gamma=0.0)
+    space = model.observation_space, model.action_space
+    known = RolloutBuffer(24, *space, device="cpu", gamma=0.9, gae_lambda=0.8, n_envs=6)
+
+    def check():
+        rollout = model.rollout_buffer
+        known.reset()
+        known.rewards[:], known.values[:] = rollout.rewards, rollout.values
+        known.episode_starts[1:] = rollout.ends[:-1]
+        last = model._peek(model.policy.actor(), model._last_obs, rollout.state(24))
+        known.compute_returns_and_advantage(torch.from_numpy(last), rollout.ends[-1])
+        np.testing.assert_allclose(rollout.advantages, known.advantages, atol=1e-5)
+        np.testing.assert_allclose(rollout.returns, known.returns, atol=1e-5)
+
+    before_update(model, check)
+
+
+def test_what_follows_a_trial_counts_by_trial_gamma(recall):
+    model = build(recall(reset=False, tells=True), gamma=0.9, gae_lambda=0.0, trial_gamma=0.3)
+
+    def check():
+        rollout = model.rollout_buffer
+        discount = np.where(rollout.ends, 0.3, 0.9)[:-1]
+        expected = rollout.rewards[:-1] + discount * rollout.values[1:]
+        np.testing.assert_allclose(rollout.returns[:-1], expected, atol=1e-5)
+        assert rollout.ends.any() and not rollout.starts[1:].any()
+
+    before_update(model, check, rollouts=1)
+
+
+@pytest.mark.parametrize("name", ["gamma", "gae_lambda", "trial_gamma"])
+def test_a_discount_lies_between_0_and_1(recall, name):
+    with pytest.raises(ValueError, match=f"{name} must be between 0 and 1, got 2"):
+        build(recall(), **{name: 2})
+
+
+def test_a_time_limit_is_bootstrapped_with_the_state_it_left(recall):
+    model = build(recall(limit=2, reset=False), gamma=0.5)
+    with torch.no_grad():
+        model.policy.value_net.weight.zero_()
+        model.policy.value_net.bias.fill_(4.0)
+
+    def check():
+        ended = model.rollout_buffer.starts[1:]
+        assert ended.any()
+        assert (model.rollout_buffer.rewards[ended] == 0.5 * 4.0).all()
+
+    before_update(model, check, rollouts=1)
+
+
+@pytest.mark.parametrize("box", [False, True])
+@pytest.mark.parametrize("algorithm", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
+def test_learns_to_remember(recall, algorithm, box):
+    env = recall(n_envs=32, box=box)
+    speed = {"recurrent_ppo": 1e-2, "recurrent_a2c": 3e-3, "reinforce": 1e-2}[algorithm]
+    model = build(env, algorithm=algorithm, n_steps=24, learning_rate=speed, gamma=0.99)
+    model.learn(60_000 if algorithm == "recurrent_ppo" else 120_000)
+    assert np.mean(env.finished[-500:]) > (0.5 if box else 0.9)
+
+
+def test_a2c_is_the_plain_policy_gradient(recall):
+    model = build(recall(), algorithm="recurrent_a2c", n_steps=24)
+    assert isinstance(model.policy.optimizer, torch.optim.RMSprop)
+
+    def check():
+        rollout = model.rollout_buffer
+        batch = Experience(rollout, model.device).minibatch(cut(rollout.starts[:-1]), False)
+        losses = [model.loss(batch)[0]]
+        values, log_probs, _ = model.policy.evaluate_sequences(batch.sequences, batch.actions)
+        policy_loss = -(batch.advantages * log_probs * batch.weight).sum()
+        losses.append(policy_loss + 0.5 * ((values - batch.returns) ** 2 * batch.weight).sum())
+        parameters = list(model.policy.parameters())
+        ours, theirs = (torch.autograd.grad(loss, parameters) for loss in losses)
+        for a, b in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)
+
+    before_update(model, check)
+
+
+def test_reinforce_learns_from_finished_trials_only(recall):
+    model = build(recall(), algorithm="reinforce", n_steps=24, gamma=1.0)
+
+    def check():
+        rollout = model.rollout_buffer
+        for env in range(6):
+            ends = np.flatnonzero(rollout.starts[1:, env])
+            assert rollout.counts[: ends[-1] + 1, env].all()
+            assert not rollout.counts[ends[-1] + 1 :, env].any()
+            begin = 0
+            for end in ends:  # the return is what the rest of the trial pays
+                rest = rollout.rewards[begin : end + 1, env][::-1].cumsum()[::-1]
+                np.testing.assert_allclose(rollout.returns[begin : end + 1, env], rest, atol=1e-5)
+                begin = end + 1
+
+    before_update(model, check)
+
+
+def test_the_update_reports_what_is_not_finite(recall):
+    model = build(recall())
+    with torch.no_grad():
+        model.policy.value_net.bias.fill_(float("nan"))
+    with pytest.raises(FloatingPointError, match="step 144 .* value_loss nan"):
+        model.learn(144)
+
+
+def test_works_as_a_stable_baselines_model(recall, tmp_path):
+    events = []
+
+    class Record(BaseCallback):
+        def _on_rollout_start(self):
+            events.append("start")
+
+        def _on_step(self):
+            events.append("step")
+            assert len(self.locals["dones"]) == 6
+            return self.num_timesteps < 300
+
+    model = build(recall())
+    model.learn(10_000, callback=Record())
+    assert events[:25] == ["start", *["step"] * 24]
+    assert model.num_timesteps == 300
+    assert "train/approx_kl" in model.logger.name_to_value
+    model.save(tmp_path / "model.zip")
+    again = RecurrentPPO.load(tmp_path / "model.zip", env=recall(), device="cpu")
+    obs = np.ones((4, 3), np.float32)
+    np.testing.assert_array_equal(model.predict(obs, deterministic=True)[0], again.predict(obs, deterministic=True)[0])
+    again.learn(200)
+
+
+def test_target_kl_stops_the_epochs(recall):
+    free, bound = (build(recall(), n_epochs=10, learning_rate=0.01, target_kl=kl) for kl in (None, 1e-6))
+    assert bound.learn(144)._n_updates < free.learn(144)._n_updates == 10
+
+
+def test_bptt_must_be_positive(recall):
+    with pytest.raises(ValueError, match="at least 1 step, got 0"):
+        build(recall(), bptt=0)

@@ -1,0 +1,110 @@
+"""The compiled loops compute what the networks compute in torch."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from ngym_cli.agents.networks import NETWORKS, loops, network_spec
+
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+COUNTS = [9, 9, 7, 7, 7, 2, 1]
+compiled = pytest.mark.skipif(loops.library() is None, reason="there is no C compiler")
+
+
+def build(name, inputs=3, units=21, layers=2, **options):
+    torch.manual_seed(0)
+    return network_spec(name).load()(inputs, units, layers, **options)
+
+
+def everything(net, run, seq, state, noise):
+    """Activity, last states and the gradients of both with respect to inputs, first states and weights."""
+    leaves = [seq, *state, *net.parameters()]
+    activity, last = run(seq, COUNTS, state, noise)
+    outputs = [activity, *last]
+    weights = [torch.linspace(-1, 2, part.numel(), dtype=part.dtype).view_as(part) for part in outputs]
+    total = sum((part * weight).sum() for part, weight in zip(outputs, weights, strict=True))
+    return [*outputs, *torch.autograd.grad(total, leaves)]
+
+
+@compiled
+@pytest.mark.parametrize("units", [2, 8, 21, 40])
+@pytest.mark.parametrize("name", RECURRENT)
+def test_packed_sequences_and_their_gradients_equal_torchs_in_double_precision(name, units):
+    noisy = {"noise": 0.2} if "noise" in NETWORKS[name].defaults else {}
+    sizes = {"inhibitory": 0.5} if name == "ei_rnn" else {}
+    net = build(name, units=units, **noisy, **sizes)
+    exact = copy.deepcopy(net).double()
+    steps = sum(COUNTS)
+    seq = torch.randn(steps, 3, dtype=torch.double)
+    state = [torch.randn(2, 9, units, dtype=torch.double) for _ in range(net.n_states)]
+    noise = torch.randn(steps, 2, units, dtype=torch.double) if noisy else None
+    found = []
+    for one, kind in ((net, torch.float), (exact, torch.double)):
+        given = [part.to(kind).requires_grad_() for part in (seq, *state)]
+        draws = None if noise is None else noise.to(kind)
+        found.append(everything(one, one.sequence, given[0], tuple(given[1:]), draws))
+    for ours, known in zip(*found, strict=True):
+        scale = max(1.0, known.abs().max().item())
+        torch.testing.assert_close(ours.double() / scale, known / scale, atol=2e-6, rtol=0)
+
+
+@compiled
+@pytest.mark.parametrize("name", RECURRENT)
+def test_without_a_compiler_nothing_changes_but_the_speed(name, monkeypatch):
+    net = build(name)
+    x = np.random.default_rng(0).standard_normal((sum(COUNTS), 3), dtype=np.float32)
+    state = net.initial_state(9)
+    before = tuple(np.random.default_rng(1).standard_normal(part.shape, dtype=np.float32) for part in state)
+    found = []
+    for _ in range(2):
+        out = tuple(np.empty_like(part) for part in before)
+        net.stepper().step(x[:9], before, out)
+        found.append([net.sequence(torch.from_numpy(x), COUNTS, state)[0].detach().numpy(), *out])
+        monkeypatch.setattr(loops, "library", lambda: None)
+    for ours, known in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, known, atol=1e-5)
+
+
+@compiled
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn"])
+def test_huge_inputs_saturate_and_nan_stays(name):
+    net = build(name, layers=1)
+    seq = torch.tensor([[1e4, -1e4, 1e4], [-1e6, 1e6, 1e6], [torch.nan, 0, 0], [0, 0, 0]])
+    activity, _ = net.sequence(seq, [4], net.initial_state(4))
+    assert activity[:2].isfinite().all() and activity[:2].abs().max() <= 1
+    assert activity[2].isnan().all()
+    torch.testing.assert_close(activity[3], net.sequence(seq[3:], [1], net.initial_state(1))[0][0])
+
+
+@compiled
+def test_going_back_twice_is_refused():
+    net = build("lstm")
+    activity, _ = net.sequence(torch.randn(5, 3), [5], net.initial_state(5))
+    activity.sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="once"):
+        activity.sum().backward()
+
+
+@compiled
+def test_steps_go_into_arrays_that_can_hold_them():
+    stepper = build("gru", layers=1).stepper()
+    state = (np.zeros((1, 4, 21), np.float32),)
+    with pytest.raises(ValueError, match="C-contiguous float32"):
+        stepper.step(np.zeros((4, 3), np.float32), state, (np.zeros((1, 4, 21)),))
+
+
+@compiled
+def test_what_does_not_fit_is_refused():
+    """The compiled loops would read beyond the arrays."""
+    net = build("gru", layers=1)
+    state = (np.zeros((1, 4, 21), np.float32),)
+    for shape in [(4, 2), (5, 3), (4, 4)]:
+        with pytest.raises(ValueError, match="do not fit 3 features"):
+            net.stepper().step(np.zeros(shape, np.float32), state, (state[0].copy(),))
+    for counts in ([4, 3], [3, 5], [5, 3]):
+        with pytest.raises(ValueError, match="not packed"):
+            net.sequence(torch.zeros(8, 3), counts, net.initial_state(4))
+    with pytest.raises(ValueError, match="expected 3 features, got 2"):
+        net.sequence(torch.zeros(8, 2), [4, 4], net.initial_state(4))

@@ -1,0 +1,177 @@
+"""Every network: its gradient, its two forms, its resets and its own promises."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from ngym_cli.agents.networks import NETWORKS, network_spec
+
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+
+
+def build(name, inputs=3, units=10, layers=1, **options):
+    torch.manual_seed(0)
+    return network_spec(name).load()(inputs, units, layers, **options)
+
+
+def run_stepper(net, seq, noise=None):
+    state = tuple(part.numpy() for part in net.initial_state(seq.shape[1]))
+    stepper, tops = net.stepper(), []
+    for t, x in enumerate(seq):
+        out = tuple(np.empty_like(part) for part in state)
+        tops.append(stepper.step(x, state, out, None if noise is None else noise[t]).copy())
+        state = out
+    return np.stack(tops), state
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("name", RECURRENT)
+def test_single_steps_equal_the_whole_sequence(name, layers):
+    net = build(name, units=64, layers=layers)
+    seq = np.random.default_rng(0).standard_normal((30, 16, 3), dtype=np.float32)
+    tops, last = run_stepper(net, seq)
+    features, state = net(torch.from_numpy(seq))
+    assert features.shape == (30, 16, 64)
+    np.testing.assert_allclose(tops, features.detach().numpy(), atol=1e-5)
+    for a, b in zip(last, state, strict=True):
+        assert b.shape == (layers, 16, 64)
+        np.testing.assert_allclose(a, b.detach().numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("name", RECURRENT)
+def test_gradients_are_those_of_finite_differences(name, layers):
+    net = build(name, units=6, layers=layers).double()
+    names = [name for name, _ in net.named_parameters()]
+    seq = torch.randn(5, 3, 3, dtype=torch.double, requires_grad=True)
+    state = tuple(torch.randn(layers, 3, 6, dtype=torch.double, requires_grad=True) for _ in range(net.n_states))
+
+    def run(seq, *rest):
+        state, weights = rest[: net.n_states], rest[net.n_states :]
+        features, last = torch.func.functional_call(net, dict(zip(names, weights, strict=True)), (seq, state))
+        return features, *last
+
+    assert torch.autograd.gradcheck(run, (seq, *state, *net.parameters()))
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_start_within_a_sequence_forgets_what_came_before(name):
+    net = build(name)
+    seq, starts = torch.randn(8, 2, 3), torch.zeros(8, 2)
+    starts[5, 0] = 1
+    features, _ = net(seq, starts=starts)
+    whole, _ = net(seq)
+    fresh, _ = net(seq[5:])
+    torch.testing.assert_close(features[:, 1], whole[:, 1])
+    torch.testing.assert_close(features[:5, 0], whole[:5, 0])
+    torch.testing.assert_close(features[5:, 0], fresh[:, 0])
+
+
+@pytest.mark.parametrize(("name", "reference"), [("lstm", torch.nn.LSTM), ("gru", torch.nn.GRU), ("rnn", torch.nn.RNN)])
+def test_equals_torch(name, reference):
+    net, known = build(name), reference(3, 10)
+    known.load_state_dict(net.state_dict())
+    seq = torch.randn(7, 4, 3)
+    torch.testing.assert_close(net(seq)[0], known(seq)[0])
+
+
+def test_leak_follows_the_time_constant():
+    """Unconnected units fall to 1/e of where they were within one time constant, whatever the time step."""
+    for dt in (10.0, 50.0, 100.0):
+        net = build("ctrnn", tau=100.0, dt=dt)
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter.zero_()
+        features, _ = net(torch.zeros(round(100 / dt), 1, 3), (torch.ones(1, 1, 10),))
+        np.testing.assert_allclose(features[-1].detach(), math.exp(-1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["ctrnn", "ei_rnn"])
+def test_recurrent_noise_is_reproducible_and_the_same_in_both_forms(name):
+    net = build(name, noise=0.1)
+    seq = np.zeros((20, 8, 3), np.float32)
+    draw = [net.draw_noise(20, 8, np.random.default_rng(3)) for _ in range(2)]
+    np.testing.assert_array_equal(*draw)
+    tops, _ = run_stepper(net, seq, draw[0])
+    features, _ = net(torch.from_numpy(seq), noise=torch.from_numpy(draw[0]))
+    np.testing.assert_allclose(tops, features.detach().numpy(), atol=1e-5)
+    assert np.abs(tops - run_stepper(net, seq)[0]).max() > 0.01
+    assert build("rnn").draw_noise(20, 8, np.random.default_rng(3)) is None
+
+
+def test_signs_hold_after_training():
+    net = build("ei_rnn", units=20, inhibitory=0.25)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+    before = net.recurrent_weight(0).detach().clone()
+    for _ in range(30):
+        optimizer.zero_grad()
+        (net(torch.randn(10, 8, 3))[0] - torch.randn(20)).pow(2).mean().backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+    after = net.recurrent_weight(0).detach()
+    assert not torch.allclose(before, after)
+    assert (after[:, :15] >= 0).all()
+    assert (after[:, 15:] <= 0).all()
+    assert (after.diagonal() == 0).all()
+
+
+def test_excitation_and_inhibition_balance_at_the_start():
+    weight = build("ei_rnn", units=50).recurrent_weight(0).detach()
+    excitation, inhibition = weight.clamp_min(0).sum(1), -weight.clamp_max(0).sum(1)
+    torch.testing.assert_close(excitation, inhibition)
+    assert torch.linalg.eigvals(weight).abs().max().item() == pytest.approx(1.0, rel=1e-3)
+
+
+def test_gates_begin_with_time_constants_up_to_the_memory():
+    torch.manual_seed(0)
+    net = build("lstm", units=400, memory=50.0)
+    gates = torch.sigmoid(net.bias_ih_l0 + net.bias_hh_l0)
+    written, kept = gates[:400], gates[400:800]
+    torch.testing.assert_close(written + kept, torch.ones(400))
+    steps = 1 / (1 - kept) - 1  # how long a unit holds on, from the share that it keeps each step
+    assert 1 <= steps.min() < 2 and 45 < steps.max() <= 50
+    assert steps.mean().item() == pytest.approx(25.5, abs=2)
+
+
+def test_connectivity_mask_holds():
+    mask = np.eye(10)[::-1].copy()
+    net = build("ei_rnn", mask=mask.tolist())
+    assert (net.recurrent_weight(0).detach().numpy()[mask == 0] == 0).all()
+    share = (build("ei_rnn", units=100, density=0.1).recurrent_weight(0) != 0).float().mean()
+    assert 0.08 < share < 0.12
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("lstm", {"memory": 0.5}, "at least 1 step"),
+        ("rnn", {"activation": "sigmoid"}, "tanh, relu"),
+        ("ctrnn", {"tau": 0.0}, "positive"),
+        ("ctrnn", {"noise": -1.0}, "negative"),
+        ("ei_rnn", {"inhibitory": 1.0}, "population"),
+        ("ei_rnn", {"density": 0.0}, "density"),
+        ("ei_rnn", {"mask": [[1.0]]}, "10 x 10"),
+    ],
+)
+def test_wrong_options_are_refused(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        build(name, **options)
+
+
+def test_options_are_completed_and_unknown_ones_refused():
+    common, own = network_spec("ctrnn").resolve({"tau": 50.0, "layers": 2}, dt=20)
+    assert common == {"layers": 2, "shared": True, "readout": []}
+    assert own == {"activation": "relu", "tau": 50.0, "dt": 20.0, "noise": 0.0}
+    with pytest.raises(ValueError, match="did you mean 'tau'"):
+        network_spec("ctrnn").resolve({"tua": 50.0})
+    with pytest.raises(ValueError, match="known networks: lstm"):
+        network_spec("lstn")
+
+
+def test_tables_do_not_import_torch():
+    code = "import sys, ngym_cli.agents.networks, ngym_cli.agents.algorithms; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,195 @@
+"""The learner: exact, resumable, the same loss as computed step by step, and it learns."""
+
+import copy
+import json
+import time
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from stable_baselines3.common.callbacks import BaseCallback
+
+import neurogym as ngym
+from neurogym.multi import make_multi
+from ngym_cli.agents.algorithms.training_state import load_training_state, training_state
+from ngym_cli.agents.networks import NETWORKS
+from ngym_cli.agents.supervised.material import TrialStream
+
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+
+
+def weights(model):
+    return {name: value.clone() for name, value in model.policy.state_dict().items()}
+
+
+def equal(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+class Snapshot(BaseCallback):
+    """Keep all that is needed to go on from the first look at behaviour at or after a step."""
+
+    def __init__(self, at, folder):
+        super().__init__()
+        self.at, self.folder, self.env = at, folder, None
+
+    def _on_rollout_start(self):
+        if self.env is None and self.model.num_timesteps >= self.at:
+            tensors, info = training_state(self.model)
+            save_file(tensors, self.folder / "state.safetensors")
+            (self.folder / "state.json").write_text(json.dumps(info, allow_nan=False))
+            self.env, self.steps = copy.deepcopy(self.training_env), self.model.num_timesteps
+
+    def _on_step(self):
+        return True
+
+
+@pytest.mark.parametrize("network", RECURRENT)
+@pytest.mark.parametrize("reset", ["trial", "never"])
+def test_the_same_seed_gives_the_same_weights(learner, network, reset):
+    options = {"noise": 0.1} if network in ("ctrnn", "ei_rnn") else {}
+    built = [
+        learner(network=network, reset=reset, seed=seed, wrappers=["pass_action"], network_args=options)
+        for seed in (1, 1, 2)
+    ]
+    for model in built:
+        model.learn(2000)
+    assert equal(weights(built[0]), weights(built[1])) and not equal(weights(built[0]), weights(built[2]))
+
+
+@pytest.mark.parametrize(("reset", "several"), [("trial", False), ("never", False), ("trial", True)])
+def test_resumed_equals_uninterrupted(learner, tmp_path, reset, several):
+    make = (lambda: make_multi("RDM-v0+GoNogo-v0")) if several else None
+    whole, snapshot = learner(reset=reset, seed=3, make=make), Snapshot(1500, tmp_path)
+    whole.learn(4000, callback=snapshot)
+    resumed = learner(reset=reset, seed=4, make=make)
+    resumed.set_env(snapshot.env)
+    state = load_file(tmp_path / "state.safetensors"), json.loads((tmp_path / "state.json").read_text())
+    load_training_state(resumed, *state)
+    resumed.learn(4000 - snapshot.steps, reset_num_timesteps=False)
+    (tensors, info), (again, info_again) = training_state(resumed), training_state(whole)
+    assert resumed.num_timesteps == whole.num_timesteps
+    assert [name for name in tensors if not torch.equal(tensors[name], again[name])] == [] and info == info_again
+
+
+@pytest.mark.parametrize("network", RECURRENT)
+def test_loss_and_gradients_equal_a_step_by_step_reference(learner, network):
+    model = learner("ContextDecisionMaking-v0", network=network)
+    material, layout = model.batch()
+    loss, _ = model.loss(material, layout)
+    loss.backward()
+    parameters = dict(model.policy.named_parameters())
+    found = {name: p.grad.clone() for name, p in parameters.items() if p.grad is not None}
+    model.policy.zero_grad()
+    reference, at = 0.0, 0
+    net = model.policy.networks[0]
+    for length in material.length:
+        state = net.initial_state(1)
+        for t in range(at, at + length):
+            rates, state = net(torch.from_numpy(material.ob[t])[None, None], state)
+            log_probs = model.policy.action_net(rates[0, 0]).log_softmax(-1)
+            reference = reference - float(material.weight[t]) * log_probs[int(material.gt[t])]
+        at += length
+    reference = reference / float(material.weight.sum())
+    reference.backward()
+    assert loss.item() == pytest.approx(reference.item(), abs=1e-5)
+    for name, grad in found.items():
+        assert torch.allclose(grad, parameters[name].grad, atol=2e-5), name
+
+
+def test_where_the_state_never_resets_batches_follow_each_other(learner):
+    model = learner(reset="never")
+    again = [TrialStream(stream.env, 0, stream.weigh, whole=False) for stream in model.streams]
+    for stream, copied in zip(model.streams, again, strict=True):
+        copied.set_state(stream.state())
+    batches = [model.batch()[0] for _ in range(3)]
+    for i, copied in enumerate(again):
+        joined = np.concatenate([batch.ob[i * 40 : (i + 1) * 40] for batch in batches])
+        assert np.array_equal(joined, copied.rows(120).ob)
+    before = model._carry
+    model.loss(*model.batch())
+    assert not torch.equal(before[0], model._carry[0])
+
+
+def test_steps_are_counted_as_they_are_learned_from(learner):
+    model = learner("ContextDecisionMaking-v0")
+    model.learn(3000)
+    assert 3000 <= model.num_timesteps < 3000 + 8 * 40
+    assert model._n_updates >= 3000 // (8 * 40)
+
+
+@pytest.mark.parametrize(("option", "size"), [("l2_rate", 10), ("l1_rate", 3), ("l2_weight", 50), ("l1_weight", 10)])
+@pytest.mark.parametrize("network", ["ctrnn", "ei_rnn"])
+def test_penalties_make_rates_and_weights_smaller(learner, network, option, size):
+    free, held = learner(network=network), learner(network=network, **{option: size})
+    for model in (free, held):
+        model.learn(15_000)
+    sizes = []
+    for model in (free, held):
+        net, material = model.policy.networks[0], model.batch()[0]
+        rates = net(torch.from_numpy(material.ob)[:, None])[0]
+        matrix = net.recurrent_weight(0) if "weight" in option else rates
+        sizes.append(matrix.abs().mean().item())
+    assert sizes[1] < 0.8 * sizes[0]
+
+
+def test_continuous_actions_are_learned_by_squared_error(learner, performance):
+    model = learner("ReachingDelayResponse-v0", batch_size=16, seq_len=100)
+    before = performance(model, 300)
+    model.learn(100_000)
+    assert performance(model, 300) > before + 0.1
+    assert model.policy.log_std.exp().max() < 0.9
+
+
+def test_settings_that_make_no_sense_are_refused(learner):
+    for settings, message in [
+        ({"answer_share": 1.0}, "answer_share"),
+        ({"draw": "row"}, "draw must be"),
+        ({"seq_len": 0}, "seq_len"),
+        ({"task_weight": {"go": 2}}, "several tasks"),
+        ({"task": "Bandit-v0"}, "no ground truth"),
+        ({"loss_weight": {"decision": -1}}, "must not be negative"),
+        ({"loss_weight": {"decide": 1}}, "decide.*decision"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            learner(**settings)
+
+
+def test_making_trials_takes_a_small_part_of_the_time(learner):
+    model = learner(units=64, batch_size=16, seq_len=100)
+    make, spent = model.batch, []
+
+    def timed():
+        began = time.process_time()
+        made = make()
+        spent.append(time.process_time() - began)
+        return made
+
+    model.batch = timed
+    began = time.process_time()
+    model.learn(60 * 1600)
+    assert sum(spent) < 0.25 * (time.process_time() - began)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", RECURRENT)
+def test_every_network_learns_random_dots(learner, performance, network):
+    model = learner(network=network, units=64, batch_size=16, seq_len=100)
+    model.learn(1_200_000)
+    ceiling = ngym.make("PerceptualDecisionMaking-v0").unwrapped.ceiling()["performance"]
+    assert performance(model, 5000) > 0.95 * ceiling
+
+
+@pytest.mark.slow
+def test_intervals_are_produced(learner, performance):
+    model = learner("ReadySetGo-v0", units=64, batch_size=16, seq_len=100)
+    model.learn(1_600_000)
+    assert performance(model, 2000) > 0.95
+
+
+@pytest.mark.slow
+def test_one_network_learns_twenty_tasks(learner, performance):
+    model = learner(make=lambda: make_multi("yang19", dim_ring=2), units=128, batch_size=32, seq_len=100, n_updates=10)
+    model.learn(3_200_000)
+    assert performance(model, 10_000) > 0.97

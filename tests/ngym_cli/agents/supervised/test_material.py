@@ -1,0 +1,95 @@
+"""What is learned from equals what an agent sees whose every action is right."""
+
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym.multi import make_multi
+from neurogym.wrappers import wrapper_class
+from ngym_cli.agents.supervised.material import TaskDraw, TrialStream
+from ngym_cli.agents.supervised.weighting import row_weights
+
+TASKS = ["PerceptualDecisionMaking-v0", "ContextDecisionMaking-v0", "GoNogo-v0", "ReadySetGo-v0"]
+
+
+def wrapped(task, *names, **kwargs):
+    env = ngym.make(task, **kwargs)
+    for name in names:
+        env = wrapper_class(name)(env)
+    return env
+
+
+def stream(env, seed=0, **kwargs):
+    return TrialStream(env, seed, row_weights, **kwargs)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_session_of_right_actions_shows_the_same(task):
+    env = wrapped(task, "pass_reward", "pass_action")
+    material = stream(env, seed=5, whole=False).rows(300)
+    # The stream and the session make trials in other blocks, so the session is fed the stream's own ones.
+    copy_ = stream(env, seed=5, whole=False)
+    block = copy_.task.make_trials(copy_._n)
+    inner = env.unwrapped
+    inner._block_size = lambda: block.n
+    inner.make_trials = lambda n, **given: block
+    ob, _ = env.reset(seed=0)
+    seen, right = [], []
+    while len(seen) < min(300, len(material)) and inner.num_tr <= block.n:
+        seen.append(ob)
+        right.append(inner.gt_now)
+        ob, *_ = env.step(inner.gt_now)
+    n = len(seen)
+    assert n > 30
+    assert np.array_equal(right, material.gt[:n])
+    assert np.allclose(seen, material.ob[:n], atol=1e-6)
+
+
+def test_trials_are_whole_and_in_order():
+    env = ngym.make("ContextDecisionMaking-v0")
+    whole, again = stream(env), stream(env)
+    parts = [whole.trials(200) for _ in range(5)]
+    assert all(len(part) <= 200 and part.length.sum() == len(part) for part in parts)
+    everything = again.rows(sum(map(len, parts)))
+    assert np.array_equal(np.concatenate([part.ob for part in parts]), everything.ob)
+
+
+def test_the_state_of_a_stream_is_all_that_matters():
+    env = wrapped("PerceptualDecisionMaking-v0", "pass_action")
+    first = stream(env, seed=1, whole=False)
+    first.rows(77)
+    second = stream(env, seed=2, whole=False)
+    second.set_state(first.state())
+    ahead, behind = first.rows(5000), second.rows(5000)
+    assert np.array_equal(ahead.ob, behind.ob) and np.array_equal(ahead.gt, behind.gt)
+
+
+def test_tasks_are_drawn_by_weight():
+    names = ["yang19.go-v0", "yang19.ctxdm1-v0", "yang19.dms-v0"]
+    rng = np.random.default_rng(0)
+    drawn = TaskDraw(names, {"ctxdm1": 5}, per_batch=False)(7000, rng)
+    assert [np.mean(drawn == name) for name in names] == pytest.approx([1 / 7, 5 / 7, 1 / 7], abs=0.02)
+    with pytest.raises(ValueError, match="ctxdm3.*ctxdm1"):
+        TaskDraw(names, {"ctxdm3": 1}, per_batch=False)
+
+
+def test_a_batch_can_have_one_task():
+    env = make_multi("GoNogo-v0+ContextDecisionMaking-v0", pad=True)
+    seen, several = set(), stream(env, draw=TaskDraw(env.unwrapped.names, {}, per_batch=True))
+    for _ in range(20):
+        cue = several.trials(400).ob[:, -2:]
+        assert len(np.unique(cue, axis=0)) == 1
+        seen.add(tuple(cue[0]))
+    assert len(seen) == 2
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    from neurogym import TrialEnv, spaces
+
+    class Adaptive(TrialEnv):
+        adaptive = True
+        observation_space = spaces.Box(-1, 1, shape=(1,))
+        action_space = spaces.Discrete(2)
+
+    with pytest.raises(ValueError, match="Adaptive depend on the agent"):
+        stream(Adaptive())

@@ -1,0 +1,81 @@
+"""The command line: a run of supervised learning is a run like any other."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from ngym_cli.runs.trial_table import read_trials
+
+SHORT = ("--n-envs", 4, "--units", 8, "--eval-trials", 40, "--eval-every", 0, "--timesteps", 12000)
+RDM = ("--task", "RDM-v0", "--timing", "stimulus=300")
+
+
+def weights(run):
+    return load_file(Path(run) / "model" / "weights.safetensors")
+
+
+def manifest(run):
+    return json.loads((Path(run) / "manifest.json").read_text())
+
+
+def test_a_run_has_the_same_folder_trials_and_evaluation(ngym):
+    assert ngym("run", *RDM, "--alg", "supervised", *SHORT, "--name", "a", "--loss-weight", "fixation=0.05").code == 0
+    run = Path("runs/RDM-v0/supervised/a")
+    config = tomllib.loads((run / "config.toml").read_text())
+    assert config["hyperparameters"]["loss_weight"] == {"fixation": 0.05}
+    table = read_trials(run / "trials")
+    found = manifest(run)
+    assert found["status"] == "finished" and found["steps"] >= 12000 and len(table["trial"]) == found["trials"] > 20
+    assert {"coh", "performance", "outcome", "rt"} <= set(table)
+    assert ngym("eval", run, "--trials", 50).code == 0
+    assert ngym("run", "--config", run / "config.toml", "--name", "again").code == 0
+    one, other = weights(run), weights("runs/RDM-v0/supervised/again")
+    assert all((one[name] == other[name]).all() for name in one)
+
+
+@pytest.mark.parametrize(("first", "second"), [("supervised", "recurrent_ppo"), ("recurrent_ppo", "supervised")])
+def test_one_learner_begins_where_the_other_ended(ngym, first, second):
+    assert ngym("run", *RDM, "--alg", first, *SHORT, "--name", "a").code == 0
+    little = ("--set", "learning_rate=1e-9", "--name", "b", "--init-from", f"runs/RDM-v0/{first}/a")
+    assert ngym("run", *RDM, "--alg", second, *SHORT, *little).code == 0
+    run = f"runs/RDM-v0/{second}/b"
+    before, after = weights(f"runs/RDM-v0/{first}/a"), weights(run)
+    assert all((before[name] - after[name]).abs().max() < 1e-4 for name in before)
+    assert manifest(run)["init_from"]["fresh"] == []
+
+
+def test_weights_that_do_not_fit_are_refused(ngym):
+    assert ngym("run", *RDM, "--alg", "supervised", *SHORT, "--name", "a").code == 0
+    begin = ("--init-from", "runs/RDM-v0/supervised/a", "--name", "b")
+    other = ngym("run", *RDM, "--alg", "supervised", *SHORT, "--network", "gru", *begin)
+    assert other.code == 2 and "has network lstm, not gru" in other.err
+    other = ngym("run", "--task", "ContextDecisionMaking-v0", "--alg", "supervised", *SHORT, *begin)
+    assert other.code == 2 and "has shape" in other.err
+    assert not Path("runs/ContextDecisionMaking-v0").exists()
+
+
+def test_several_tasks_are_drawn_by_weight_and_reported_each(ngym):
+    several = ("--task", "GoNogo-v0+RDM-v0", "--task-weight", "RDM-v0=3", "--set", "draw=batch")
+    assert ngym("run", *several, "--alg", "supervised", *SHORT, "--name", "a").code == 0
+    run = Path("runs/GoNogo-v0+RDM-v0/supervised/a")
+    assert len(set(read_trials(run / "trials")["task"])) == 2
+    found = json.loads((run / "eval" / "final" / "summary.json").read_text())
+    assert len([row for row in found["conditions"] if row["condition"] == "task"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--task", "Bandit-v0"), "no ground truth"),
+        ((*RDM, "--loss-weight", "fixaton=1"), "fixation"),
+        ((*RDM, "--task-weight", "dm1=1"), "several tasks"),
+        ((*RDM, "--init-from", "nowhere"), "nowhere"),
+    ],
+)
+def test_what_makes_no_sense_leaves_no_folder(ngym, flags, message):
+    result = ngym("run", *flags, "--alg", "supervised", *SHORT)
+    assert result.code == 2 and message in result.err and len(result.err.strip().splitlines()[-1]) > 10
+    assert not Path("runs").exists()

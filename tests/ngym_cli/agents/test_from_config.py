@@ -1,0 +1,63 @@
+"""Every algorithm is built from its complete configuration and can be changed in each hyperparameter it lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.agents.algorithms import ALGORITHMS
+from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
+from ngym_cli.agents.from_config import build_model, complete, find_algorithm, hyperparameters
+from ngym_cli.config import from_dict
+from ngym_cli.environments.stack import build_venv, resolve
+
+
+@pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name != "supervised"])
+def test_every_algorithm_is_built_from_its_defaults(alg):
+    config, facts = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 2}))
+    config = complete(config, facts)
+    assert set(config.hyperparameters) == set(hyperparameters(find_algorithm(alg)))
+    model = build_model(config, build_venv(config, 2))
+    assert model.lr_schedule(1.0) == pytest.approx(config.hyperparameters["learning_rate"])
+    left = config.hyperparameters["learning_rate"] * config.hyperparameters["final_rate"]
+    assert model.lr_schedule(0.0) == pytest.approx(left)
+
+
+def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
+    config, facts = resolve(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))
+    assert complete(config, facts).network_args["dt"] == 20
+
+
+@pytest.mark.parametrize(("task", "memory"), [("GoNogo-v0", 30), ("PulseDecisionMaking-v0", 250)])
+def test_the_memory_of_the_network_is_as_long_as_a_trial(task, memory):
+    config, facts = resolve(from_dict({"task": task}))
+    assert complete(config, facts).network_args["memory"] == memory
+    asked = config.model_copy(update={"network_args": {"memory": 5.0}})
+    assert complete(asked, facts).network_args["memory"] == 5
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
+def test_a_rollout_holds_a_trial(alg):
+    config, facts = resolve(from_dict({"task": "PulseDecisionMaking-v0", "alg": alg}))
+    assert facts.trial_steps == 250
+    assert complete(config, facts).hyperparameters["n_steps"] == 256
+    asked = config.model_copy(update={"hyperparameters": {"n_steps": 20}})
+    assert complete(asked, facts).hyperparameters["n_steps"] == 20
+
+
+def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
+    given = {"task": "DelayMatchSampleDistractor1D-v0"}
+    config, facts = resolve(from_dict(given))
+    assert complete(config, facts).hyperparameters["ent_coef"] == EXCEPTIONS[facts.id].hyperparameters["ent_coef"]
+    asked = from_dict({**given, "hyperparameters": {"ent_coef": 0.02}})
+    assert complete(asked, facts).hyperparameters["ent_coef"] == 0.02
+    other = from_dict({**given, "alg": "recurrent_a2c"})
+    assert complete(other, facts).hyperparameters["ent_coef"] == 0.0
+
+
+@pytest.mark.parametrize("task", EXCEPTIONS)
+def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
+    known = hyperparameters(find_algorithm("recurrent_ppo"))
+    assert resolve(from_dict({"task": task}))[1].id == task
+    assert EXCEPTIONS[task].reason
+    assert EXCEPTIONS[task].hyperparameters.items() - known.items()
+    assert set(EXCEPTIONS[task].hyperparameters) <= set(known)

@@ -1,0 +1,111 @@
+"""What there is: listings, their filters, explanations and help."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+from rich.text import Text
+
+from ngym_cli.commands.app import app
+
+
+def rows(ngym, *arguments):
+    result = ngym("list", *arguments, "--json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+@pytest.mark.parametrize(
+    ("filters", "has", "has_not"),
+    [
+        (["--tag", "timing"], "ReadySetGo-v0", "RDM-v0"),
+        (["--paper", "Britten"], None, "GoNogo-v0"),
+        (["--paper", "10.1523/JNEUROSCI.12-12-04745"], "PerceptualDecisionMaking-v0", "GoNogo-v0"),
+        (["--obs", "image"], "RandomDotMotion-v0", "PerceptualDecisionMaking-v0"),
+        (["--obs", "100x100x3"], None, "PerceptualDecisionMaking-v0"),
+        (["--obs", "stimulus"], "PerceptualDecisionMaking-v0", "Bandit-v0"),
+        (["--action", "continuous"], "ReachingDelayResponse-v0", "PerceptualDecisionMaking-v0"),
+        (["--action", "discrete", "--tag", "go-no-go"], "GoNogo-v0", "ReachingDelayResponse-v0"),
+        (["motion", "directions", "noisy"], "PerceptualDecisionMaking-v0", "GoNogo-v0"),
+    ],
+)
+def test_filters_of_tasks(ngym, filters, has, has_not):
+    result = ngym("list", "tasks", *filters, "--json")
+    if result.code == 2:
+        assert has is None
+        return
+    found = {row["id"] for row in json.loads(result.out)}
+    assert has is None or has in found
+    assert has_not not in found
+
+
+def test_every_task_says_what_the_agent_does_sees_and_can_do(ngym):
+    for row in rows(ngym, "tasks"):
+        assert row["description"] and "\n" not in row["description"]
+        assert row["observation"]["kind"] in ("vector", "image")
+        assert row["action"]["kind"] in ("vector", "discrete")
+        assert row["action"]["size"] >= 1
+
+
+def test_ceilings_have_all_their_parts(ngym):
+    found = [row["ceiling"] for row in rows(ngym, "tasks", "--ceilings")]
+    known = [ceiling for ceiling in found if ceiling]
+    assert len(known) > 0.8 * len(found)
+    assert all(set(ceiling) == {"performance", "reward", "error", "method"} for ceiling in known)
+
+
+def test_tasks_are_grouped_by_tag_each_once(ngym):
+    text = ngym("list", "tasks").out
+    assert "\nworking memory" in text
+    assert text.count("DelayComparison-v0") == 1
+
+
+def test_differences_are_listed_and_searched(ngym):
+    everything = rows(ngym, "differences")
+    assert len({row["id"] for row in everything}) == len(everything)
+    some = rows(ngym, "differences", "fixation", "cue")
+    assert 0 < len(some) < len(everything)
+    assert all("fixation" in f"{row['task']} {row['difference']}".lower() for row in some)
+    assert "DelayComparison-v0" in ngym("list", "differences").out
+
+
+def test_wrappers_say_what_they_change(ngym):
+    found = {row["id"]: row for row in rows(ngym, "wrappers")}
+    assert found["pass_reward"]["changes"] == ["observation"]
+    assert found["side_bias"]["decides"] == ["ground_truth"]
+    assert found["schedule_envs"]["changes"] == ["tasks"]
+    assert all(row["description"] and row["order"] for row in found.values())
+    assert [row["id"] for row in rows(ngym, "wrappers", "last", "reward")] == ["pass_reward"]
+
+
+def test_info_on_a_wrapper_explains_every_argument(ngym):
+    found = json.loads(ngym("info", "side_bias", "--json").out)
+    assert set(found["arguments"]) == {"probs", "block_dur"}
+    assert found["paper"] and found["link"].startswith("https://doi.org") and found["order"]
+    for wrapper in rows(ngym, "wrappers"):
+        about = json.loads(ngym("info", wrapper["id"], "--json").out)
+        assert set(about["arguments"]) <= set(about["meaning"]), wrapper["id"]
+    text = ngym("info", "side_bias").out
+    for part in ("block_dur", "Trials in a block", "order", "doi.org/10.7554/eLife.63711"):
+        assert part in text
+
+
+@pytest.mark.parametrize("arguments", [["tags", "--obs", "image"], ["tasks", "--action", "9x9"], ["algs", "word"]])
+def test_filters_that_do_not_apply_are_refused(ngym, arguments):
+    result = ngym("list", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+
+
+def test_help_is_printed_as_it_was_written():
+    """Rich reads ``:A:`` as a picture and ``[x]`` as a colour."""
+    group = typer.main.get_command(app)
+    texts = [group.epilog, group.help]
+    for command in group.commands.values():
+        texts += [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
+        texts += [getattr(parameter, "rich_help_panel", None) for parameter in command.params]
+    assert len(texts) > 50
+    for text in filter(None, texts):
+        assert Text.from_markup(text).plain == text

@@ -1,0 +1,116 @@
+"""``ngym eval`` on changed conditions, along training, perturbed, exported and beside animals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ngym_cli.runs.trial_table import read_trials
+
+DATA = Path(__file__).parents[3] / "experiments" / "data"
+
+
+@pytest.fixture
+def run(run_folder, tmp_path):
+    """A copy of the small run."""
+    return shutil.copytree(run_folder, tmp_path / "run")
+
+
+def summary(ngym, *arguments):
+    result = ngym("eval", *arguments, "--json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def test_changed_conditions_are_those_of_the_trials(ngym, run):
+    found = summary(ngym, run, "--trials", "60", "--task-arg", "cohs=1/90", "--timing", "stimulus=500")
+    (folder,) = [path for path in (run / "eval").iterdir() if "cohs" in path.name]
+    table = read_trials(folder / "trials.parquet")
+    assert set(table["coh"]) == {1, 90}
+    assert set(table["period_stimulus"]) == {500}
+    assert found["changes"]["task_args"] == {"cohs": [1, 90]}
+
+
+def test_balanced_conditions_are_equally_frequent(ngym, run):
+    found = summary(ngym, run, "--trials", "60", "--balanced")
+    assert {row["trials"] for row in found["conditions"]} == {12}
+    assert found["combinations"] == 10
+
+
+def test_every_checkpoint_is_evaluated(ngym, run):
+    found = summary(ngym, run, "--trials", "20", "--checkpoints", "all")
+    assert [row["checkpoint"] for row in found] == sorted(row["checkpoint"] for row in found)
+    steps = {int(path.name.removeprefix("step_")) for path in (run / "checkpoints").glob("step_*")}
+    assert {row["checkpoint"] for row in found} == steps
+
+
+def test_words_of_a_perturbation_need_no_quotes(ngym, run):
+    found = summary(ngym, run, "--trials", "20", "--silence", "units=3,7", "period=stimulus")
+    assert found["perturbations"][0]["units"] == [3, 7]
+    assert found["perturbations"][0]["period"] == "stimulus"
+    assert (run / "eval" / "trials20-seed0-silence-units3+7-stimulus").is_dir()
+
+
+def test_several_runs_at_once(ngym, run, run_folder):
+    found = summary(ngym, run, run_folder, "--trials", "20", "--name", "both")
+    assert [row["run"] for row in found] == [str(run), str(run_folder)]
+    shutil.rmtree(run_folder / "eval" / "both")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--silence", "units=99"], "units 0 to 63"),
+        (["--silence", "units=1 period=dely"], "did you mean 'delay'"),
+        (["--record", "activty"], "did you mean 'activity'"),
+        (["--export", "nbw"], "did you mean 'nwb'"),
+        (["--checkpoints", "77"], "unknown checkpoint"),
+        (["--compare", "x.csv"], "belong together"),
+        (["--compare", "x.csv", "--columns", "y.toml"], "no such configuration file"),
+        (["period=delay"], "not a run"),
+        (["--task-arg", "cohss=1"], "cohs"),
+        (["--wrappers", "pass_reward"], "trained with"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_leaves_nothing(ngym, run, arguments, message):
+    before = sorted(run.rglob("*"))
+    result = ngym("eval", run, "--trials", "20", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert sorted(run.rglob("*")) == before
+
+
+def test_csv_holds_every_trial(ngym, run):
+    found = summary(ngym, run, "--trials", "30", "--export", "csv", "--name", "out")
+    lines = Path(found["exports"][0]).read_text().splitlines()
+    assert len(lines) == 31
+    assert "coh" in lines[0]
+
+
+def test_nwb_is_valid_and_holds_trials_periods_and_activity(ngym, run):
+    pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed (pip install 'ngym[nwb]')")
+    found = summary(ngym, run, "--trials", "30", "--export", "nwb", "--name", "out")
+    path = found["exports"][0]
+    assert not pynwb.validate(path=path)
+    table = read_trials(run / "eval" / "out" / "trials.parquet")
+    with pynwb.NWBHDF5IO(path, "r") as file:
+        session = file.read()
+        assert np.array_equal(session.trials["coh"][:], table["coh"])
+        assert set(session.intervals["periods"]["period"][:]) >= {"fixation", "stimulus", "decision"}
+        series = session.processing["ecephys"]["activity"]
+        assert series.data.shape == (int(table["steps"].sum()), 64)
+        assert np.all(np.diff(series.timestamps[:]) > 0)
+
+
+def test_beside_the_monkeys(ngym, run):
+    data, columns = DATA / "roitman_shadlen_2002.csv", DATA / "roitman_shadlen_2002.toml"
+    found = summary(ngym, run, "--trials", "200", "--compare", data, "--columns", columns)["comparison"]
+    rows = {row["name"]: row for row in found["statistics"]}
+    assert rows["accuracy"]["b"]["value"] == pytest.approx(0.8094, abs=1e-4)
+    assert Path(found["figure"]).read_bytes().startswith(b"\x89PNG")
+    assert found["distance"] > 0

@@ -1,0 +1,191 @@
+"""Stages of training: in order, by criterion, recorded, refused where they do not fit, resumed exactly."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import numpy as np
+import pytest
+
+from ngym_cli.config import from_dict
+from ngym_cli.environments.stack import inspect, resolve
+from ngym_cli.errors import UserError
+from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.training.curriculum import Curriculum, stages_of
+from ngym_cli.training.loop import resume, train
+from ngym_cli.training.progress import LiveDisplay, Silent
+from tests.ngym_cli.sameness import assert_same_run
+from tests.ngym_cli.test_resuming import Interrupting
+
+STAGES = [
+    {"name": "clear", "trials": 300, "task_args": {"cohs": [51.2]}},
+    {"name": "late", "trials": 300, "timing": {"delay": 200}, "wrappers": "random_ground_truth:p=1/0,pass_reward"},
+    {"rewards": {"fail": -0.5}},
+]
+BASE = {
+    "task": "RDM-v0",
+    "wrappers": "pass_reward",
+    "timing": {"stimulus": 300},
+    "n_envs": 8,
+    "units": 16,
+    "timesteps": 9000,
+    "hyperparameters": {"n_steps": 64},
+    "evaluation": {"every": 4000, "trials": 40},
+    "seed": 5,
+    "stages": STAGES,
+}
+
+
+class Heard(Silent):
+    """Keeps what a run says."""
+
+    def __init__(self):
+        self.said, self.numbers = [], []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def update(self, step, numbers):
+        self.numbers.append(numbers)
+
+
+def course(*stages, **more):
+    config, facts = resolve(from_dict({**BASE, **more, "stages": list(stages)}))
+    return Curriculum(stages_of(config, facts))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    heard = Heard()
+    found = train(from_dict(BASE), tmp_path_factory.mktemp("staged"), "run", make_display=lambda *_: heard)
+    return found.run, heard
+
+
+def test_trials_are_of_their_stage(run):
+    table = read_trials(run[0].path / "trials")
+    assert sorted(set(table["stage"])) == [1, 2, 3]
+    assert np.all(np.diff(table["stage"]) >= 0)
+    one, two, three = ({name: values[table["stage"] == k] for name, values in table.items()} for k in (1, 2, 3))
+    assert set(one["coh"]) == {51.2}
+    assert len(set(two["coh"])) == len(set(three["coh"])) == 5
+    assert set(one["period_delay"]) == set(three["period_delay"]) == {0}
+    assert set(two["period_delay"]) == {200}
+    assert set(two["ground_truth"]) == {0}
+    assert min(three["reward"]) <= -0.5 < min(one["reward"])
+    first = {env: rows["prev_outcome"][rows["env"] == env][0] for rows in (one, two, three) for env in range(8)}
+    assert set(first.values()) == {None}  # sessions begin anew
+
+
+def test_the_record_says_when_and_why(run):
+    stages = run[0].manifest()["stages"]
+    assert [stage["name"] for stage in stages] == ["clear", "late", "3"]
+    assert [stage["ended"] is None for stage in stages] == [False, False, True]
+    assert stages[0]["trials"] >= 300
+    assert stages[1]["from_trial"] == stages[0]["trials"]
+    assert 0 < stages[1]["from_step"] < stages[2]["from_step"] < run[0].manifest()["steps"]
+
+
+def test_stages_are_shown(run):
+    assert sum("now stage" in text for text in run[1].said) == 2
+    shown = [numbers["stage"] for numbers in run[1].numbers]
+    assert list(dict.fromkeys(shown)) == ["stage 1 of 3: clear", "stage 2 of 3: late", "stage 3 of 3"]
+    from rich.console import Console
+
+    display = LiveDisplay(Console(), 9000, None, None)
+    numbers = {**run[1].numbers[0], "steps_per_second": 1.0}
+    assert display._numbers(numbers)[0].startswith("stage 1 of 3: clear, performance")
+
+
+def test_configuration_round_trip_and_evaluation_of_the_last_stage(run, ngym):
+    config = run[0].config()
+    data = tomllib.loads((run[0].path / "config.toml").read_text())
+    assert data["stages"][0] == {"name": "clear", "trials": 300, "window": 500, "task_args": {"cohs": [51.2]}}
+    assert resolve(config)[0].to_toml() == config.to_toml()
+    assert config.in_stage(-1).rewards["fail"] == -0.5
+    assert config.in_stage(0).wrappers == config.wrappers
+    result = ngym("eval", run[0].path, "--trials", "30", "--json")
+    assert result.code == 0, result.err
+    assert {row["value"] for row in json.loads(result.out)["conditions"] if row["condition"] == "coh"} > {0, 51.2}
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "dqn"])
+def test_resumed_within_a_stage_equals_uninterrupted(tmp_path, alg):
+    quick = {"recurrent_ppo": {"n_steps": 64}, "supervised": {"batch_size": 8, "seq_len": 32, "n_updates": 2}}
+    other = quick.get(alg, {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16})
+    config = from_dict({**BASE, "alg": alg, "hyperparameters": other, "checkpoint": {"every": 1500}})
+    if alg == "supervised":
+        config = config.model_copy(update={"stages": [s.model_copy(update={"trials": 20}) for s in config.stages[:2]]})
+    whole = train(config, tmp_path, "whole").run
+    assert len(whole.manifest()["stages"]) >= 2
+    cut = train(config, tmp_path, "cut", make_display=lambda *_: Interrupting(4500)).run
+    assert cut.manifest()["status"] == "interrupted"
+    assert resume(cut).status == "finished"
+    assert_same_run(whole.path, cut.path)
+    keep = ("stage", "from_step", "from_trial", "ended")
+    first, second = ([{k: row[k] for k in keep} for row in r.manifest()["stages"]] for r in (whole, cut))
+    assert first == second
+
+
+def test_the_last_criterion_ends_the_run(tmp_path):
+    config = from_dict({**BASE, "stages": [{"trials": 100}, {"trials": 100}], "timesteps": 50_000})
+    found = train(config, tmp_path, "run").run.manifest()
+    assert found["status"] == "finished"
+    assert "stage 2 of 2 ended: " in found["exit_reason"]
+    assert found["steps"] < 20_000
+    assert all(stage["ended"] for stage in found["stages"])
+
+
+def test_performance_over_the_last_trials():
+    followed = course({"performance": 0.8, "window": 100, "trials": 1000}, {})
+    followed.take(np.ones(99))
+    assert followed.ended() is None  # the window is not full
+    followed.take(np.zeros(30))
+    assert followed.ended() is None
+    followed.take(np.ones(81))
+    assert followed.ended() == "performance 0.810 over the last 100 trials"
+    followed.advance("because", 10, 210, 1.0)
+    assert followed.is_last and followed.trials == 0 and followed.ended() is None
+    again = course({"performance": 0.8, "window": 100, "trials": 1000}, {})
+    again.set_state(json.loads(json.dumps(followed.state())))
+    assert again.record() == followed.record() and again.stage.number == 2
+
+
+def test_another_task_with_the_same_spaces():
+    other = {"task": "PerceptualDecisionMakingDelayResponse-v0", "trials": 10}
+    stages = course(other, {}, task_args={"dim_ring": 2}).stages
+    assert [stage.config.task for stage in stages] == [other["task"], "RDM-v0"]
+    assert stages[0].config.task_args == {}  # those of the first task do not apply
+    assert stages[1].config.task_args["dim_ring"] == 2
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ([{"name": "x"}, {}], "stage x never ends"),
+        ([{"trials": 5, "wrappers": "pass_reward,pass_action"}, {}], r"observation space is Box\(5,\)"),
+        ([{"trials": 5, "task": "GoNogo-v0"}, {}], "stage 1: .*action space is 2 choices"),
+        ([{"trials": 5, "timing": {"delya": 3}}, {}], "stage 1: .*did you mean 'delay'"),
+        ([{"trials": 5, "dt": 20}, {}], "dt is the same in all stages"),
+        ([{"trials": 0}], "stages.0.trials"),
+        ([{"trialss": 5}], "did you mean 'stages.0.trials'"),
+        ([{"performance": 1.5}], "stages.0.performance"),
+        ([{"trials": 5, "wrappers": "pass_rewardd"}], "did you mean"),
+    ],
+)
+def test_stages_that_do_not_fit_are_refused_before_the_start(tmp_path, stages, message):
+    with pytest.raises(UserError, match=message):
+        train(from_dict({**BASE, "stages": stages}), tmp_path, "run")
+    assert not list(tmp_path.iterdir())
+
+
+def test_memory_is_kept_if_any_stage_needs_it():
+    config = from_dict({**BASE, "stages": [{"trials": 5}, {"wrappers": "side_bias:probs=0.2/0.8,pass_reward"}]})
+    assert resolve(config)[0].reset_state == "never"
+    assert not inspect(config).carries
+
+
+def test_code_in_a_stage_is_not_trusted():
+    from ngym_cli.config.trust import references
+
+    assert references(from_dict({"stages": [{"task": "evil.py:Task"}]})) == ["evil.py:Task"]

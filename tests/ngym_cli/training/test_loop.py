@@ -1,0 +1,180 @@
+"""A run's folder: complete, consistent between its parts, and usable however the run ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tomllib
+
+import numpy as np
+import pytest
+
+from ngym_cli import runs
+from ngym_cli.config import from_dict, streams
+from ngym_cli.environments.stack import inspect
+from ngym_cli.errors import UserError
+from ngym_cli.runs import summary
+from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.training.loop import train
+from ngym_cli.training.progress import Silent
+
+SMALL = {
+    "task": "RDM-v0",
+    "timing": {"stimulus": 300, "decision": 200},
+    "n_envs": 8,
+    "timesteps": 8192,
+    "hyperparameters": {"n_steps": 256},
+    "evaluation": {"every": 0, "trials": 50},
+}
+
+
+def curves(run_folder):
+    """Return TensorBoard's scalars: tag to a dictionary of step to value."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(run_folder / "tensorboard"), size_guidance={"scalars": 0, "images": 0})
+    events.Reload()
+    return {tag: {e.step: e.value for e in events.Scalars(tag)} for tag in events.Tags()["scalars"]}, events.Tags()
+
+
+def test_the_folder_holds_what_the_house_plan_says(run_folder):
+    for name in (
+        "config.toml",
+        "manifest.json",
+        "model/weights.safetensors",
+        "model/model.json",
+        "eval/final/summary.json",
+    ):
+        assert (run_folder / name).is_file(), name
+    assert list((run_folder / "trials").glob("part-*.parquet"))
+    assert not list(run_folder.rglob(".*")), "temporary files were left"
+    manifest = json.loads((run_folder / "manifest.json").read_text())
+    assert manifest["status"] == "finished"
+    assert manifest["seeds"] == streams(3)
+    assert {"versions", "git", "machine", "command", "started", "ended", "wall_seconds"} <= set(manifest)
+    final = json.loads((run_folder / "eval/final/summary.json").read_text())
+    assert manifest["performance"] == final["performance"]
+    assert manifest["trials"] == len(read_trials(run_folder / "trials")["trial"])
+
+
+def test_every_default_is_spelled_out_in_the_config(run_folder):
+    config = tomllib.loads((run_folder / "config.toml").read_text())
+    assert config["timing"] == {"fixation": 100, "stimulus": 300, "delay": 0, "decision": 300}
+    assert config["dt"] == 100
+    assert config["rewards"]["abort"] == -0.1
+    assert config["network"] == "lstm"
+    assert config["reset_state"] in ("trial", "never")
+    assert config["hyperparameters"]["n_steps"] == 256
+    assert from_dict(config).to_toml() == (run_folder / "config.toml").read_text()
+
+
+def test_tensorboard_equals_the_trial_table(run_folder):
+    found, tags = curves(run_folder)
+    table = read_trials(run_folder / "trials")
+    names = summary.condition_names(inspect(runs.Run(run_folder).config()).conditions, table)
+    assert names == ["coh"]
+    points = sorted(found["behaviour/trials"])
+    assert points[0] == 2048
+    behaviour = [tag for tag in found if tag.startswith(("behaviour/", "choice/", "performance_by_"))]
+    assert len(behaviour) >= 7 + 2 + 5
+    for begin, end in zip([0, *points], points, strict=False):
+        rows = (table["step"] > begin) & (table["step"] <= end)
+        expected = summary.scalars({name: column[rows] for name, column in table.items()}, names)
+        shown = {tag: found[tag][end] for tag in behaviour if end in found[tag]}
+        assert shown == pytest.approx(expected, rel=1e-5)
+    rows = table["step"] <= points[0]
+    assert found["behaviour/performance"][points[0]] == pytest.approx(np.mean(table["performance"][rows]))
+    assert found["behaviour/reward_per_trial"][points[0]] == pytest.approx(np.mean(table["reward"][rows]), rel=1e-5)
+    assert found["performance_by_coh/51.2"][points[0]] == pytest.approx(
+        np.mean(table["performance"][rows & (table["coh"] == 51.2)])
+    )
+
+
+def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
+    found, tags = curves(run_folder)
+    assert any(tag.startswith("loss/") for tag in found)
+    assert "time/steps_per_second" in found
+    assert sorted(found["evaluation/performance"]) == [4096, 8192]
+    final = json.loads((run_folder / "eval/final/summary.json").read_text())
+    assert found["evaluation/performance"][8192] == pytest.approx(final["performance"])
+    assert "evaluation/psychometric" in tags["images"]
+    assert "configuration/text_summary" in tags["tensors"]
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "dqn"])
+def test_the_same_seed_gives_the_same_weights_and_trials(tmp_path, alg):
+    given = {**SMALL, "alg": alg, "seed": 7, "timesteps": 4096}
+    if alg == "dqn":
+        given["hyperparameters"] = {"learning_starts": 256}
+    first, second = (train(from_dict(given), tmp_path, name).run.path for name in ("a", "b"))
+    assert (first / "model/weights.safetensors").read_bytes() == (second / "model/weights.safetensors").read_bytes()
+    one, two = read_trials(first / "trials"), read_trials(second / "trials")
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_other_seeds_give_other_trials(tmp_path):
+    one, two = (
+        read_trials(train(from_dict({**SMALL, "seed": seed, "timesteps": 2048}), tmp_path).run.path / "trials")
+        for seed in (1, 2)
+    )
+    assert not np.array_equal(one["coh"][:20], two["coh"][:20])
+
+
+class Interrupting(Silent):
+    """Presses Ctrl-C when the first numbers appear."""
+
+    def update(self, step, numbers):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_ends_cleanly_with_a_usable_model(tmp_path, ngym):
+    before = signal.getsignal(signal.SIGINT)
+    outcome = train(
+        from_dict({**SMALL, "timesteps": 10**9}), tmp_path / "runs", "it", make_display=lambda *_: Interrupting()
+    )
+    assert outcome.status == "interrupted"
+    manifest = outcome.run.manifest()
+    assert manifest["status"] == "interrupted"
+    assert manifest["exit_reason"] == "SIGINT"
+    assert manifest["steps"] < 10_000
+    assert signal.getsignal(signal.SIGINT) is before
+    assert len(read_trials(outcome.run.path / "trials")["trial"]) == manifest["trials"]
+    assert ngym("eval", outcome.run.path, "--trials", "20").code == 0
+
+
+FAILING = """
+import neurogym as ngym
+
+class Failing(ngym.envs.registration.task_class("GoNogo-v0")):
+    def _new_trials(self, trials):
+        super()._new_trials(trials)
+        if self.num_tr > 100:
+            raise RuntimeError("no more trials")
+"""
+
+
+def test_a_task_that_fails_during_training_leaves_an_honest_record(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(FAILING.replace("self.num_tr > 100", "trials.rng.random() < 0.02"))
+    with pytest.raises(UserError, match="no more trials"):
+        train(from_dict({"task": "mine.py:Failing", "n_envs": 8, "timesteps": 200_000}), name="it")
+    run = runs.find("it")
+    assert run.manifest()["status"] == "failed"
+    assert "no more trials" in run.manifest()["exit_reason"]
+    assert run.manifest()["trials"] == len(read_trials(run.path / "trials").get("trial", ()))
+
+
+def test_nothing_is_written_when_the_configuration_is_wrong(tmp_path):
+    with pytest.raises(UserError):
+        train(from_dict({**SMALL, "hyperparameters": {"n_steps": -5}}), tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_without_a_compiler_a_run_goes_on_in_numpy_and_torch(ngym, monkeypatch, tmp_path):
+    monkeypatch.setattr("neurogym.compiled.library", lambda source: None)
+    done = ngym("run", "--task", "RDM-v0", "--timesteps", 4096, "--n-envs", 8, "--eval-trials", 50, "--name", "plain")
+    assert done.code == 0 and "no C compiler" in done.err
+    manifest = json.loads(next(tmp_path.rglob("plain/manifest.json")).read_text())
+    assert manifest["status"] == "finished" and manifest["machine"]["compiled"] is False
