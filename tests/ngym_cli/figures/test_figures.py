@@ -55,7 +55,7 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
             recorder.add(venv.finished, steps)
             done += len(venv.finished["env"])
     table = recorder.collect()
-    found = trials.summarise(table, facts)
+    found = fresh_trials.summarise(table, facts)
     found.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
     folder.mkdir(parents=True)
     write_text(folder / runs.CONFIG, from_config.complete(config, facts).to_toml())
