@@ -14,6 +14,7 @@ from ngym_cli import runs
 from ngym_cli.agents import from_config
 from ngym_cli.config import from_dict
 from ngym_cli.environments import stack
+from ngym_cli.evaluation import fresh_trials
 from ngym_cli.figures import requests
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
