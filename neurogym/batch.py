@@ -1,21 +1,19 @@
-"""The step of a batch, compiled from ``batch.c`` where the machine has a C compiler (see :mod:`neurogym.compiled`)."""
+"""The step of a batch of environments whose blocks of trials lie side by side in pools.
+
+Here in NumPy, and compiled in ``batch.c`` with the same results.
+"""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
-from neurogym import compiled
+from neurogym import kernels
+from neurogym.filling import ABORT, CORRECT, END, ERROR, NONE
 
-SOURCE = Path(__file__).with_name("batch.c")
-NUMBERS = ("n", "actions", "capacity", "trials", "hold")
-POOLS = ("reward", "performance", "event", "offset", "go")
-PLACES = ("at", "first", "trial", "n_trials", "aborts", "score", "sum")
-#: Types of the pools that the compiled step takes for granted.
+#: Types of the pools.
 KINDS = {"reward": np.float64, "performance": np.float64, "event": np.uint8}
 
 
@@ -32,38 +30,90 @@ class Ended(NamedTuple):
     reaction: np.ndarray  # steps from go to the response; nan without
 
 
-class _Batch(ctypes.Structure):
-    """``struct batch`` of ``batch.c``, which says what the arrays are."""
-
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in NUMBERS),
-        *((name, ctypes.c_void_p) for name in (*POOLS, *PLACES)),
-    )
+Step = tuple[np.ndarray, np.ndarray, Ended]
 
 
-class CompiledStep:
-    """Steps arrays in place; made anew where one of them has moved.
+@dataclass(frozen=True)
+class Batch:
+    """Where a batch of environments is, and what its trials hold; all arrays are C-contiguous.
 
-    Args:
-        numbers: Those named in ``NUMBERS``.
-        arrays: Those named in ``POOLS`` and ``PLACES``, C-contiguous, which must outlive this.
+    Attributes:
+        hold: The action that is no response, or -1.
+        reward, performance: What actions earn, (environment, row, action).
+        event: What they mean, and whether they end the trial (see :mod:`neurogym.rules`).
+        offset, go: Where a trial begins in its block, and its go cue in it, in steps (environment, trial).
+        at: The row of each environment in the flattened pools, changed by a step like all that follow.
+        first: The row at which its trial began.
+        trial: Its trial in its block.
+        n_trials: Trials in its block.
+        aborts: Aborts in its trial.
+        score, sum: Performance and reward in its trial.
     """
 
-    def __init__(self, numbers: Mapping[str, int], arrays: Mapping[str, np.ndarray]):
-        self._advance = compiled.function(SOURCE, "advance", 6)
-        self._n = numbers["n"]
-        self._batch = _Batch(**numbers, **{name: array.ctypes.data for name, array in arrays.items()})
-        self._place = ctypes.addressof(self._batch)
+    hold: int
+    reward: np.ndarray
+    performance: np.ndarray
+    event: np.ndarray
+    offset: np.ndarray
+    go: np.ndarray
+    at: np.ndarray
+    first: np.ndarray
+    trial: np.ndarray
+    n_trials: np.ndarray
+    aborts: np.ndarray
+    score: np.ndarray
+    sum: np.ndarray
 
-    def __call__(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ended] | None:
-        """Take the step with 64-bit actions: rewards, whether the trial ended, and the trials that did.
 
-        Returns None, and changes nothing, if an action does not exist.
-        """
-        numbers, ended = np.empty((9, self._n)), np.empty(self._n, bool)  # together: finding out addresses takes time
-        at, row = numbers.ctypes.data, 8 * self._n
-        done = self._advance(self._place, actions.ctypes.data, at, ended.ctypes.data, at + row, at + 6 * row)
-        if done < 0:
-            return None
-        found = numbers[1:, :done]
-        return numbers[0], ended, Ended(*found[:5].view(np.int64), *found[5:])
+_FIELDS = tuple(field.name for field in fields(Batch))
+
+
+def advance(batch: Batch, actions: np.ndarray) -> Step | None:
+    """Take a step.
+
+    An environment whose block is at its end stays in its last row.
+
+    Args:
+        batch: Changed in place.
+        actions: 64-bit integers, shape (environment,).
+
+    Returns:
+        Rewards, whether the trial ended, and the trials that did; None, and nothing is changed, if an action does not
+        exist.
+    """
+    compiled = kernels.get("advance")
+    if compiled is None:
+        return in_numpy(batch, actions)
+    n = len(actions)
+    counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
+    rewards, ended = np.empty(n), np.empty(n, bool)
+    done = compiled(actions, *[getattr(batch, name) for name in _FIELDS], counts, sums, rewards, ended)
+    if done < 0:
+        return None
+    return rewards, ended, Ended(*counts[:, :done], *sums[:, :done])
+
+
+def in_numpy(batch: Batch, actions: np.ndarray) -> Step | None:
+    """`advance` without the compiled form."""
+    n_envs, capacity, n_actions = batch.reward.shape
+    if len(actions) and (actions.min() < 0 or actions.max() >= n_actions):
+        return None
+    cell = batch.at * n_actions + actions
+    rewards, event = batch.reward.take(cell), batch.event.take(cell)
+    batch.score[...] += batch.performance.take(cell)
+    batch.sum[...] += rewards
+    batch.aborts[...] += (event & 7) == ABORT
+    ended = event >= END
+    i = np.flatnonzero(ended)
+    trial, steps, score = batch.trial[i], batch.at[i] - batch.first[i], batch.score[i]
+    outcome = (event[i] & 7).astype(np.int64)
+    outcome = np.where(outcome != NONE, outcome, np.where(score >= 0.5, CORRECT, ERROR))
+    responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != batch.hold)
+    reaction = np.where(responded, steps - batch.go[i, trial], np.nan)
+    found = Ended(i, trial, outcome, steps + 1, batch.aborts[i], score, batch.sum[i], reaction)
+    batch.score[i] = batch.sum[i] = batch.aborts[i] = 0
+    batch.at[~ended] += 1
+    batch.trial[i] += 1
+    more = i[batch.trial[i] < batch.n_trials[i]]
+    batch.at[more] = batch.first[more] = more * capacity + batch.offset[more, batch.trial[more]]
+    return rewards, ended, found

@@ -1,22 +1,18 @@
 """Filling the rows of a block of trials.
 
-Compiled from ``filling.c`` where the machine has a C compiler, else in NumPy with the same results.
+Here in NumPy, and compiled in ``filling.c`` with the same results.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neurogym import compiled
+from neurogym import kernels
 
-SOURCE = Path(__file__).with_name("filling.c")
 NONE, CORRECT, ERROR, ABORT, MISS = range(5)
 END = 8  #: added to an event that ends the trial
-
-ARGUMENTS = {"rows": 7, "add": 10, "respond": 9, "answer": 11, "run_out": 9}  #: of the compiled functions
 
 
 class Rows(NamedTuple):
@@ -25,15 +21,6 @@ class Rows(NamedTuple):
     index: np.ndarray  # type: ignore[assignment]  #: position in the block, shape (rows,)
     trial: np.ndarray  #: trial each row belongs to, shape (rows,)
     step: np.ndarray  #: step within its trial, shape (rows,)
-
-
-def _function(name: str) -> Any:
-    return compiled.function(SOURCE, name, ARGUMENTS[name])
-
-
-def _at(*arrays: np.ndarray) -> list[int]:
-    """Addresses of C-contiguous arrays."""
-    return [array.__array_interface__["data"][0] for array in arrays]
 
 
 def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows:
@@ -45,11 +32,10 @@ def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows
         end: Its end, exclusive.
     """
     count = np.maximum(end - start, 0)
-    function = _function("rows")
-    if function is not None:
+    compiled = kernels.get("rows")
+    if compiled is not None:
         found = Rows(*np.empty((3, int(count.sum())), np.int64))
-        given = [np.ascontiguousarray(part, np.int64) for part in (offset, start, end)]
-        function(len(offset), *_at(*given, *found))
+        compiled(*[np.ascontiguousarray(part, np.int64) for part in (offset, start, end)], *found)
         return found
     trial = np.repeat(np.arange(len(offset)), count)
     step = np.arange(len(trial)) - np.repeat(np.cumsum(count) - count - start, count)
@@ -74,14 +60,10 @@ def add(to: np.ndarray, rows: Rows, columns: slice, values: np.ndarray, by_trial
         values = values.reshape(-1, 1)
     if not by_trial and len(values) not in (1, len(rows.index)):
         raise ValueError(f"expected values for {len(rows.index)} rows, got {len(values)}")
-    function = _function("add")
-    if function is not None and to.dtype == np.float32 and to.flags.c_contiguous and values.shape[1] in (1, width):
-        values = np.ascontiguousarray(values, np.float32)
-        n, channels = values.shape
-        where, found, index, trial = _at(to, values, rows.index, rows.trial)
-        stride, step = channels if n > 1 else 0, int(channels > 1)
-        place = (where, to.shape[1], columns.start, width)
-        function(*place, len(rows.index), index, found, stride, step, trial if by_trial else 0)
+    compiled = kernels.get("add")
+    if compiled is not None and to.dtype == np.float32 and to.flags.c_contiguous and values.shape[1] in (1, width):
+        given = np.ascontiguousarray(values, np.float32)
+        compiled(to, columns.start, width, rows.index, given, rows.trial if by_trial else None)
         return
     if len(values) > 1 and by_trial:
         values = values[rows.trial]
@@ -101,14 +83,14 @@ class Tables:
         self.reward, self.performance = np.zeros((rows, actions)), np.zeros((rows, actions))
         self.event = np.zeros((rows, actions), np.uint8)
         self.hold = hold
-        self._tables = actions, *_at(self.reward, self.event, self.performance)
+        self._tables = self.reward, self.event, self.performance
         self._hold = -1 if hold is None else hold
 
     def respond(self, rows: Rows, reward: np.ndarray, event: int) -> None:
         """Say what any response earns, shape (trials,), and means."""
-        respond = _function("respond")
-        if respond is not None:
-            respond(*self._tables[:3], self._hold, len(rows.index), *_at(rows.index, rows.trial, reward), event)
+        compiled = kernels.get("respond")
+        if compiled is not None:
+            compiled(self.reward, self.event, self._hold, rows.index, rows.trial, reward, event)
             return
         self.reward[rows.index], self.event[rows.index] = reward[rows.trial][:, None], event
         if self.hold is not None:
@@ -126,11 +108,10 @@ class Tables:
         Raises:
             IndexError: If there is no such action.
         """
-        answer = _function("answer")
-        if answer is not None:
+        compiled = kernels.get("answer")
+        if compiled is not None:
             right = np.ascontiguousarray(right, np.int64)
-            given = _at(rows.index, rows.trial, right, reward, needed)
-            done = answer(*self._tables, self._hold, len(rows.index), *given)
+            done = compiled(*self._tables, self._hold, rows.index, rows.trial, right, reward, needed)
             if done < len(rows.index):
                 raise IndexError(f"there is no action {right[rows.index[done]]}, which should be right")
             return
@@ -151,10 +132,9 @@ class Tables:
             miss: Reward of not having given it, shape (trials,); None if nothing was to be answered at one moment.
             withhold: Reward of rightly giving none, shape (trials,).
         """
-        run_out = _function("run_out")
-        if run_out is not None:
-            rewards = (0, 0) if miss is None else _at(miss, withhold)
-            run_out(*self._tables, len(last), *_at(last, needed), *rewards)
+        compiled = kernels.get("run_out")
+        if compiled is not None:
+            compiled(*self._tables, last, needed, miss, withhold)
             return
         running = self.event[last] < END
         ended = np.full_like(self.event[last], END)

@@ -16,8 +16,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from neurogym import compiled, rules
-from neurogym.batch import KINDS, NUMBERS, PLACES, POOLS, SOURCE, CompiledStep, Ended
+from neurogym import rules
+from neurogym.batch import KINDS, Batch, Ended, Step, advance
 from neurogym.core import TrialEnv, TrialWrapper, no_action
 from neurogym.mixing import view_of
 from neurogym.state import capture, restore
@@ -117,7 +117,7 @@ class TrialVectorEnv(_BatchEnv):
         self._pool: dict[str, np.ndarray] = {}
         self._trial_pool: dict[str, np.ndarray] = {}
         self._capacity = self._trial_capacity = 0
-        self._batch: CompiledStep | None = None  # made anew where a pool has moved, as are the tables
+        self._batch: Batch | None = None  # made anew where a pool has moved, as are the tables
         self._tables: list[tuple[list[str], np.ndarray]] = []
         n = self.num_envs
         self._index = np.arange(n)
@@ -282,8 +282,7 @@ class TrialVectorEnv(_BatchEnv):
         infos: dict[str, Any] = {"finished": None}
         if "gt" in self._pool:
             infos["gt"] = self._pool["gt"].take(self._at)
-        advance = self._advance_in_numpy if compiled.library(SOURCE) is None else self._advance
-        rewards, infos["new_trial"], ended = advance(np.ascontiguousarray(actions, np.int64))
+        rewards, infos["new_trial"], ended = self._advance(np.ascontiguousarray(actions, np.int64))
         if len(ended.env):
             infos["finished"] = self._report(ended, actions)
             for i in ended.env[self._trial[ended.env] >= self._n_trials[ended.env]]:
@@ -295,46 +294,17 @@ class TrialVectorEnv(_BatchEnv):
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
-    def _advance(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ended]:
-        """Take the step: rewards, whether the trial ended, and the trials that did (see ``batch.c``)."""
+    def _advance(self, actions: np.ndarray) -> Step:
+        """Take the step: rewards, whether the trial ended, and the trials that did."""
         if self._batch is None:
             hold = -1 if self._hold is None else self._hold
-            numbers = (self.num_envs, self._actions, self._capacity, self._trial_capacity, hold)
             pools = [*(self._pool[name] for name in KINDS), *(self._trial_pool[name] for name in ("_offset", "_go"))]
             places = (self._at, self._first, self._trial, self._n_trials)
-            sums = (self._aborts, self._performance, self._reward_sum)
-            arrays = dict(zip((*POOLS, *PLACES), (*pools, *places, *sums), strict=True))
-            self._batch = CompiledStep(dict(zip(NUMBERS, numbers, strict=True)), arrays)
-        found = self._batch(actions)
+            self._batch = Batch(hold, *pools, *places, self._aborts, self._performance, self._reward_sum)
+        found = advance(self._batch, actions)
         if found is None:
             raise self._wrong(actions)
         return found
-
-    def _advance_in_numpy(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ended]:
-        """The same without a compiler."""
-        if actions.min() < 0 or actions.max() >= self._actions:
-            raise self._wrong(actions)
-        cell = self._at * self._actions + actions
-        rewards, event = self._pool["reward"].take(cell), self._pool["event"].take(cell)
-        self._performance += self._pool["performance"].take(cell)
-        self._reward_sum += rewards
-        self._aborts += (event & 7) == rules.ABORT
-        ended = event >= rules.END
-        i = np.flatnonzero(ended)
-        trial, steps, score = self._trial[i], self._at[i] - self._first[i], self._performance[i]
-        outcome = (event[i] & 7).astype(np.int64)
-        outcome = np.where(outcome != rules.NONE, outcome, np.where(score >= 0.5, rules.CORRECT, rules.ERROR))
-        responded = (outcome == rules.CORRECT) | (outcome == rules.ERROR)
-        if self._hold is not None:
-            responded &= actions[i] != self._hold
-        go = self._trial_pool["_go"].take(i * self._trial_capacity + trial)
-        sums = (score, self._reward_sum[i], np.where(responded, steps - go, np.nan))
-        found = Ended(i, trial, outcome, steps + 1, self._aborts[i], *sums)
-        self._performance[i] = self._reward_sum[i] = self._aborts[i] = 0
-        self._at[~ended] += 1
-        self._trial[i] += 1
-        self._begin(i[self._trial[i] < self._n_trials[i]])
-        return rewards, ended, found
 
     def _report(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
         """The columns of the trials that ended."""

@@ -35,7 +35,9 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"ngym {version('ngym')}")
+        from neurogym import kernels
+
+        typer.echo(f"ngym {version('ngym')}, compiled functions: {kernels.variant()}")
         raise typer.Exit
 
 

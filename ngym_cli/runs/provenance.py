@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from neurogym import compiled
+from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.environments.stack import Facts
@@ -98,7 +98,7 @@ def machine() -> dict[str, Any]:
         "system": platform.platform(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
-        "compiled": compiled.works(),
+        "kernels": kernels.variant(),
         "python": platform.python_version(),
     }
 

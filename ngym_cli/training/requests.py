@@ -8,7 +8,6 @@ from typing import Any
 
 from rich.console import Console
 
-from neurogym import compiled
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
@@ -51,8 +50,6 @@ def run(
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
         err.print(f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}", soft_wrap=True)
-        if not compiled.works():
-            err.print("no C compiler is in use: training takes about three times as long", soft_wrap=True)
         threads.one_in_torch()
 
     def display(resolved: RunConfig, facts: Any, path: Path) -> Any:

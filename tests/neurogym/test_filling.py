@@ -4,20 +4,9 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym import compiled, filling, rules, spaces
+from neurogym import kernels, rules, spaces
 from neurogym.envs.registration import every_task
 from neurogym.trials import Trials
-
-both = pytest.mark.parametrize("compile_it", [True, False], ids=["compiled", "numpy"])
-
-
-@pytest.fixture
-def form(compile_it, monkeypatch):
-    """Fill rows in one of the two forms."""
-    if not compile_it:
-        monkeypatch.setattr(filling, "_function", lambda name: None)
-    elif compiled.library(filling.SOURCE) is None:
-        pytest.skip("there is no C compiler")
 
 
 def blocks(id_):
@@ -29,12 +18,12 @@ def blocks(id_):
     return [{**block.fields, **{f"{k} of trials": v for k, v in block.info.items()}} for block in made]
 
 
-@pytest.mark.skipif(compiled.library(filling.SOURCE) is None, reason="there is no C compiler")
 @pytest.mark.parametrize("id_", every_task())
-def test_the_trials_of_every_task_are_the_same(id_, monkeypatch):
+def test_the_trials_of_every_task_are_the_same(id_, compiled):
     found = blocks(id_)
-    monkeypatch.setattr(filling, "_function", lambda name: None)
-    for ours, known in zip(found, blocks(id_), strict=True):
+    with kernels.use(kernels.PLAIN):
+        plain = blocks(id_)
+    for ours, known in zip(found, plain, strict=True):
         assert ours.keys() == known.keys()
         for name, values in known.items():
             np.testing.assert_array_equal(ours[name], values, err_msg=name)
@@ -50,13 +39,12 @@ def trials(n=3):
     return made
 
 
-@both
 @pytest.mark.parametrize(
     "value",
     [2, np.array([1, 2, 3]), np.arange(6).reshape(3, 2), np.array([[5, 6]]), lambda rows: rows.step * 10 + rows.trial],
     ids=["number", "per trial", "per trial and channel", "per channel", "per row"],
 )
-def test_adds_a_value_of_any_shape(form, value):
+def test_adds_a_value_of_any_shape(variant, value):
     made = trials()
     made.add_ob(value, "fixation", where=[1, 2])
     rows = made.rows("fixation")
@@ -68,9 +56,8 @@ def test_adds_a_value_of_any_shape(form, value):
     np.testing.assert_array_equal(made.ob, expected)
 
 
-@both
 @pytest.mark.parametrize("where", [[0, 2], [3], None, [3, 0]])
-def test_adds_to_any_channels(form, where):
+def test_adds_to_any_channels(variant, where):
     made = trials()
     made.add_ob(np.array([1, 2, 3]), "decision", where=where)
     expected = np.zeros((9, 4))
@@ -78,16 +65,14 @@ def test_adds_to_any_channels(form, where):
     np.testing.assert_array_equal(made.ob, expected)
 
 
-@both
-def test_rows_that_periods_share_are_added_to_once(form):
+def test_rows_that_periods_share_are_added_to_once(variant):
     made = trials()
     made.add_period("cue", 200, after=100.0)
     made.add_ob(1, ["fixation", "cue"], where=0)
     np.testing.assert_array_equal(made.ob[:, 0], 1)
 
 
-@both
-def test_wrong_sizes_are_refused(form):
+def test_wrong_sizes_are_refused(variant):
     made = trials()
     with pytest.raises(ValueError, match="needs 3 entries"):
         made.add_ob(np.zeros(2))
@@ -101,8 +86,7 @@ def test_wrong_sizes_are_refused(form):
         made.rows("decision")
 
 
-@both
-def test_a_right_action_that_does_not_exist_is_refused(form):
+def test_a_right_action_that_does_not_exist_is_refused(variant):
     made = trials()
     made.set_groundtruth(7, "decision")
     with pytest.raises(IndexError):

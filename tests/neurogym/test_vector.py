@@ -34,11 +34,7 @@ def assert_same(a, b):
         ("ReachingDelayResponse-v0", "history", LoopVectorEnv),
     ],
 )
-@pytest.mark.parametrize("compiled", [True, False])
-def test_batch_equals_single(id_, stack, kind, compiled, monkeypatch):
-    if not compiled:
-        monkeypatch.setattr("neurogym.compiled.library", lambda source: None)
-
+def test_batch_equals_single(id_, stack, kind, variant):
     def make():
         return STACKS[stack](ngym.make(id_))
 
@@ -91,10 +87,7 @@ def test_seeds_per_environment():
         batch.reset(seed=[1, 2])
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_wrong_calls_are_refused_and_change_nothing(compiled, monkeypatch):
-    if not compiled:
-        monkeypatch.setattr("neurogym.compiled.library", lambda source: None)
+def test_wrong_calls_are_refused_and_change_nothing(variant):
     with pytest.raises(ValueError, match="at least 1"):
         ngym.make_vec("RDM-v0", 0)
     batch, untouched = (ngym.make_vec("RDM-v0", 2) for _ in range(2))

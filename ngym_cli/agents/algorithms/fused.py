@@ -6,10 +6,9 @@ automatic differentiation, which takes longer for its calls than for its arithme
 
 from __future__ import annotations
 
-import ctypes
+from collections.abc import Sequence
 from itertools import compress
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,33 +17,14 @@ from gymnasium import spaces
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import Tensor
 
-from neurogym import compiled
+from neurogym import kernels
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.rollout import Rollout
 from ngym_cli.agents.algorithms.segments import Segments
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
-SOURCE = Path(__file__).with_name("fused.c")
-STEPS, SIDE_BY_SIDE = 256, 8  #: steps, or sequences if those are more, taken at a time: their gates stay in the cache
-
-NUMBERS = ("cell", "features", "units", "actions", "envs", "sequences", "steps", "side_by_side", "longest", "normalize")
-COEFFICIENTS = ("alpha", "noise_scale", "clip", "reach", "ent_coef", "vf_coef")
-SEQUENCES = ("first", "length")
-ROLLOUT = ("obs", "noise", "h", "c", "logits", "values", "chosen", "old", "advantages", "returns", "counts")
-_EIGHT = ctypes.c_void_p * 8
-
-
-class _Agent(ctypes.Structure):
-    """`struct agent` of `fused.c`, which says what the arrays are."""
-
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in NUMBERS),
-        *((name, ctypes.c_float) for name in COEFFICIENTS),
-        *((name, ctypes.c_void_p) for name in (*SEQUENCES, *ROLLOUT)),
-        *((name, _EIGHT) for name in ("weight", "gradient")),
-        *((name, ctypes.c_void_p) for name in ("room", "numbers")),
-    )
+SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is the loss
 
 
 class Fused:
@@ -56,8 +36,8 @@ class Fused:
     """
 
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
+        """See the class."""
         self.policy, self.rollout, self.net = policy, rollout, policy.networks[0]
-        self._act, self._update = compiled.function(SOURCE, "act", 3), compiled.function(SOURCE, "update", 1)
         parameters, self._taken = list(policy.parameters()), self._weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
         parts = self._gradient.split([part.numel() for part in parameters])
@@ -65,29 +45,15 @@ class Fused:
         self._slopes = [self._slots.get(id(part), torch.empty_like(part)) for part in self._taken]
         known = {id(part) for part in self._taken}
         self._behind = [part for part in parameters if id(part) not in known]  # that weights are computed from
-        self._numbers = torch.empty(len(STATISTICS), dtype=torch.double)
-        n_steps, n_envs, actions = rollout.logits.shape
-        self._agent = _Agent(
-            cell=loops.CELLS.index(self.net.cell),
-            features=rollout.obs[0, 0].size,
-            units=self.net.hidden_size,
-            actions=actions,
-            envs=n_envs,
-            steps=STEPS,
-            side_by_side=SIDE_BY_SIDE,
-            longest=n_steps,
-            alpha=self.net.alpha,
-            noise_scale=self.net.noise_scale,
-            gradient=_EIGHT(*(part.data_ptr() for part in self._slopes)),
-            numbers=self._numbers.data_ptr(),
-        )
-        states = dict(zip(("h", "c"), rollout.states, strict=False))
-        columns = {"logits": rollout.logits, "values": rollout.values, "chosen": rollout.actions}
-        columns |= {"old": rollout.log_probs, "advantages": rollout.advantages, "returns": rollout.returns}
-        self._place = ctypes.addressof(self._agent)
-        self._point(obs=rollout.obs, counts=rollout.counts, **states, **columns)
-        self._room = np.empty(compiled.function(SOURCE, "room", 1)(self._place), np.float32)
-        self._point(room=self._room)
+        self._cell = loops.CELLS.index(self.net.cell)
+        self._rates = self.net.alpha, self.net.noise_scale
+        n_steps, n_envs, self._actions = rollout.logits.shape
+        features, sizes = rollout.obs[0, 0].size, np.empty(4, np.int64)
+        agent = (self._cell, features, self.net.hidden_size, self._actions, int(bool(self.net.noise_scale)))
+        self._compiled("sizes", *agent, n_envs, n_steps, sizes)
+        packed, sums, work, chunks = sizes.tolist()
+        self._packed, self._work = np.empty(packed, np.float32), np.empty(work, np.float32)
+        self._sums, self._numbers = np.empty((chunks, sums), np.float32), np.empty((chunks, SUMS))
 
     @staticmethod
     def fits(policy: RecurrentPolicy) -> bool:
@@ -98,7 +64,7 @@ class Fused:
         alone = len(networks) == 1 and networks[0].num_layers == 1 and not policy.net_arch
         choice = isinstance(policy.action_space, spaces.Discrete)
         on_cpu = loops.usable(next(policy.parameters()))
-        return plain and alone and choice and on_cpu and compiled.library(SOURCE) is not None
+        return plain and alone and choice and on_cpu
 
     def act(self, t: int, draws: np.ndarray) -> None:
         """Fill step t of the rollout, whose observations and states are there, and the states after it.
@@ -109,7 +75,11 @@ class Fused:
         """
         if t == 0:
             self._take_weights()
-        self._act(self._place, t, draws.ctypes.data)
+            self._given = self._experience()
+        rollout, (obs, noise, h, c, values, chosen, old) = self.rollout, self._given
+        logits = rollout.logits.reshape(-1, self._actions)
+        given = (self._packed, self._work, obs, noise, h, c, logits, values, chosen, old, draws)
+        self._compiled("act", self._cell, *self._rates, t, *given)
 
     def gradient(
         self,
@@ -132,22 +102,38 @@ class Fused:
             vf_coef: weight of the error of values.
             reach: how far values may go from the old ones; None for no limit.
         """
-        agent = self._agent
         self._take_weights()
+        rollout, envs = self.rollout, self.rollout.rewards.shape[1]
         order = np.argsort(-segments.length, kind="stable")
-        first, length = segments.first(agent.envs)[order], segments.length[order]
-        self._point(first=first, length=length)
-        agent.sequences, agent.normalize, agent.clip = len(segments), normalize_advantage, clip
-        agent.ent_coef, agent.vf_coef, agent.reach = ent_coef, vf_coef, inf if reach is None else reach
-        if not self._update(self._place):
+        first, length = segments.first(envs)[order], segments.length[order]
+        advantages, counts, scales = rollout.advantages.reshape(-1), rollout.counts.reshape(-1), np.empty(3)
+        chunks = self._compiled("deal", envs, int(normalize_advantage), advantages, counts, first, length, scales)
+        n, mean, scale = scales.tolist()
+        if not n:
             return None
+        columns = (*self._experience(), advantages, rollout.returns.reshape(-1), counts)
+        weights = (clip, inf if reach is None else reach, ent_coef, vf_coef, mean, scale, 1 / n)
+        given = (self._packed, self._work, *columns, first, length, *weights)
+        for chunk in range(chunks):
+            place = (self._actions, envs, chunk, chunks)
+            results = (self._sums[chunk], self._numbers[chunk])
+            self._compiled("learn", self._cell, *self._rates, *place, *given, *results)
+        self._compiled("collect", self._cell, chunks, self._sums, *(part.numpy() for part in self._slopes))
+        numbers = self._numbers[:chunks].sum(axis=0)
         if self._behind:
             computed = [part.grad_fn is not None for part in self._taken]
             outputs, slopes = ([*compress(parts, computed)] for parts in (self._taken, self._slopes))
             found = torch.autograd.grad(outputs, self._behind, slopes)
             for part, slope in zip(self._behind, found, strict=True):
                 self._slots[id(part)].copy_(slope)
-        return self._gradient, self._numbers.float()
+        policy_loss, value_loss, entropy_loss = numbers[:3]
+        loss = policy_loss + ent_coef * entropy_loss + vf_coef * value_loss
+        return self._gradient, torch.tensor([*numbers, loss], dtype=torch.float32)
+
+    @staticmethod
+    def _compiled(name: str, *arguments: Any) -> int:
+        function: Any = kernels.get(name)
+        return function(*arguments)
 
     def _weights(self) -> list[Tensor]:
         """In the order of `fused.c`."""
@@ -155,14 +141,16 @@ class Fused:
         return [*self.net.weights(0), *(part for head in heads for part in (head.weight, head.bias))]
 
     def _take_weights(self) -> None:
-        """Let the compiled agent see the present weights, and the noise of the present rollout."""
+        """Let the compiled agent have the present weights."""
         if self._behind:
             self._taken = self._weights()  # kept, for they were computed for this
-        self._agent.weight = _EIGHT(*(part.data_ptr() for part in self._taken))
-        noise = self.rollout.noise[0]
-        if noise is not None:
-            self._point(noise=noise)
+        self._compiled("prepare", self._cell, *(part.detach().numpy() for part in self._taken), self._packed)
 
-    def _point(self, **arrays: np.ndarray) -> None:
-        for name, array in arrays.items():
-            setattr(self._agent, name, array.ctypes.data)
+    def _experience(self) -> Sequence[np.ndarray | None]:
+        """Observations, noise, states before and after each step, values, actions and their log-probabilities."""
+        rollout = self.rollout
+        places, units = rollout.values.size, self.net.hidden_size
+        noise = None if rollout.noise[0] is None else rollout.noise[0].reshape(places, units)
+        h, c = (*(part.reshape(-1, units) for part in rollout.states), None)[:2]
+        columns = (rollout.values, rollout.actions, rollout.log_probs)
+        return rollout.obs.reshape(places, -1), noise, h, c, *(part.reshape(-1) for part in columns)

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from neurogym import kernels
 from ngym_cli.agents.networks import loops
 
 State = tuple[Tensor, ...]
@@ -151,7 +152,7 @@ class Stepper:
     def __init__(self, net: RecurrentNetwork) -> None:
         self.net = net
         self._layers: list[loops.Steps] = []
-        if loops.library() is not None:
+        if kernels.get("forward") is not None:
             weights = (to_numpy(loops.joint(*net.weights(layer))) for layer in range(net.num_layers))
             self._layers = [loops.Steps(net.cell, weight, net.hidden_size, net.alpha) for weight in weights]
 

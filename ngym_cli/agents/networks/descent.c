@@ -1,7 +1,8 @@
 /* A step of Adam (Kingma & Ba 2015, arXiv:1412.6980) on one vector of weights, as torch.optim.Adam takes it. */
 
 #include <math.h>
-#include <stdint.h>
+
+#include "kernel.h"
 
 struct adam {
     float *weights, *mean, *square, *step; /* mean of the gradient and of its square, number of steps */
@@ -9,7 +10,7 @@ struct adam {
     double rate, keep_mean, keep_square, small, most; /* most: length that longer gradients are shortened to */
 };
 
-void adam(const struct adam *a, int64_t n) {
+static void adam(const struct adam *a, int64_t n) {
     double sums[8] = {0}, length = 0; /* several, which do not wait for each other */
     for (int64_t i = 0; i < n; i++) sums[i % 8] += (double)a->gradient[i] * a->gradient[i];
     for (int64_t i = 0; i < 8; i++) length += sums[i];
@@ -26,3 +27,19 @@ void adam(const struct adam *a, int64_t n) {
         weights[i] -= rate * mean[i] / (sqrtf(square[i]) * root + small);
     }
 }
+
+static const char *run_adam(struct call *c) {
+    enum { WEIGHTS, MEAN, SQUARE, STEP, GRADIENT, RATE, KEEP_MEAN, KEEP_SQUARE, SMALL, MOST };
+    const union value *v = c->value;
+    struct adam a = {v[WEIGHTS].array, v[MEAN].array, v[SQUARE].array, v[STEP].array, v[GRADIENT].array, v[RATE].real,
+                     v[KEEP_MEAN].real, v[KEEP_SQUARE].real, v[SMALL].real, v[MOST].real};
+    adam(&a, c->size[0]);
+    return 0;
+}
+
+const struct kernel DESCENT_KERNELS[] = {
+    {"adam",
+     "weights float32[n] out; mean float32[n] out; square float32[n] out; step float32 out; gradient float32[n]; "
+     "rate float; keep_mean float; keep_square float; small float; most float",
+     run_adam, 0},
+    {0}};

@@ -1,32 +1,20 @@
 """Steps of an optimiser on all weights of a small network at once.
 
 Most of the time of such a step goes into calls for each tensor. So the optimiser has one vector, of which all weights
-are parts; and a step of Adam is compiled (`descent.c`) where the machine has a C compiler.
+are parts; and a step of Adam has a compiled form (`descent.c`).
 """
 
 from __future__ import annotations
 
-import ctypes
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from neurogym import compiled
+from neurogym import kernels
 
-SOURCE = Path(__file__).with_name("descent.c")
 SPECIAL = ("weight_decay", "amsgrad", "maximize", "capturable", "differentiable")  #: what the compiled step has not
-
-
-class _Adam(ctypes.Structure):
-    """`struct adam` of `descent.c`, which says what these are."""
-
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("weights", "mean", "square", "step", "gradient")),
-        *((name, ctypes.c_double) for name in ("rate", "keep_mean", "keep_square", "small", "most")),
-    )
 
 
 class Descent:
@@ -70,10 +58,10 @@ class Descent:
             return False
         if gradient.dtype != torch.float32 or gradient.device.type != "cpu":
             return False
-        return not any(optimizer.param_groups[0][name] for name in SPECIAL) and compiled.library(SOURCE) is not None
+        return not any(optimizer.param_groups[0][name] for name in SPECIAL) and kernels.get("adam") is not None
 
     def _adam(self, optimizer: torch.optim.Optimizer, gradient: Tensor, max_norm: float) -> None:
         group, state = optimizer.param_groups[0], optimizer.state[self.vector]
         parts: list[Any] = [self.vector, state["exp_avg"], state["exp_avg_sq"], state["step"], gradient]
-        adam = _Adam(*(part.data_ptr() for part in parts), group["lr"], *group["betas"], group["eps"], max_norm)
-        compiled.function(SOURCE, "adam", 2)(ctypes.addressof(adam), self.vector.numel())
+        adam: Any = kernels.get("adam")
+        adam(*(part.detach().numpy() for part in parts), group["lr"], *group["betas"], group["eps"], max_norm)

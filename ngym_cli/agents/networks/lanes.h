@@ -1,13 +1,18 @@
 /* Numbers side by side, as many as a register of this processor holds (vector extensions of GCC, which clang has). */
 
+#ifndef NGYM_LANES_H
+#define NGYM_LANES_H
+
 #include <stdint.h>
 #include <string.h>
 
 #ifdef __AVX512F__
 #include <immintrin.h>
 #define LANES 16
-#else
+#elif defined(__AVX2__)
 #define LANES 8
+#else
+#define LANES 4 /* SSE2, NEON and others */
 #endif
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
@@ -15,14 +20,14 @@ typedef int32_t ints __attribute__((vector_size(4 * LANES)));
 typedef float loose __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* lanes anywhere in memory */
 
 /* As many of the lanes as are left in the row. */
-static inline lanes load(const float *from, long left) {
+static inline lanes load(const float *from, int64_t left) {
     if (left >= LANES) return *(const loose *)from;
     lanes x = {0};
     memcpy(&x, from, 4 * left);
     return x;
 }
 
-static inline void store(float *to, lanes x, long left) {
+static inline void store(float *to, lanes x, int64_t left) {
     if (left >= LANES) *(loose *)to = x;
     else memcpy(to, &x, 4 * left);
 }
@@ -64,3 +69,5 @@ static inline lanes exponential(lanes x) {
     p = p * square + (1.f + r);
     return times_power_of_2(p, n);
 }
+
+#endif

@@ -1,111 +1,12 @@
-/* The time loops of the recurrent networks over packed sequences, forward and backward, in one thread.
+/* The time loops of the recurrent networks over packed sequences, forward and backward, in one thread (loops.py and the
+   networks beside it have the plain form).
 
    Arrays are float32 and C-contiguous: (step, ...), first the first step of every sequence, then the second of all that
    have one, and so on; the longest sequences come first. At each step a cell multiplies the rows [h, x, 1] by the
-   weights (gate, unit; row), and its own few lines make the new h of the products.
+   weights (gate, unit; row), and its own few lines make the new h of the products. */
 
-   The product works on tiles of 6 rows and 16 columns that stay in registers, or 12 and 32 where registers are many and
-   wide (AVX-512). The weights are packed into panels of as many columns first, so that they are read in order. */
-
-#include "lanes.h"
-
-#if LANES == 16
-#define TALL 12
-#else
-#define TALL 6
-#endif
-#define WIDTH (2 * LANES)
-
-enum { LSTM, GRU, TANH, RELU };
-static const long GATES[] = {4, 4, 1, 1};
-
-struct loop {
-    int64_t cell, times, features, units;
-    const int64_t *counts;   /* (time): sequences that have this step */
-    float alpha;             /* TANH, RELU: how far h goes towards its new value */
-    const float *x;          /* (step, feature) */
-    const float *noise;      /* (step, gate * unit), added to the products; or null */
-    const float *weight;     /* (gate * unit, unit + feature + 1); null if the panels hold it already */
-    const float *h0, *c0;    /* (sequence, unit) */
-    float *rows;             /* (step, unit + feature + 1): [h before, x, 1] */
-    float *gates;            /* (step, gate * unit): values of the gates; backward makes them their gradients */
-    float *c, *squashed;     /* (step, unit), LSTM: c, tanh(c) */
-    float *h;                /* (step, unit) */
-    float *panels;           /* packed weights */
-    const float *dh, *dc;    /* (step, unit): given gradients of h and c; dc may be null */
-    float *dh0, *dc0;        /* (sequence, unit): zeros, become gradients of h0 and c0 */
-    int64_t h0_fixed;        /* not 0: its gradient is not asked for */
-};
-
-/* -- products ------------------------------------------------------------------------------------------------------ */
-
-/* Panels of the matrix (depth, columns) with element (k, j) at from[k * down + j * across]; zeros fill the last. */
-static void pack(const float *from, long down, long across, long depth, long columns, float *panels) {
-    for (long j = 0; j < columns; j += WIDTH)
-        for (long k = 0; k < depth; k++)
-            for (long i = j; i < j + WIDTH; i++) *panels++ = i < columns ? from[k * down + i * across] : 0;
-}
-
-/* c (R, WIDTH) = a (R, depth) times b (depth, WIDTH), added to what is there if asked; neighbours in a row of a are
-   `next` apart, rows are as far as said. */
-#define TILE(R)                                                                                                        \
-    static inline void tile##R(const float *a, long a_row, long next, long depth, const float *b, long b_row,          \
-                               float *c, long c_row, int add) {                                                        \
-        lanes left[R], right[R];                                                                                       \
-        for (long r = 0; r < R; r++) {                                                                                 \
-            left[r] = right[r] = (lanes){0};                                                                           \
-            if (add) left[r] = *(const loose *)(c + r * c_row), right[r] = *(const loose *)(c + r * c_row + LANES);    \
-        }                                                                                                              \
-        for (long k = 0; k < depth; k++, a += next, b += b_row) {                                                      \
-            lanes first = *(const loose *)b, second = *(const loose *)(b + LANES);                                     \
-            for (long r = 0; r < R; r++) {                                                                             \
-                left[r] += a[r * a_row] * first;                                                                       \
-                right[r] += a[r * a_row] * second;                                                                     \
-            }                                                                                                          \
-        }                                                                                                              \
-        for (long r = 0; r < R; r++) {                                                                                 \
-            *(loose *)(c + r * c_row) = left[r];                                                                       \
-            *(loose *)(c + r * c_row + LANES) = right[r];                                                              \
-        }                                                                                                              \
-    }
-TILE(1)
-TILE(2)
-TILE(4)
-TILE(6)
-#if TALL == 12
-TILE(8)
-TILE(12)
-#endif
-
-/* The same for n rows. */
-static inline void strip(const float *a, long a_row, long next, long n, long depth, const float *b, long b_row,
-                         float *c, long c_row, int add) {
-    long r = 0;
-#define TILES(R)                                                                                                       \
-    for (; r + R <= n; r += R) tile##R(a + r * a_row, a_row, next, depth, b, b_row, c + r * c_row, c_row, add)
-#if TALL == 12
-    TILES(12);
-    TILES(8);
-#endif
-    TILES(6);
-    TILES(4);
-    TILES(2);
-    TILES(1);
-}
-
-/* c (n, columns) = a (n, depth) times the packed matrix (depth, columns), added to what is there if asked. */
-static void multiply(const float *a, long n, long depth, const float *panels, float *c, long columns, int add) {
-    long whole = columns - columns % WIDTH, rest = columns - whole;
-    for (long j = 0; j < whole; j += WIDTH, panels += depth * WIDTH)
-        strip(a, depth, 1, n, depth, panels, WIDTH, c + j, columns, add);
-    for (long r = 0; rest && r < n; r += TALL) {
-        long some = n - r < TALL ? n - r : TALL;
-        float edge[TALL * WIDTH] = {0};
-        for (long i = 0; add && i < some; i++) memcpy(edge + i * WIDTH, c + (r + i) * columns + whole, 4 * rest);
-        strip(a + r * depth, depth, 1, some, depth, panels, WIDTH, edge, WIDTH, add);
-        for (long i = 0; i < some; i++) memcpy(c + (r + i) * columns + whole, edge + i * WIDTH, 4 * rest);
-    }
-}
+#include "kernel.h"
+#include "loops.h"
 
 /* -- cells: one sequence at one step ------------------------------------------------------------------------------- */
 
@@ -113,9 +14,9 @@ static inline lanes sigmoid(lanes x) { return inverse(1.f + exponential(-x)); }
 static inline lanes hyperbolic(lanes x) { return 2.f * inverse(1.f + exponential(-2.f * x)) - 1.f; }
 
 /* c' = f c + i g, h' = o tanh(c'). Gates i f g o. */
-static inline void lstm(float *gate, const float *c, float *c_new, float *squashed, float *h, long units) {
-    for (long u = 0; u < units; u += LANES) {
-        long left = units - u;
+static inline void lstm(float *gate, const float *c, float *c_new, float *squashed, float *h, int64_t units) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes i = sigmoid(load(gate + u, left)), f = sigmoid(load(gate + units + u, left));
         lanes g = hyperbolic(load(gate + 2 * units + u, left)), o = sigmoid(load(gate + 3 * units + u, left));
         lanes cell = f * load(c + u, left) + i * g, bounded = hyperbolic(cell);
@@ -131,9 +32,9 @@ static inline void lstm(float *gate, const float *c, float *c_new, float *squash
 
 /* dh, dc: of the state after the step; dc becomes that before, dh is cleared for the product that follows. */
 static inline void lstm_back(float *gate, const float *c, const float *squashed, const float *given,
-                             const float *given_c, float *dh, float *dc, long units) {
-    for (long u = 0; u < units; u += LANES) {
-        long left = units - u;
+                             const float *given_c, float *dh, float *dc, int64_t units) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes i = load(gate + u, left), f = load(gate + units + u, left);
         lanes g = load(gate + 2 * units + u, left), o = load(gate + 3 * units + u, left);
         lanes total = load(dh + u, left) + load(given + u, left), bounded = load(squashed + u, left);
@@ -149,9 +50,9 @@ static inline void lstm_back(float *gate, const float *c, const float *squashed,
 }
 
 /* n = tanh(a + r b), h' = n + z (h - n). Gates r z a b, a of the input and b of h; n is kept in the place of a. */
-static inline void gru(float *gate, const float *h, float *h_new, long units) {
-    for (long u = 0; u < units; u += LANES) {
-        long left = units - u;
+static inline void gru(float *gate, const float *h, float *h_new, int64_t units) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes r = sigmoid(load(gate + u, left)), z = sigmoid(load(gate + units + u, left));
         lanes n = hyperbolic(load(gate + 2 * units + u, left) + r * load(gate + 3 * units + u, left));
         store(gate + u, r, left);
@@ -161,9 +62,9 @@ static inline void gru(float *gate, const float *h, float *h_new, long units) {
     }
 }
 
-static inline void gru_back(float *gate, const float *h, const float *given, float *dh, long units) {
-    for (long u = 0; u < units; u += LANES) {
-        long left = units - u;
+static inline void gru_back(float *gate, const float *h, const float *given, float *dh, int64_t units) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes r = load(gate + u, left), z = load(gate + units + u, left);
         lanes n = load(gate + 2 * units + u, left), b = load(gate + 3 * units + u, left);
         lanes total = load(dh + u, left) + load(given + u, left);
@@ -177,9 +78,9 @@ static inline void gru_back(float *gate, const float *h, const float *given, flo
 }
 
 /* h' = h + alpha (f(a) - h). */
-static inline void leaky(float *gate, const float *h, float *h_new, float alpha, int relu, long units) {
-    for (long u = 0; u < units; u += LANES) {
-        long left = units - u;
+static inline void leaky(float *gate, const float *h, float *h_new, float alpha, int relu, int64_t units) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes a = load(gate + u, left), before = load(h + u, left);
         lanes rate = relu ? choose(a < 0.f, (lanes){0}, a) : hyperbolic(a);
         store(gate + u, rate, left);
@@ -187,9 +88,9 @@ static inline void leaky(float *gate, const float *h, float *h_new, float alpha,
     }
 }
 
-static inline void leaky_back(float *gate, const float *given, float *dh, float alpha, int relu, long units) {
-    for (long u = 0; u < units; u += LANES) {
-        long left = units - u;
+static inline void leaky_back(float *gate, const float *given, float *dh, float alpha, int relu, int64_t units) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes rate = load(gate + u, left), total = load(dh + u, left) + load(given + u, left);
         lanes slope = relu ? choose(rate > 0.f, (lanes){0} + 1.f, (lanes){0}) : 1.f - rate * rate;
         store(dh + u, (1.f - alpha) * total, left);
@@ -199,24 +100,24 @@ static inline void leaky_back(float *gate, const float *given, float *dh, float 
 
 /* -- loops over time ----------------------------------------------------------------------------------------------- */
 
-void forward(const struct loop *l) {
-    long units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units, at = 0;
+void loop_forward(const struct loop *l) {
+    int64_t units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units, at = 0;
     const float *h = l->h0, *c = l->c0;
     if (l->weight) pack(l->weight, 1, depth, depth, wide, l->panels);
-    for (long t = 0; t < l->times; t++) {
-        long n = l->counts[t];
+    for (int64_t t = 0; t < l->times; t++) {
+        int64_t n = l->counts[t];
         float *rows = l->rows + at * depth, *gates = l->gates + at * wide, *h_new = l->h + at * units;
-        for (long r = 0; r < n; r++) {
+        for (int64_t r = 0; r < n; r++) {
             memcpy(rows + r * depth, h + r * units, 4 * units);
             memcpy(rows + r * depth + units, l->x + (at + r) * features, 4 * features);
             rows[r * depth + depth - 1] = 1;
         }
         if (l->noise) memcpy(gates, l->noise + at * wide, 4 * n * wide);
         multiply(rows, n, depth, l->panels, gates, wide, l->noise != 0);
-        for (long r = 0; r < n; r++) {
+        for (int64_t r = 0; r < n; r++) {
             float *gate = gates + r * wide, *own = h_new + r * units;
             const float *before = h + r * units;
-            long step = (at + r) * units;
+            int64_t step = (at + r) * units;
             if (l->cell == LSTM) lstm(gate, c + r * units, l->c + step, l->squashed + step, own, units);
             else if (l->cell == GRU) gru(gate, before, own, units);
             else leaky(gate, before, own, l->alpha, l->cell == RELU, units);
@@ -227,18 +128,18 @@ void forward(const struct loop *l) {
     }
 }
 
-void backward(const struct loop *l) {
-    long units = l->units, depth = units + l->features + 1, wide = GATES[l->cell] * units, at = 0;
-    for (long t = 0; t < l->times; t++) at += l->counts[t];
+void loop_backward(const struct loop *l) {
+    int64_t units = l->units, depth = units + l->features + 1, wide = GATES[l->cell] * units, at = 0;
+    for (int64_t t = 0; t < l->times; t++) at += l->counts[t];
     if (l->weight) pack(l->weight, depth, 1, wide, units, l->panels);
-    for (long t = l->times - 1; t >= 0; t--) {
-        long n = l->counts[t];
+    for (int64_t t = l->times - 1; t >= 0; t--) {
+        int64_t n = l->counts[t];
         at -= n;
         const float *c = t ? l->c + (at - l->counts[t - 1]) * units : l->c0;
         float *gates = l->gates + at * wide;
-        for (long r = 0; r < n; r++) {
+        for (int64_t r = 0; r < n; r++) {
             float *gate = gates + r * wide, *dh = l->dh0 + r * units;
-            long step = (at + r) * units;
+            int64_t step = (at + r) * units;
             const float *given = l->dh + step;
             if (l->cell == LSTM)
                 lstm_back(gate, c + r * units, l->squashed + step, given, l->dc ? l->dc + step : 0, dh,
@@ -249,3 +150,76 @@ void backward(const struct loop *l) {
         if (t || !l->h0_fixed) multiply(gates, n, wide, l->panels, l->dh0, units, 1);
     }
 }
+
+/* -- as Python calls them ------------------------------------------------------------------------------------------ */
+
+/* What does not fit together in the shapes that Python gave. */
+static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps, int64_t depth, int64_t wide) {
+    if (l->cell < LSTM || l->cell > RELU) return "there is no such cell";
+    if (depth != l->units + l->features + 1) return "the weights do not fit the features and units";
+    if (wide != GATES[l->cell] * l->units) return "the gates do not fit the units";
+    if (l->cell == LSTM && !(l->c0 && l->c && l->squashed)) return "an LSTM has a state c";
+    int64_t total = 0;
+    for (int64_t t = 0; t < l->times; total += l->counts[t++])
+        if (l->counts[t] < 0 || l->counts[t] > (t ? l->counts[t - 1] : sequences)) return "sequences are not packed";
+    return total == steps ? 0 : "sequences are not packed";
+}
+
+static const char *run_forward(struct call *c) {
+    enum { CELL, ALPHA, COUNTS, X, NOISE, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS };
+    enum { TIMES, STEPS, FEATURES, WIDE, DEPTH, SEQUENCES, UNITS, ROOM };
+    const union value *v = c->value;
+    const int64_t *s = c->size;
+    struct loop l = {
+        .cell = v[CELL].integer, .times = s[TIMES], .features = s[FEATURES], .units = s[UNITS], .counts = v[COUNTS].array,
+        .alpha = v[ALPHA].real, .x = v[X].array, .noise = v[NOISE].array, .weight = v[WEIGHT].array, .h0 = v[H0].array,
+        .c0 = v[C0].array, .rows = v[ROWS].array, .gates = v[GATE].array, .c = v[C].array,
+        .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array};
+    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE]);
+    if (problem) return problem;
+    if (s[ROOM] < packed_size(s[DEPTH], s[WIDE])) return "there is no room for the packed weights";
+    loop_forward(&l);
+    return 0;
+}
+
+static const char *run_backward(struct call *c) {
+    enum { CELL, ALPHA, COUNTS, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS, DH, DC, DH0, DC0 };
+    enum { TIMES, WIDE, DEPTH, SEQUENCES, UNITS, STEPS, ROOM };
+    const union value *v = c->value;
+    const int64_t *s = c->size;
+    struct loop l = {
+        .cell = v[CELL].integer, .times = s[TIMES], .features = s[DEPTH] - s[UNITS] - 1, .units = s[UNITS],
+        .counts = v[COUNTS].array, .alpha = v[ALPHA].real, .weight = v[WEIGHT].array, .h0 = v[H0].array,
+        .c0 = v[C0].array, .rows = v[ROWS].array, .gates = v[GATE].array, .c = v[C].array,
+        .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array, .dh = v[DH].array,
+        .dc = v[DC].array, .dh0 = v[DH0].array, .dc0 = v[DC0].array};
+    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE]);
+    if (problem) return problem;
+    if (l.cell == LSTM && !l.dc0) return "an LSTM has a state c";
+    if (s[ROOM] < packed_size(s[WIDE], s[UNITS])) return "there is no room for the packed weights";
+    loop_backward(&l);
+    return 0;
+}
+
+static const char *run_packed_size(struct call *c) {
+    c->result = packed_size(c->value[0].integer, c->value[1].integer);
+    return 0;
+}
+
+#define LEFT_BEHIND                                                                                                    \
+    "h0 float32[sequences,units]; c0 float32[sequences,units] optional; rows float32[steps,depth] out; "               \
+    "gates float32[steps,wide] out; c float32[steps,units] optional out; squashed float32[steps,units] optional out; " \
+    "h float32[steps,units] out; panels float32[room] out"
+
+const struct kernel LOOPS_KERNELS[] = {
+    {"forward",
+     "cell int; alpha float; counts int64[times]; x float32[steps,features]; noise float32[steps,wide] optional; "
+     "weight float32[wide,depth] optional; " LEFT_BEHIND,
+     run_forward, 1},
+    {"backward",
+     "cell int; alpha float; counts int64[times]; weight float32[wide,depth]; " LEFT_BEHIND
+     "; dh float32[steps,units]; dc float32[steps,units] optional; dh0 float32[sequences,units] out; "
+     "dc0 float32[sequences,units] optional out",
+     run_backward, 1},
+    {"packed_size", "depth int; columns int", run_packed_size, 0},
+    {0}};

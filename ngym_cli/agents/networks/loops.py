@@ -1,52 +1,28 @@
-"""The time loops of recurrent networks, compiled from `loops.c` where the machine has a C compiler.
+"""The compiled time loops of recurrent networks (`loops.c`).
 
-torch spends more time on the calls of each step than on the arithmetic of networks of our size. Where nothing can be
-compiled (see `neurogym.compiled`), on other devices and in double precision the networks run in torch.
+torch spends more time on the calls of each step than on the arithmetic of networks of our size. Without compiled
+functions (see `neurogym.kernels`), on other devices and in double precision the networks run in torch.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from neurogym import compiled
+from neurogym import kernels
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and inputs (.., feature), two biases (..)
 GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1}  #: rows of weights for each unit
 CELLS = tuple(GATES)  #: in the order of `loops.c`
-COLUMNS = 32  #: most that a panel of packed weights has
-SOURCE = Path(__file__).with_name("loops.c")
-
-NUMBERS = ("cell", "times", "features", "units")
-ARRAYS = ("x", "noise", "weight", "h0", "c0", "rows", "gates", "c", "squashed", "h", "panels", "dh", "dc", "dh0", "dc0")
-
-
-class _Loop(ctypes.Structure):
-    """`struct loop` of `loops.c`, which says what the arrays are."""
-
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in NUMBERS),
-        ("counts", ctypes.c_void_p),
-        ("alpha", ctypes.c_float),
-        *((name, ctypes.c_void_p) for name in ARRAYS),
-        ("h0_fixed", ctypes.c_int64),
-    )
-
-
-def library() -> ctypes.CDLL | None:
-    """The compiled loops, or None where they cannot be compiled."""
-    return compiled.library(SOURCE)
 
 
 def usable(seq: Tensor) -> bool:
     """Whether the compiled loops can take these inputs."""
-    return seq.dtype == torch.float32 and seq.device.type == "cpu" and library() is not None
+    return seq.dtype == torch.float32 and seq.device.type == "cpu" and kernels.get("forward") is not None
 
 
 def run(
@@ -93,7 +69,8 @@ class Steps:
     def __init__(self, cell: str, weight: np.ndarray, units: int, alpha: float = 1.0) -> None:
         self.cell, self.weight, self.units, self.alpha = cell, weight, units, alpha
         self._counts = np.zeros(1, np.int64)
-        self._library: Any = library()
+        self._packed = False
+        self._compiled: Any = kernels.get("forward")
 
     def __call__(
         self, x: np.ndarray, state: Sequence[np.ndarray], out: Sequence[np.ndarray], noise: np.ndarray | None = None
@@ -108,43 +85,33 @@ class Steps:
         """
         if len(x) != self._counts[0]:
             self._prepare(len(x))
-        n, features = len(x), self._loop.features
-        if x.shape != (n, features) or any(part.shape != (n, self.units) for part in (*state, *out)):
-            raise ValueError(f"inputs {x.shape} and states {state[0].shape} do not fit {features} features")
-        if not all(part.flags.c_contiguous and part.dtype == np.float32 for part in out):
-            raise ValueError("the new state needs C-contiguous float32 arrays")
         read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in (x, noise, *state)]
-        loop, at = self._loop, [0 if part is None else part.ctypes.data for part in (*read, *out)]
-        if len(state) == 2:
-            loop.x, loop.noise, loop.h0, loop.c0, loop.h, loop.c = at
-        else:
-            loop.x, loop.noise, loop.h0, loop.h = at
-        self._library.forward(ctypes.byref(loop))
-        loop.weight = None
+        h0, c0 = (*read[2:], None)[:2]
+        h, c = (*out, None)[:2]
+        rows, gates, squashed, panels = self._room
+        weight = None if self._packed else self.weight
+        given = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
+        self._compiled(CELLS.index(self.cell), self.alpha, *given)
+        self._packed = True
 
     def _prepare(self, n: int) -> None:
         """Room for batches of this size."""
         wide, depth = self.weight.shape
         self._counts[0] = n
-        sizes = {"rows": n * depth, "gates": n * wide, "squashed": n * self.units}
-        sizes["panels"] = -(-wide // COLUMNS) * COLUMNS * depth
-        self._room = {name: np.empty(size, np.float32) for name, size in sizes.items()}
-        self._loop = _Loop(
-            cell=CELLS.index(self.cell),
-            times=1,
-            features=depth - self.units - 1,
-            units=self.units,
-            counts=self._counts.ctypes.data,
-            alpha=self.alpha,
-            weight=self.weight.ctypes.data,
-            **{name: array.ctypes.data for name, array in self._room.items()},
-        )
+        shapes = ((n, depth), (n, wide), (n, self.units), (_packed_size(depth, wide),))
+        self._room = [np.empty(shape, np.float32) for shape in shapes]
+        self._packed = False
 
 
-def _call(function: str, numbers: dict[str, float], counts: np.ndarray, arrays: dict[str, Tensor | None]) -> None:
-    pointers = {name: array.data_ptr() for name, array in arrays.items() if array is not None}
-    loop = _Loop(**numbers, times=len(counts), counts=counts.ctypes.data, **pointers)
-    getattr(library(), function)(ctypes.byref(loop))
+def _packed_size(depth: int, columns: int) -> int:
+    """Numbers in a packed matrix."""
+    size: Any = kernels.get("packed_size")
+    return size(depth, columns)
+
+
+def _call(name: str, cell: int, alpha: float, counts: np.ndarray, tensors: Sequence[Tensor | None]) -> None:
+    compiled: Any = kernels.get(name)
+    compiled(cell, alpha, counts, *(None if part is None else part.detach().numpy() for part in tensors))
 
 
 class _Run(torch.autograd.Function):
@@ -165,47 +132,30 @@ class _Run(torch.autograd.Function):
             raise ValueError(f"{steps} steps from {len(state[0])} states are not packed as {counts.tolist()}")
         if weight.shape[1] != units + features + 1:
             raise ValueError(f"expected {weight.shape[1] - units - 1} features, got {features}")
-        lstm = len(state) == 2
-        numbers = {"cell": cell, "features": features, "units": units, "alpha": alpha}
-        depth = units + features + 1
-        panels = max(-(-wide // COLUMNS) * depth, -(-units // COLUMNS) * wide) * COLUMNS
-        arrays: dict[str, Tensor | None] = {
-            "weight": weight,
-            "h0": state[0].contiguous(),
-            "c0": state[1].contiguous() if lstm else None,
-            "rows": seq.new_empty(steps, depth),
-            "gates": seq.new_empty(steps, wide),
-            "c": seq.new_empty(steps, units) if lstm else None,
-            "squashed": seq.new_empty(steps, units) if lstm else None,
-            "h": seq.new_empty(steps, units),
-            "panels": seq.new_empty(panels),
-        }
-        passing = {"x": seq.contiguous(), "noise": None if noise is None else noise.contiguous()}
-        _call("forward", numbers, counts, {**arrays, **passing})
-        ctx.numbers, ctx.counts, ctx.names = numbers, counts, list(arrays)
-        ctx.save_for_backward(*arrays.values())
+        lstm, depth = len(state) == 2, weight.shape[1]
+        h, h0, c0 = seq.new_empty(steps, units), state[0].contiguous(), state[1].contiguous() if lstm else None
+        c, squashed = (torch.empty_like(h), torch.empty_like(h)) if lstm else (None, None)
+        panels = seq.new_empty(max(_packed_size(depth, wide), _packed_size(wide, units)))
+        left = [h0, c0, seq.new_empty(steps, depth), seq.new_empty(steps, wide), c, squashed, h, panels]
+        draws = None if noise is None else noise.contiguous()
+        _call("forward", cell, alpha, counts, [seq.contiguous(), draws, weight, *left])
+        ctx.cell, ctx.alpha, ctx.counts = cell, alpha, counts
+        ctx.save_for_backward(weight, *left)
         ctx.set_materialize_grads(False)
         ctx.spent = False
-        return (arrays["h"], arrays["c"]) if lstm else arrays["h"]
+        return h if c is None else (h, c)
 
     @staticmethod
     def backward(ctx: Any, dh: Tensor | None, dc: Tensor | None = None) -> tuple[Tensor | None, ...]:
         if ctx.spent:
             raise RuntimeError("the gates have become gradients: a compiled loop can be gone back through once")
         ctx.spent = True
-        arrays = dict(zip(ctx.names, ctx.saved_tensors, strict=True))
-        rows, gates, weight = arrays["rows"], arrays["gates"], arrays["weight"]
-        units, features = ctx.numbers["units"], ctx.numbers["features"]
-        n = int(ctx.counts[0])
-        first = [gates.new_zeros(n, units) for name in ("h0", "c0") if arrays[name] is not None]
-        given = {
-            "dh": torch.zeros_like(arrays["h"]) if dh is None else dh.contiguous(),
-            "dc": None if dc is None else dc.contiguous(),
-            "dh0": first[0],
-            "dc0": first[1] if len(first) == 2 else None,
-        }
-        _call("backward", ctx.numbers, ctx.counts, {**arrays, **given})
-        d_seq = gates @ weight[:, units : units + features] if ctx.needs_input_grad[4] else None
+        weight, h0, c0, rows, gates, _, _, h, _ = saved = ctx.saved_tensors
+        units = h.shape[1]
+        first = [torch.zeros_like(part) for part in (h0, c0) if part is not None]
+        given = [torch.zeros_like(h) if dh is None else dh.contiguous(), None if dc is None else dc.contiguous()]
+        _call("backward", ctx.cell, ctx.alpha, ctx.counts, [*saved, *given, *first, *[None] * (2 - len(first))])
+        d_seq = gates @ weight[:, units:-1] if ctx.needs_input_grad[4] else None
         d_weight = gates.t() @ rows
         d_bias = d_weight[:, -1]
         return None, None, None, None, d_seq, d_weight[:, :units], d_weight[:, units:-1], d_bias, d_bias, *first

@@ -8,11 +8,11 @@ from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.segments import cut, minibatches
-from ngym_cli.agents.networks import NETWORKS, loops
+from ngym_cli.agents.networks import NETWORKS
 
 CLIPPED, VALUE_LOSS = STATISTICS.index("clip_fraction"), STATISTICS.index("value_loss")
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
-pytestmark = pytest.mark.skipif(loops.library() is None, reason="there is no C compiler")
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def build(env, network="lstm", algorithm="recurrent_ppo", units=21, network_args=None, **hyperparameters):
@@ -94,8 +94,8 @@ def test_acts_as_the_agent_in_numpy(recall, network, reset):
 
 @pytest.mark.parametrize("options", [{"box": True}, {"layers": 2}, {"shared": False}, {"readout": [8]}], ids=str)
 def test_other_agents_learn_by_automatic_differentiation(recall, options):
-    env = recall(box=options.pop("box", False))
-    model = build(env, network_args=options)
+    env = recall(box=options.get("box", False))
+    model = build(env, network_args={name: value for name, value in options.items() if name != "box"})
     assert model._fused is None and not Fused.fits(model.policy)
     model.learn(model.n_steps * model.n_envs)
 

@@ -6,11 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from neurogym import compiled
-from ngym_cli.agents.networks import descent
+from neurogym import kernels
 from ngym_cli.agents.networks.descent import Descent
-
-needs_compiler = pytest.mark.skipif(compiled.library(descent.SOURCE) is None, reason="there is no C compiler")
 
 
 def both(optimizer, steps=30, between=lambda net, k: None, **options):
@@ -44,16 +41,15 @@ def both(optimizer, steps=30, between=lambda net, k: None, **options):
     ],
     ids=str,
 )
-def test_weights_go_where_torch_takes_them(optimizer, options):
+def test_weights_go_where_torch_takes_them(optimizer, options, variant):
     (ours, known), _ = both(optimizer, **options)
     torch.testing.assert_close(ours, known, atol=1e-5, rtol=1e-5)
 
 
-@needs_compiler
-def test_without_a_compiler_nothing_changes_but_the_speed(monkeypatch):
+def test_without_compiled_functions_nothing_changes_but_the_speed(compiled):
     (compiled_path, _), state = both(torch.optim.Adam, lr=1e-2)
-    monkeypatch.setattr(Descent, "_compiled", lambda *_: False)
-    (in_torch, _), same = both(torch.optim.Adam, lr=1e-2)
+    with kernels.use(kernels.PLAIN):
+        (in_torch, _), same = both(torch.optim.Adam, lr=1e-2)
     torch.testing.assert_close(compiled_path, in_torch, atol=1e-6, rtol=1e-5)
     for name, value in next(iter(same.state.values())).items():
         torch.testing.assert_close(next(iter(state.state.values()))[name], value, atol=1e-6, rtol=1e-4)

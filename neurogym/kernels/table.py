@@ -1,0 +1,63 @@
+"""Which functions are compiled: what each stands beside, who calls it, and the test that holds the two forms equal."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+#: Digest of all names and signatures, so that a module from other sources is not called; a test says the new one.
+ABI = "1a961f7054bd0eb5"
+
+
+class Kernel(NamedTuple):
+    """One compiled function; what lies at the places is told by their docstrings."""
+
+    source: str  #: file in C
+    plain: str  #: the form in NumPy or torch: `module:name`; of helpers, the function that they help
+    caller: str  #: the only place that calls it
+    test: str  #: file of the test that holds both equal, for every variant
+
+
+_FILLING = "neurogym/filling.c"
+_FILLED = "tests/neurogym/test_filling.py"
+_LOOPS = "ngym_cli/agents/networks/loops.c"
+_LOOPED = "tests/ngym_cli/agents/networks/test_loops.py"
+_FUSED = "ngym_cli/agents/algorithms/fused.c"
+_FUSED_TEST = "tests/ngym_cli/agents/algorithms/test_fused.py"
+_RUN = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
+_ACT = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO._act"
+_LEARN = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
+_FUSE = "ngym_cli.agents.algorithms.fused:Fused"
+
+KERNELS: Mapping[str, Kernel] = {
+    "advance": Kernel(
+        "neurogym/batch.c", "neurogym.batch:in_numpy", "neurogym.batch:advance", "tests/neurogym/test_vector.py"
+    ),
+    "rows": Kernel(_FILLING, "neurogym.filling:rows_between", "neurogym.filling:rows_between", _FILLED),
+    "add": Kernel(_FILLING, "neurogym.filling:add", "neurogym.filling:add", _FILLED),
+    "respond": Kernel(_FILLING, "neurogym.filling:Tables.respond", "neurogym.filling:Tables.respond", _FILLED),
+    "answer": Kernel(_FILLING, "neurogym.filling:Tables.answer", "neurogym.filling:Tables.answer", _FILLED),
+    "run_out": Kernel(_FILLING, "neurogym.filling:Tables.run_out", "neurogym.filling:Tables.run_out", _FILLED),
+    "forward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
+    "backward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
+    "packed_size": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
+    "sizes": Kernel(_FUSED, _LEARN, _FUSE, _FUSED_TEST),
+    "prepare": Kernel(_FUSED, _LEARN, f"{_FUSE}._take_weights", _FUSED_TEST),
+    "act": Kernel(_FUSED, _ACT, f"{_FUSE}.act", _FUSED_TEST),
+    "deal": Kernel(_FUSED, _LEARN, f"{_FUSE}.gradient", _FUSED_TEST),
+    "learn": Kernel(_FUSED, _LEARN, f"{_FUSE}.gradient", _FUSED_TEST),
+    "collect": Kernel(_FUSED, _LEARN, f"{_FUSE}.gradient", _FUSED_TEST),
+    "adam": Kernel(
+        "ngym_cli/agents/networks/descent.c",
+        "ngym_cli.agents.networks.descent:Descent.step",
+        "ngym_cli.agents.networks.descent:Descent.step",
+        "tests/ngym_cli/agents/networks/test_descent.py",
+    ),
+}
+
+
+def abi_of(signatures: Mapping[str, str]) -> str:
+    """Digest of names and signatures of compiled functions."""
+    lines = "".join(f"{name}({signatures[name]})\n" for name in sorted(signatures))
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
