@@ -298,9 +298,19 @@ class TrialVectorEnv(_BatchEnv):
         """Take the step: rewards, whether the trial ended, and the trials that did."""
         if self._batch is None:
             hold = -1 if self._hold is None else self._hold
-            pools = [*(self._pool[name] for name in KINDS), *(self._trial_pool[name] for name in ("_offset", "_go"))]
-            places = (self._at, self._first, self._trial, self._n_trials)
-            self._batch = Batch(hold, *pools, *places, self._aborts, self._performance, self._reward_sum)
+            self._batch = Batch(
+                hold=hold,
+                **{name: self._pool[name] for name in KINDS},
+                offset=self._trial_pool["_offset"],
+                go=self._trial_pool["_go"],
+                at=self._at,
+                first=self._first,
+                trial=self._trial,
+                n_trials=self._n_trials,
+                aborts=self._aborts,
+                score=self._performance,
+                sum=self._reward_sum,
+            )
         found = advance(self._batch, actions)
         if found is None:
             raise self._wrong(actions)
