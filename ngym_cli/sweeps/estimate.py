@@ -59,7 +59,7 @@ def _measure(config: RunConfig) -> tuple[float, float]:
 
 def _time(config: RunConfig, root: Path, name: str) -> tuple[int, float]:
     """Return the steps of a run and the seconds of the processor that it took."""
-    from ngym_cli.training.loop import train
+    from ngym_cli.training.main_loop import train
 
     began = time.process_time()
     outcome = train(config, root, name)

@@ -10,7 +10,7 @@ from ngym_cli import runs
 from ngym_cli.errors import Taken
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.plan import Entry
-from ngym_cli.training import loop, run_writer
+from ngym_cli.training import main_loop, run_writer
 
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
 
@@ -62,9 +62,9 @@ def _attempt(
             return "finished", manifest
         if manifest.get("exit_reason") == PRUNED:
             return "pruned", manifest
-        outcome = loop.resume(run, trust, watch=watch)
+        outcome = main_loop.resume(run, trust, watch=watch)
     else:
-        outcome = loop.train(sweep.config(values), sweep.root, path.name, watch=watch)
+        outcome = main_loop.train(sweep.config(values), sweep.root, path.name, watch=watch)
     manifest = outcome.run.manifest()
     if outcome.status != "finished" and manifest.get("exit_reason") == PRUNED:
         return "pruned", manifest

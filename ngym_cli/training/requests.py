@@ -43,7 +43,7 @@ def run(
         raise UserError("--resume continues a run as it was configured; no other settings go with it")
     config = configuration.load(file, flags, trust) if resume is None else None
     err = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    from ngym_cli.training import loop
+    from ngym_cli.training import main_loop
     from ngym_cli.training.progress import LiveDisplay, Silent
 
     def announce(resolved: RunConfig) -> None:
@@ -58,9 +58,9 @@ def run(
         return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.chance, ceiling)
 
     if config is None:
-        outcome = loop.resume(runs.find(str(resume), root), trust, announce, display)
+        outcome = main_loop.resume(runs.find(str(resume), root), trust, announce, display)
     else:
-        outcome = loop.train(config, root, name, overwrite, announce, display)
+        outcome = main_loop.train(config, root, name, overwrite, announce, display)
     if json:
         terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
     else:

@@ -63,7 +63,7 @@ def _all_tasks() -> list[str]:
 
 def _smoke_one(config: RunConfig) -> dict[str, Any]:
     """Check and train one task in a folder that is thrown away."""
-    from ngym_cli.training.loop import train
+    from ngym_cli.training.main_loop import train
 
     row: dict[str, Any] = {"id": config.task, "status": "ok", "steps": 0, "trials": 0, "error": None}
     began = time.perf_counter()

@@ -37,7 +37,7 @@ def ngym(monkeypatch, capsys, tmp_path):
 def run_folder(tmp_path_factory) -> Path:
     """A small finished run of recurrent PPO on random-dots motion with short trials."""
     from ngym_cli.config import from_dict
-    from ngym_cli.training.loop import train
+    from ngym_cli.training.main_loop import train
 
     config = from_dict(
         {

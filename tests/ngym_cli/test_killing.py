@@ -15,7 +15,7 @@ from ngym_cli import runs
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
 
 PRELOAD = [
-    "ngym_cli.training.loop",
+    "ngym_cli.training.main_loop",
     "ngym_cli.training.sb3_callback",
     "ngym_cli.agents.algorithms.build",
     "torch.utils.tensorboard",
@@ -39,7 +39,7 @@ def go(config: dict, root: Path, name: str) -> None:
     import torch
 
     from ngym_cli.config import from_dict
-    from ngym_cli.training.loop import resume, train
+    from ngym_cli.training.main_loop import resume, train
 
     torch.set_num_threads(1)
     complete = from_dict(config)

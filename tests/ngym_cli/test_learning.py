@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.config import from_dict
-from ngym_cli.training.loop import train
+from ngym_cli.training.main_loop import train
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from ngym_cli.agents import checkpoints
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
-from ngym_cli.training.loop import resume, train
+from ngym_cli.training.main_loop import resume, train
 from ngym_cli.training.progress import Silent
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
 

@@ -17,7 +17,7 @@ from ngym_cli.environments.stack import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import read_trials
-from ngym_cli.training.loop import train
+from ngym_cli.training.main_loop import train
 from ngym_cli.training.progress import Silent
 
 SMALL = {

@@ -1,0 +1,75 @@
+"""The house: rooms in their order, no circles, few entries at the top, names that can be told apart."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+spec = importlib.util.spec_from_file_location("rooms", ROOT / "docs" / "rooms.py")
+rooms = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(rooms)
+
+#: Entries that a reader of the package's top level has to keep in mind.
+MOST_ENTRIES = {"ngym_cli": 14}
+
+#: Endings that make two names hard to tell apart.
+ENDINGS = ("s", "ing", "ed", "ion", "ation", "er", "or")
+
+
+def entries(package: str) -> list[str]:
+    return [
+        path.name
+        for path in (ROOT / package).iterdir()
+        if not path.name.startswith(("_", ".")) and (path.suffix == ".py" or path.is_dir())
+    ]
+
+
+@pytest.mark.parametrize("package", rooms.LAYERS)
+def test_arrows_between_rooms_run_one_way(package):
+    level = {name: k for k, row in enumerate(rooms.LAYERS[package]) for name in row}
+    wrong = [
+        f"{place}: {user} imports {used}"
+        for (user, used), places in rooms.arrows(package).items()
+        for place in places
+        if user in level and used in level and level[used] >= level[user]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("package", rooms.LAYERS)
+def test_every_room_has_its_place(package):
+    known = {name for row in rooms.LAYERS[package] for name in row}
+    assert {name.removesuffix(".py") for name in entries(package)} == known
+
+
+@pytest.mark.parametrize("package", rooms.LAYERS)
+def test_no_modules_import_each_other(package):
+    assert not rooms.circles(package)
+
+
+@pytest.mark.parametrize("package", MOST_ENTRIES)
+def test_few_entries_at_the_top(package):
+    assert len(entries(package)) <= MOST_ENTRIES[package]
+
+
+@pytest.mark.parametrize("package", rooms.LAYERS)
+def test_every_room_says_what_belongs_in_it(package):
+    for name in (name for row in rooms.LAYERS[package] for name in row):
+        if (ROOT / package / name).is_dir():
+            text = (ROOT / package / name / "__init__.py").read_text(encoding="utf-8")
+            assert "Belongs here" in text and "May use" in text, name
+        else:
+            assert rooms.purpose(package, name), name
+
+
+@pytest.mark.parametrize("package", rooms.LAYERS)
+def test_no_two_modules_differ_by_an_ending_only(package):
+    places: dict[str, str] = {}
+    for module in rooms.modules(package):
+        if "." in module and not module.startswith(("ngym_cli.commands.", "ngym_cli.catalog.templates.")):
+            places.setdefault(module.rpartition(".")[2], module)
+    alike = [(places[name], places[name + ending]) for name in places for ending in ENDINGS if name + ending in places]
+    assert not alike
