@@ -31,6 +31,7 @@ class Descent:
         self.weights = weights
         self.vector = nn.Parameter(parameters_to_vector(weights))
         self._places: list[int] = []
+        self._place()  # now, not at the first step: where numbers lie decides how libraries round them
 
     def step(self, optimizer: torch.optim.Optimizer, gradient: Tensor, max_norm: float) -> None:
         """Take a step.
@@ -40,16 +41,20 @@ class Descent:
             gradient: with respect to all weights, in their order.
             max_norm: length that longer gradients are shortened to.
         """
-        if [part.data_ptr() for part in self.weights] != self._places:  # new, or moved to another device
-            self.vector.data = parameters_to_vector(self.weights).detach()
-            vector_to_parameters(self.vector, self.weights)
-            self._places = [part.data_ptr() for part in self.weights]
+        self._place()
         if self._compiled(optimizer, gradient):
             self._adam(optimizer, gradient, max_norm)
             return
         length = float(torch.linalg.vector_norm(gradient))
         self.vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
         optimizer.step()
+
+    def _place(self) -> None:
+        """Let the weights be parts of the vector; they are not when new, or moved to another device."""
+        if [part.data_ptr() for part in self.weights] != self._places:
+            self.vector.data = parameters_to_vector(self.weights).detach()
+            vector_to_parameters(self.vector, self.weights)
+            self._places = [part.data_ptr() for part in self.weights]
 
     def _compiled(self, optimizer: torch.optim.Optimizer, gradient: Tensor) -> bool:
         """Whether the compiled step does the same; the first is the optimiser's, which sets up its state."""

@@ -8,6 +8,7 @@ import signal
 import numpy as np
 import pytest
 
+from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.sweeps import folder, one_run, results, status, worker
@@ -44,7 +45,13 @@ def test_a_job_becomes_an_ordinary_run_and_is_not_done_twice(make_sweep):
     assert status.unfinished_jobs(sweep, status.Observer(sweep).rows()) == [1]
 
 
-def test_a_run_that_was_stopped_is_resumed_to_the_same_end(make_sweep, monkeypatch):
+@pytest.mark.parametrize("variant", [kernels.variant(), kernels.PLAIN])
+def test_a_run_that_was_stopped_is_resumed_to_the_same_end(make_sweep, monkeypatch, variant):
+    with kernels.use(variant):
+        stop_and_resume(make_sweep, monkeypatch)
+
+
+def stop_and_resume(make_sweep, monkeypatch):
     from ngym_cli.training.run_writer import Session
 
     calm = make_sweep("calm", grid={"seed": [3, 4]})
