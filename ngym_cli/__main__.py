@@ -1,6 +1,51 @@
-"""Entry point of the ``ngym`` command and of ``python -m ngym_cli``."""
+"""Entry point of the ``ngym`` command and of ``python -m ngym_cli``: what must hold before anything else is imported."""
 
-from ngym_cli.commands.app import main
+from __future__ import annotations
+
+import glob
+import re
+import sys
+
+
+def main() -> None:
+    """Run the command line, unless packages that it needs are not installed."""
+    warn_of_namesake()
+    try:
+        from ngym_cli.commands.app import main as run
+
+        run()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in of_extra("run"):
+            raise
+        fail(f"{missing} is not installed: pip install 'ngym[run]'")
+    except ImportError as error:
+        if type(error).__module__ != "neurogym.kernels":
+            raise
+        fail(str(error))
+
+
+def fail(line: str) -> None:
+    """Print one line on stderr and exit."""
+    sys.stderr.write(f"ngym: {line}\n")
+    sys.exit(2)
+
+
+def of_extra(extra: str) -> set[str]:
+    """Return the modules that an extra of this distribution installs."""
+    from importlib import metadata  # takes as long as half of all that `ngym --help` imports
+
+    needed = [line for line in metadata.requires("ngym") or [] if line.endswith(f'extra == "{extra}"')]
+    return {re.split(r"[^\w.-]", line, maxsplit=1)[0].replace("-", "_") for line in needed}
+
+
+def warn_of_namesake() -> None:
+    """Say so if the distribution ``neurogym``, whose package has the same name as ours, is installed too."""
+    if not any(glob.glob("neurogym-*.dist-info", root_dir=folder) for folder in sys.path):
+        return
+    mend = "pip uninstall -y neurogym && pip install --force-reinstall --no-deps ngym"
+    sys.stderr.write(f"ngym: neurogym is installed too, and one overwrites files of the other; to mend it: {mend}\n")
+
 
 if __name__ == "__main__":
     main()

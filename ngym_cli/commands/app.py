@@ -33,11 +33,9 @@ app.command("diff")(diff.command)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from neurogym import __version__, kernels
 
-        from neurogym import kernels
-
-        typer.echo(f"ngym {version('ngym')}, compiled functions: {kernels.variant()}")
+        typer.echo(f"ngym {__version__}, compiled functions: {kernels.variant()}")
         raise typer.Exit
 
 

@@ -1,0 +1,51 @@
+"""What is said before anything else is imported."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ngym_cli import __main__ as entry
+
+
+def ngym(*arguments, path="", blocked=()):
+    """Run the command line in a process that finds more distributions, or lacks some modules."""
+    lacking = "".join(f"sys.modules[{name!r}] = None; " for name in blocked)
+    program = f"import sys; {lacking}sys.argv = {['ngym', *arguments]!r}; from ngym_cli.__main__ import main; main()"
+    environment = {**os.environ, "PYTHONPATH": str(path)}
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_without_the_runners_packages_one_line_says_what_to_install(module):
+    done = ngym("list", "tasks", blocked=[module])
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr == f"ngym: {module} is not installed: pip install 'ngym[run]'\n"
+
+
+def test_packages_that_are_imported_late_are_missed_in_one_line_too(tmp_path):
+    done = ngym("run", "--task", "RDM-v0", "--runs", str(tmp_path), blocked=["torch"])
+    assert (
+        done.returncode == 2 and done.stderr.splitlines()[-1] == "ngym: torch is not installed: pip install 'ngym[run]'"
+    )
+
+
+def test_the_runners_packages_are_known():
+    assert {"torch", "stable_baselines3", "sb3_contrib", "typer", "tomli_w"} <= entry.of_extra("run")
+    assert not {"numpy", "gymnasium"} & entry.of_extra("run")
+
+
+def test_a_distribution_of_the_same_name_is_told_of(tmp_path):
+    quiet = ngym("list", "tasks")
+    (tmp_path / "neurogym-2.2.0.dist-info").mkdir()
+    done = ngym("list", "tasks", path=tmp_path)
+    assert done.returncode == quiet.returncode == 0 and done.stdout == quiet.stdout and not quiet.stderr
+    assert done.stderr.count("\n") == 1 and "pip uninstall -y neurogym && pip install --force-reinstall" in done.stderr
+
+
+def test_a_variant_that_cannot_be_used_is_refused_in_one_line(monkeypatch):
+    monkeypatch.setenv("NGYM_KERNELS", "sse9")
+    done = ngym("--version")
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr == "ngym: NGYM_KERNELS=sse9: expected one of plain, baseline, avx2, avx512, neon\n"
