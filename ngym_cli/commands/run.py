@@ -140,9 +140,11 @@ def command(
     ] = False,
 ) -> None:
     """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
+    from ngym_cli.agents import threads
     from ngym_cli.config import flags
     from ngym_cli.training import requests, smoke_test
 
+    threads.one()
     given = flags.settings(
         task=task, schedule=schedule, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg,
         alg=alg, network=network, units=units, network_arg=network_arg, set_=set_, reset_state=reset_state,

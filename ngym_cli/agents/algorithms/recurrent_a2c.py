@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
+from ngym_cli.agents.networks.optimizers import RMSprop
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
@@ -40,7 +39,7 @@ class RecurrentA2C(RecurrentPPO):
     ) -> None:
         policy_kwargs = dict(policy_kwargs or {})
         if "optimizer_class" not in policy_kwargs:
-            policy_kwargs["optimizer_class"] = torch.optim.RMSprop
+            policy_kwargs["optimizer_class"] = RMSprop
             policy_kwargs["optimizer_kwargs"] = {"alpha": 0.99, "eps": rms_prop_eps}
         super().__init__(
             policy,

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from neurogym import kernels
+from ngym_cli.agents.networks.optimizers import Adam
 
 SPECIAL = ("weight_decay", "amsgrad", "maximize", "capturable", "differentiable")  #: what the compiled step has not
 
@@ -58,7 +59,7 @@ class Descent:
 
     def _compiled(self, optimizer: torch.optim.Optimizer, gradient: Tensor) -> bool:
         """Whether the compiled step does the same; the first is the optimiser's, which sets up its state."""
-        known = optimizer.state.get(self.vector, {}) if type(optimizer) is torch.optim.Adam else {}
+        known = optimizer.state.get(self.vector, {}) if type(optimizer) in (Adam, torch.optim.Adam) else {}
         if {part.numel() for name, part in known.items() if name != "step"} != {self.vector.numel()}:
             return False
         if gradient.dtype != torch.float32 or gradient.device.type != "cpu":

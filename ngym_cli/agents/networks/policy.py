@@ -20,6 +20,7 @@ from ngym_cli.agents.networks.actor import Actor
 from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
 from ngym_cli.agents.networks.categorical import Categorical
 from ngym_cli.agents.networks.descent import Descent
+from ngym_cli.agents.networks.optimizers import Adam
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
         kwargs.setdefault("features_extractor_class", FlattenExtractor)
         kwargs.pop("use_sde", None)
+        kwargs.setdefault("optimizer_class", Adam)
         super().__init__(
             observation_space,
             action_space,

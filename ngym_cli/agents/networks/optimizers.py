@@ -1,0 +1,39 @@
+"""torch's optimisers without torch's compiler.
+
+Some methods of an optimiser import the compiler (`torch._dynamo`) when they are first called, only to tell it to leave
+them alone. That import takes as long as all others of a run together, and nothing here is compiled by torch. So these
+methods are called as they are below that layer; what they compute is the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+#: Methods that torch hides from its compiler.
+HIDDEN = ("add_param_group", "state_dict", "load_state_dict", "zero_grad")
+
+
+@functools.cache
+def without_compiler(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
+    """Return a subclass of an optimiser's class that never imports torch's compiler.
+
+    Args:
+        optimizer: a class of `torch.optim`, such as Adam.
+    """
+    step = getattr(optimizer.step, "__wrapped__", None)
+    found: dict[str, Any] = {name: _inner(getattr(optimizer, name)) for name in HIDDEN}
+    if step is not None:
+        found["step"] = torch.no_grad()(step)
+    return type(optimizer.__name__, (optimizer,), {"__doc__": optimizer.__doc__, "__module__": __name__, **found})
+
+
+def _inner(method: Any) -> Any:
+    """What a method is below the layer around it; itself in a version of torch that has none."""
+    return getattr(method, "__wrapped__", method)
+
+
+Adam: Any = without_compiler(torch.optim.Adam)
+RMSprop: Any = without_compiler(torch.optim.RMSprop)
