@@ -21,6 +21,7 @@ from neurogym.batch import KINDS, Batch, Ended, Step, advance
 from neurogym.core import TrialEnv, TrialWrapper, no_action
 from neurogym.mixing import view_of
 from neurogym.state import capture, restore
+from neurogym.state.blocks import check_batch
 
 Seeds = int | Sequence[int | None] | None
 
@@ -226,12 +227,20 @@ class TrialVectorEnv(_BatchEnv):
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue from what :meth:`state` returned, in a batch made in the same way."""
+        """Continue from what :meth:`state` returned, in a batch made in the same way.
+
+        Raises:
+            ValueError: If the state belongs to another batch, or is not what :meth:`state` returns.
+        """
+        if not self._pool:
+            self.reset()
+        known = [task._ahead for task in self.tasks]
         super().set_state(state)
+        steps, *own = state["batch"]
+        check_batch([task._ahead for task in self.tasks], known, steps, own)
         for i in range(self.num_envs):
             self._load(i)
         self._begin(self._index)
-        steps, *own = state["batch"]
         self._at += steps
         for mine, saved in zip((self._performance, self._reward_sum, self._aborts), own, strict=True):
             mine[:] = saved

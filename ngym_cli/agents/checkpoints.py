@@ -28,13 +28,10 @@ from ngym_cli.files.writing import atomic_path, write_json
 FOLDER = "checkpoints"
 WEIGHTS, ARRAYS, STATE = "weights.safetensors", "state.safetensors", "state.json"
 BEST = "best.json"
-FORMAT = 1
+FORMAT = 2
 
 #: Largest ``state.json`` that is read (bytes).
 LARGEST_STATE = 256 << 20
-
-#: Most trials and rows that an environment has ready.
-MOST_READY = 50_000_000
 
 _DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, MemoryError)
 
@@ -211,7 +208,7 @@ def read(path: Path) -> Saved:
     try:
         state = json.loads(reading.read_text(path / STATE, LARGEST_STATE))
         if not isinstance(state, dict) or state.get("format") != FORMAT:
-            raise UserError(f"checkpoint {path}: unknown format; expected {FORMAT}")
+            raise UserError(f"checkpoint {path}: of format {FORMAT} only, not of another version of ngym")
         if path.name != folder_of(state["step"]):
             raise UserError(f"checkpoint {path}: says that it is of step {state['step']}")
         for name in (WEIGHTS, ARRAYS):
@@ -223,7 +220,6 @@ def read(path: Path) -> Saved:
         if bad:
             raise UserError(f"checkpoint {path}: {bad} holds numbers that are not finite")
         environments, session = (put_together(state[part], tensors) for part in ("environments", "session"))
-        _check_blocks(environments)
         return Saved(path, int(state["step"]), tensors, dict(state["learner"]), environments, session)
     except FileNotFoundError as error:
         raise UserError(f"checkpoint {path}: {Path(str(error.filename)).name} is missing") from None
@@ -244,20 +240,6 @@ def load_tensors(path: Path) -> dict[str, Any]:
         return load_file(path)
     except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
         raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
-
-
-def _check_blocks(tree: Any) -> None:
-    """Refuse blocks of trials whose sizes are not those of their arrays."""
-    if isinstance(tree, list):
-        for item in tree:
-            _check_blocks(item)
-    elif isinstance(tree, dict):
-        if tree.get("__kind__") == "block":
-            n, total = tree["n"], tree["total"]
-            if not 0 <= n <= MOST_READY or not 0 <= total <= MOST_READY or len(tree["length"]) != n:
-                raise ValueError(f"a block of {n} trials and {total} rows")
-        for item in tree.values():
-            _check_blocks(item)
 
 
 def restore(saved: Saved, model: Any, venv: Any) -> None:

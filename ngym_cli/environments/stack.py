@@ -12,6 +12,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
+from neurogym.state import CannotSave
+from neurogym.state import check as check_state
 from neurogym.wrappers.schedule_envs import ScheduleEnvs
 from ngym_cli.config import RunConfig, TaskSettings, checked
 from ngym_cli.config.tasks import Task, find_task, keyword_parameters, user_errors
@@ -120,20 +122,26 @@ def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.E
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
 
 
-def inspect(config: RunConfig) -> Facts:
+def inspect(config: RunConfig, trained: bool = False) -> Facts:
     """Build one environment, try it with random actions, and report what is known of it.
 
+    Args:
+        config: task and wrappers are taken from it.
+        trained: whether an agent is to be trained on it, so that checkpoints must be able to hold its state.
+
     Raises:
-        UserError: if it cannot be built or fails while it is stepped.
+        UserError: if it cannot be built, fails while it is stepped, or has an attribute that cannot be saved.
     """
-    return _tried(find_task(config.task), config)[1]
-
-
-def _tried(task: Task, config: RunConfig) -> tuple[gym.Env, Facts]:
+    task = find_task(config.task)
     env = make_env(task, config)
     with user_errors(f"task {config.task}", task.own):
         rt_from = _try_out(env)
-    return env, facts_of(env, task, rt_from)
+    if trained:
+        try:
+            check_state(lambda: make_env(task, config), env)
+        except CannotSave as error:
+            raise UserError(f"task {config.task}: {error}") from error
+    return facts_of(env, task, rt_from)
 
 
 def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
@@ -223,7 +231,7 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         UserError: on anything in it that does not exist or does not fit together.
     """
     task = find_task(config.task)
-    facts = _tried(task, config)[1]
+    facts = inspect(config, trained=True)
     inner: Any = make_env(task, config.model_copy(update={"wrappers": []})).unwrapped
     found = config.model_dump()
     found["dt"] = facts.dt

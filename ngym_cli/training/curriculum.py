@@ -73,7 +73,7 @@ def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
         name = given.name or str(index + 1)
         own = config.in_stage(index)
         try:
-            known = inspect(own)
+            known = inspect(own, trained=True)
         except UserError as error:
             raise UserError(f"stage {name}: {error}") from error
         for what in ("observation_space", "action_space"):

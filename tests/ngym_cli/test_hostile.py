@@ -338,3 +338,47 @@ def test_a_hostile_checkpoint_is_refused(ngym, interrupted, tmp_path, attack, sa
     assert says in lines[-1]
     assert all(line.startswith(("ngym:", "training")) for line in lines)
     assert not list(tmp_path.rglob("was_here"))
+
+
+def crafted(name, change):
+    """An attack that changes one saved array of the environments; `events` are the only bytes of a block's fields."""
+
+    def wanted(key, array):
+        return "/_ahead/fields/" in key and array.dtype == np.uint8 if name == "events" else key.endswith(name)
+
+    def attack(path):
+        arrays = load_file(path / checkpoints.ARRAYS)
+        key = next(key for key in arrays if key.startswith("environments/") and wanted(key, arrays[key]))
+        arrays[key] = change(arrays[key])
+        save_file(arrays, path / checkpoints.ARRAYS)
+        reseal(path)
+
+    return attack
+
+
+PLACES = ["batch/0", "_ahead/length/value", "_ahead/offset/value"]
+
+
+@pytest.mark.parametrize("number", [10**6, 2**40, -(2**40), -1])
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_outside_of_the_trials_is_refused(ngym, interrupted, tmp_path, name, number):
+    refused(ngym, interrupted, tmp_path, crafted(name, lambda array: np.full_like(array, number)))
+
+
+@pytest.mark.parametrize("number", [5, 6, 7])
+def test_an_event_that_does_not_exist_is_refused(ngym, interrupted, tmp_path, number):
+    refused(ngym, interrupted, tmp_path, crafted("events", lambda array: np.full_like(array, number)))
+
+
+@pytest.mark.parametrize("change", [lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[None]])
+@pytest.mark.parametrize("name", [*PLACES, "_ahead/go/value"])
+def test_an_array_of_another_shape_or_type_is_refused(ngym, interrupted, tmp_path, name, change):
+    refused(ngym, interrupted, tmp_path, crafted(name, change))
+
+
+def refused(ngym, interrupted, tmp_path, attack):
+    folder = shutil.copytree(interrupted, tmp_path / "run")
+    for path in checkpoints.found_in(folder / checkpoints.FOLDER):
+        attack(path)
+    result = ngym("run", "--resume", folder)
+    assert result.code == 2 and "does not fit its run" in result.err.strip().splitlines()[-1], result

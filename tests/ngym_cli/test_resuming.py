@@ -222,3 +222,55 @@ def test_times_add_up_over_interruptions(tmp_path):
     resume(run)
     assert run.manifest()["cpu_seconds"] > 0.5 * before
     assert np.isfinite(run.manifest()["wall_seconds"])
+
+
+OWN_TASK = """
+import collections, random
+import neurogym as ngym
+
+class Mine(ngym.TrialEnv):
+    def __init__(self, dt=100):
+        super().__init__(dt=dt, timing={"fixation": 300})
+        self.observation_space = ngym.spaces.Box(-1, 1, shape=(2,), name={"fixation": 0, "memory": 1})
+        self.action_space = ngym.spaces.Discrete(2)
+        self.seen, self.recent = set(), collections.deque(maxlen=3)
+        self.dice = random.Random(3)
+
+    def start_session(self):
+        self.seen, self.recent, self.dice = set(), collections.deque(maxlen=3), random.Random(3)
+
+    def _new_trial(self, **kwargs):
+        self.add_period("fixation")
+        self.add_ob((len(self.seen) % 7 + sum(self.recent)) / 100, where="memory")
+        self.set_groundtruth(self.dice.randrange(2))
+        return {"seen": len(self.seen)}
+
+    def _step(self, action):
+        self.recent.append(action)
+        self.seen.add((int(action), self.dice.randrange(1000)))
+        return self.ob_now, float(action == self.gt_now), False, False, {}
+"""
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
+def test_sets_and_queues_of_a_task_are_resumed(tmp_path, alg):
+    (tmp_path / "resumed_task.py").write_text(OWN_TASK)
+    own = {"task": f"{tmp_path}/resumed_task.py:Mine", "wrappers": "", "timing": {}, "timesteps": 5000}
+    config = configuration(alg, **own)
+    uninterrupted = train(config, tmp_path, "whole").run
+    run = interrupt(config, tmp_path, "cut", 2600)
+    assert resume(run, trust=True).status == "finished"
+    assert_same_run(uninterrupted.path, run.path)
+
+
+@pytest.mark.parametrize("kept", ["open(__file__)", "iter([1])", "[{'a': threading.Lock()}]"])
+def test_what_cannot_be_saved_is_refused_before_anything_is_written(ngym, tmp_path, kept):
+    source = OWN_TASK.replace(
+        "random.Random(3)\n\n    def start", f"random.Random(3)\n        self.kept = {kept}\n\n    def start"
+    )
+    (tmp_path / "unsaved_task.py").write_text("import threading\n" + source)
+    result = ngym("run", "--task", f"{tmp_path}/unsaved_task.py:Mine", "--timesteps", 1000, "--runs", tmp_path / "runs")
+    assert result.code == 2, result
+    last = result.err.strip().splitlines()[-1]
+    assert "attribute Mine.kept" in last and "state_dict" in last
+    assert not (tmp_path / "runs").exists()

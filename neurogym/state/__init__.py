@@ -1,0 +1,79 @@
+"""The whole state of an environment as plain data, so that a session can be continued exactly.
+
+:func:`capture` walks the attributes of an environment and its wrappers and returns numbers, words, lists, dictionaries
+and arrays only; :func:`restore` puts them back into an environment that was made in the same way. Nothing is pickled,
+so nothing that is read can run, and what is read is checked before it is used.
+
+What is saved: numbers, words, bytes, paths, dates, enumerations; arrays; lists, tuples, sets, dictionaries, ``deque``,
+``Counter`` and the other containers of the standard library, nested as they like; the generators of NumPy and of
+``random``; blocks of trials; the environments and objects that an environment holds. Two attributes that are one object
+are one object again. Functions, classes and spaces are not state: they stay what the constructor made them.
+
+What cannot be saved (an open file, a running generator, a table of another library) is an error that names the
+attribute. Its class then says itself what there is to save::
+
+    class MyTask(ngym.TrialEnv):
+        def state_dict(self):  # in place of the attributes that cannot be saved by themselves
+            return {"place": self.stream.tell()}
+
+        def load_state_dict(self, state):
+            self.stream.seek(state["place"])
+
+An environment or wrapper with these two methods has its other attributes saved as always; any other object is saved as
+what its ``state_dict`` returns, and nothing else. One that never changes returns ``{}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+
+from neurogym.state.encoding import CannotSave, Encoder
+from neurogym.state.restoring import Decoder
+
+__all__ = ["CannotSave", "capture", "check", "restore"]
+
+_MISFITS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
+
+
+def capture(env: gym.Env) -> dict[str, Any]:
+    """State of an environment and its wrappers as a tree of plain data and arrays.
+
+    Raises:
+        CannotSave: If an attribute cannot be saved; the message names it.
+    """
+    return Encoder(env).encode(env, type(env.unwrapped).__name__)
+
+
+def restore(env: gym.Env, state: Any) -> None:
+    """Put a captured state into an environment made in the same way.
+
+    Raises:
+        ValueError: If the state belongs to another stack of wrappers, or is not what :func:`capture` returns.
+    """
+    try:
+        Decoder(env).decode(state, env, type(env.unwrapped).__name__)
+    except _MISFITS as error:
+        raise ValueError(f"the saved state does not fit {env}: {error}") from error
+
+
+def check(make_env: Callable[[], gym.Env], env: gym.Env) -> None:
+    """Try whether a session can be continued: save an environment and put its state into another one.
+
+    Args:
+        make_env: Makes an environment like ``env``.
+        env: One in which a session has begun.
+
+    Raises:
+        CannotSave: If an attribute cannot be saved, or not be put back; the message names it.
+    """
+    state = capture(env)
+    other = make_env()
+    try:
+        other.reset(seed=1)
+        restore(other, state)
+        capture(other)
+    except ValueError as error:
+        raise CannotSave(f"{error}; define state_dict() and load_state_dict(state) for what cannot be saved") from error

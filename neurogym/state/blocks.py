@@ -1,0 +1,120 @@
+"""Checks of blocks of trials that were read: compiled code follows their numbers as addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym import rules
+from neurogym.trials import Trials
+
+#: Most trials and rows that an environment has ready.
+MOST_READY = 50_000_000
+
+
+def check_block(block: Trials, present: Any, path: str) -> None:
+    """Refuse a block whose arrays do not fit each other or the task.
+
+    Args:
+        block: What was read.
+        present: A block of the same task that was made here, if there is one.
+        path: Its name, for messages.
+
+    Raises:
+        ValueError: If a shape, a type or a number is not possible.
+    """
+    n, total = block.n, block.total
+    if type(n) is not int or type(total) is not int or not 0 <= n <= MOST_READY or not 0 <= total <= MOST_READY:
+        raise ValueError(f"{path}: a block of {n} trials and {total} rows")
+    limits = {f"starts[{name}]": start for name, start in block.starts.items()}
+    limits |= {f"ends[{name}]": end for name, end in block.ends.items()}
+    limits |= {"length": block.length, "offset": block.offset}
+    if block.go is not None:
+        limits["go"] = block.go
+    for name, values in limits.items():
+        if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.shape != (n,):
+            raise ValueError(f"{path}.{name}: expected {n} integers, got {_shape(values)}")
+    if block.starts.keys() != block.ends.keys():
+        raise ValueError(f"{path}: periods that start and do not end")
+    if n and (block.length.min() < 1 or block.offset.min() < 0 or np.max(block.offset + block.length) > total):
+        raise ValueError(f"{path}: trials that lie outside of the {total} rows")
+    if np.shape(block.bonus) not in ((), (n,)):
+        raise ValueError(f"{path}.bonus: expected a number or {n}, got {_shape(block.bonus)}")
+    for name, values in block.info.items():
+        if not isinstance(values, np.ndarray) or values.shape[:1] != (n,):
+            raise ValueError(f"{path}.info[{name}]: expected {n} entries, got {_shape(values)}")
+    _check_fields(block, present, path)
+
+
+def _check_fields(block: Trials, present: Any, path: str) -> None:
+    known = present.fields if isinstance(present, Trials) else {}
+    missing = known.keys() - block.fields.keys()
+    if missing:
+        raise ValueError(f"{path}: {', '.join(sorted(missing))} of the trials is missing")
+    actions = getattr(block.env.action_space, "n", None)
+    expected: dict[str, tuple[tuple[int, ...], Any]] = {"ob": (tuple(block.env.observation_space.shape), None)}
+    expected |= {name: ((int(actions),), None) for name in ("event", "reward", "performance") if actions is not None}
+    expected |= {name: (values.shape[1:], values.dtype) for name, values in known.items()}
+    for name, values in block.fields.items():
+        shape, dtype = expected.get(name, (None, None))
+        if not isinstance(values, np.ndarray) or values.shape[:1] != (block.total,):
+            raise ValueError(f"{path}.fields[{name}]: expected {block.total} rows, got {_shape(values)}")
+        if (shape is not None and values.shape[1:] != shape) or (dtype is not None and values.dtype != dtype):
+            raise ValueError(f"{path}.fields[{name}]: expected rows of {shape} {dtype or ''}, got {_shape(values)}")
+    events = block.fields.get("event")
+    if events is not None and (events.dtype != np.uint8 or np.any((events & 7) >= len(rules.OUTCOMES))):
+        raise ValueError(f"{path}.fields[event]: not what an action can mean")
+
+
+def check_place(env: Any, path: str) -> None:
+    """Refuse a place in a block that is not there.
+
+    Raises:
+        ValueError: If the current trial or row is not one of the block's.
+    """
+    block = getattr(env, "_block", None)
+    if not isinstance(block, Trials):
+        return
+    k, first, row, end = env._at, env._first, env._row, env._end
+    if any(type(number) is not int for number in (k, first, row, end)) or not 0 <= k < block.n:
+        raise ValueError(f"{path}: trial {k!r} of {block.n}")
+    if first != block.offset[k] or not first <= row <= end <= first + block.length[k]:
+        raise ValueError(f"{path}: row {row} of a trial from {first} to {end}")
+    ahead = env._ahead
+    if isinstance(ahead, Trials) and not (type(env._ahead_next) is int and 0 <= env._ahead_next <= ahead.n):
+        raise ValueError(f"{path}: trial {env._ahead_next!r} of {ahead.n}")
+
+
+def check_batch(blocks: Sequence[Any], known: Sequence[Any], steps: Any, sums: Sequence[Any]) -> None:
+    """Refuse a batch whose blocks or places are not possible.
+
+    Args:
+        blocks: Trials of each environment from the current one on.
+        known: Those that it had before; they say what fields there are.
+        steps: Step of each environment in the first trial of its block.
+        sums: What is added up over the trial, an array (environments,) each: performance, reward, aborts.
+
+    Raises:
+        ValueError: If a shape, a type or a number is not possible.
+    """
+    n = len(blocks)
+    for block, before in zip(blocks, known, strict=True):
+        if not isinstance(block, Trials) or block.n < 1:
+            raise ValueError("an environment of the batch has no trial")
+        if block.go is None:
+            raise ValueError("trials of the batch do not say from when reaction times count")
+        check_block(block, before, "the batch")
+    for values, kinds in zip((steps, *sums), ("i", "f", "f", "i"), strict=True):
+        if not isinstance(values, np.ndarray) or values.shape != (n,) or values.dtype.kind not in kinds:
+            raise ValueError(f"the batch: expected {n} numbers, got {_shape(values)}")
+        if not np.isfinite(values).all():
+            raise ValueError("the batch: a number is not finite")
+    lengths = np.array([block.length[0] for block in blocks])
+    if np.any(steps < 0) or np.any(steps >= lengths):
+        raise ValueError("the batch: an environment is outside of its trial")
+
+
+def _shape(values: Any) -> str:
+    return f"{type(values).__name__} of shape {np.shape(values)} and type {getattr(values, 'dtype', type(values))}"

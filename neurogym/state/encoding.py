@@ -1,0 +1,220 @@
+"""From an environment to plain data."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.state.values import CONSTANTS, KIND, MAPPINGS, SIMPLE, bits_of, container_of, generator_state
+from neurogym.trials import Trials
+
+#: Attributes that an environment's constructor or class provides.
+NOT_STATE = frozenset({"spec", "metadata", "rule", "_saved_kwargs", "_cached_spec", "_building"})
+#: What there is to a block of trials that is ready to be stepped.
+BLOCK = ("n", "info", "starts", "ends", "length", "offset", "total", "fields", "go", "go_period", "has_gt", "bonus")
+
+_CONSTANT = object()
+_COMPILED = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+class CannotSave(TypeError):
+    """An attribute of an environment is neither plain data nor says what there is to save."""
+
+
+class Encoder:
+    """Takes one environment apart; remembers what it has met, so that one object is saved once.
+
+    Args:
+        env: The environment, wrapped or not.
+    """
+
+    def __init__(self, env: gym.Env):
+        self.env = env
+        self._numbers: dict[int, tuple[int, Any]] = {}  # by id; holds on to the objects, so that an id stays theirs
+        self._next = 0
+
+    def encode(self, value: Any, path: str) -> Any:
+        """A value as plain data; ``path`` names it in messages."""
+        data = self._data(value, path)
+        return {KIND: "constant"} if data is _CONSTANT else data
+
+    def _data(self, value: Any, path: str) -> Any:
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if isinstance(value, np.generic):
+            return {KIND: "scalar", "value": self._array(np.asarray(value), path)}
+        if isinstance(value, enum.Enum):
+            return {KIND: "enum", "class": class_name(type(value)), "name": value.name}
+        if type(value) in SIMPLE:
+            name, parts, _ = SIMPLE[type(value)]
+            return {KIND: name, "parts": parts(value)}
+        if isinstance(value, CONSTANTS):
+            return _CONSTANT
+        if isinstance(value, types.MethodType | types.BuiltinFunctionType | types.MethodWrapperType):
+            return self._method(value, path)
+        if id(value) in self._numbers:
+            return {KIND: "same", "number": self._numbers[id(value)][0]}
+        before, number = len(self._numbers), self._next
+        self._numbers[id(value)] = number, value
+        self._next += 1
+        try:
+            data = self._numbered(value, path)
+        except CannotSave:
+            for met in list(self._numbers)[before:]:
+                del self._numbers[met]
+            raise
+        if data is _CONSTANT:
+            del self._numbers[id(value)]
+        else:
+            data["number"] = number
+        return data
+
+    def _numbered(self, value: Any, path: str) -> Any:
+        """What may be met again."""
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        random = generator_state(value)
+        if random is not None:
+            return random
+        if isinstance(value, functools.partial):
+            parts = {"args": list(value.args), "keywords": value.keywords}
+            return {KIND: "partial", **{name: self.encode(part, path) for name, part in parts.items()}}
+        kind = container_of(value)
+        if kind is not None:
+            return self._container(value, kind, path)
+        if isinstance(value, Trials):
+            return {KIND: "block", **{name: self.encode(getattr(value, name), path) for name in ("env", *BLOCK)}}
+        if isinstance(value, gym.Space):
+            return self._space(value, path)
+        return self._object(value, path)
+
+    def _array(self, value: np.ndarray, path: str) -> Any:
+        if isinstance(value, np.ma.MaskedArray):
+            raise _refusal(value, path)
+        if isinstance(value, np.memmap) and not value.flags.writeable:
+            return _CONSTANT
+        plain = np.asarray(value)
+        if plain.dtype == object:
+            values = [self.encode(part, f"{path}[{i}]") for i, part in enumerate(plain.ravel())]
+            return {KIND: "objects", "shape": list(plain.shape), "values": values}
+        if plain.dtype.kind in "biufU" and plain.dtype.itemsize <= 8 or plain.dtype.kind == "U":
+            return {KIND: "array", "value": plain, "fixed": not plain.flags.writeable}
+        if plain.dtype.hasobject:
+            raise _refusal(value, path)
+        return {KIND: "bytes_of_array", **bits_of(plain)}
+
+    def _method(self, value: Any, path: str) -> Any:
+        """A method of something that has state; functions have none."""
+        owner = value.__self__
+        if owner is None or isinstance(owner, types.ModuleType | type):
+            return _CONSTANT
+        return {KIND: "method", "of": self.encode(owner, f"{path}.__self__"), "name": value.__name__}
+
+    def _container(self, value: Any, kind: str, path: str) -> dict[str, Any]:
+        data: dict[str, Any] = {KIND: kind}
+        if kind in MAPPINGS:
+            data["pairs"] = [[self.encode(k, path), self.encode(v, f"{path}[{k!r}]")] for k, v in value.items()]
+        else:
+            data["values"] = [self.encode(part, f"{path}[{i}]") for i, part in enumerate(value)]
+        if kind == "deque":
+            data["longest"] = value.maxlen
+        if kind == "defaultdict":
+            data["factory"] = getattr(value.default_factory, "__name__", None)
+        if type(value).__module__ not in ("builtins", "collections"):  # a class of one's own
+            data["class"] = class_name(type(value))
+            data["attributes"] = {name: self.encode(v, f"{path}.{name}") for name, v in attributes_of(value).items()}
+        return data
+
+    def _space(self, value: gym.Space, path: str) -> Any:
+        """Spaces are constant, but may have drawn from a generator of their own."""
+        parts = getattr(value, "spaces", ())
+        inner = [self.encode(part, path) for part in (parts.values() if isinstance(parts, dict) else parts)]
+        if value._np_random is None and all(part == {KIND: "constant"} for part in inner):
+            return _CONSTANT
+        return {KIND: "space", "generator": self.encode(value._np_random, path), "parts": inner}
+
+    def _object(self, value: Any, path: str) -> Any:
+        cls = type(value)
+        says_itself = callable(getattr(cls, "state_dict", None)) and callable(getattr(cls, "load_state_dict", None))
+        is_env = isinstance(value, gym.Env)
+        data: dict[str, Any] = {KIND: "object", "class": class_name(cls)}
+        if says_itself and not is_env:
+            return {**data, "own": self.encode(value.state_dict(), f"{path}.state_dict()")}
+        attributes = attributes_of(value)
+        if not is_env and not _is_plain_python(cls, value):
+            if callable(value) and not attributes:
+                return _CONSTANT
+            raise _refusal(value, path)
+        saved = data["attributes"] = {}
+        for name in _in_order(attributes):
+            if is_env and name in NOT_STATE:
+                continue
+            where = f"{cls.__name__}.{name}" if is_env else f"{path}.{name}"
+            try:
+                part = self._data(attributes[name], where)
+            except CannotSave:
+                if says_itself:
+                    continue
+                raise
+            if part is not _CONSTANT:
+                saved[name] = part
+        if says_itself:
+            data["own"] = self.encode(value.state_dict(), f"{cls.__name__}.state_dict()")
+        return data
+
+
+def class_name(cls: type) -> str:
+    """Module and name of a class."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """Attributes of an object by name, those in ``__slots__`` included."""
+    found = dict(getattr(value, "__dict__", {}))
+    for base in type(value).__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                found.setdefault(name, getattr(value, name))
+    return found
+
+
+def _in_order(attributes: dict[str, Any]) -> list[str]:
+    """Containers first and environments last: of two ways to an object, the one that stays meets it first."""
+
+    def place(name: str) -> int:
+        value = attributes[name]
+        return 0 if container_of(value) else 2 if isinstance(value, gym.Env) else 1
+
+    return sorted(attributes, key=place)
+
+
+_PLAIN: dict[type, bool] = {types.SimpleNamespace: True}  # found once for a class
+
+
+def _is_plain_python(cls: type, value: Any) -> bool:
+    """Whether attributes are all there is to the objects of a class (not so for files, locks, tensors)."""
+    if cls not in _PLAIN:
+        own_state = cls.__getstate__ is not object.__getstate__ and isinstance(cls.__getstate__, _COMPILED)
+        usual = cls.__reduce__ is object.__reduce__ and cls.__reduce_ex__ is object.__reduce_ex__
+        _PLAIN[cls] = usual and not own_state
+        try:
+            object.__reduce_ex__(value, 2)  # refuses what holds more than attributes
+        except TypeError:
+            _PLAIN[cls] = False
+    return _PLAIN[cls]
+
+
+def _refusal(value: Any, path: str) -> CannotSave:
+    owner = path.partition(".")[0]
+    kind = type(value).__name__
+    article = "an" if kind[0].lower() in "aeiou" else "a"
+    return CannotSave(
+        f"attribute {path} is {article} {kind}, which cannot be saved with a run; expected numbers, arrays, containers "
+        f"of the standard library, or state_dict() and load_state_dict(state) defined on {owner}"
+    )

@@ -1,0 +1,187 @@
+"""Values of the standard library and of NumPy as plain data, and back; what an environment's state is made of."""
+
+from __future__ import annotations
+
+import array
+import collections
+import datetime
+import decimal
+import fractions
+import functools
+import logging
+import pathlib
+import random
+import re
+import types
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+KIND = "__kind__"  #: key under which a dictionary of a saved state says what it stands for
+
+#: What stays as the constructor made it.
+CONSTANTS = (
+    *(type, types.FunctionType, types.ModuleType, types.GenericAlias, re.Pattern, np.dtype, np.ufunc, logging.Logger),
+    *(EnvSpec, type(Ellipsis), type(NotImplemented), property, functools.cached_property),
+)
+
+#: Type: its name in a saved state, its parts as plain data, and how it is made from them.
+SIMPLE: dict[type, tuple[str, Callable[[Any], list[Any]], Callable[..., Any]]] = {
+    complex: ("complex", lambda v: [v.real, v.imag], complex),
+    range: ("range", lambda v: [v.start, v.stop, v.step], range),
+    slice: ("slice", lambda v: [v.start, v.stop, v.step], slice),
+    datetime.timedelta: ("timedelta", lambda v: [v.days, v.seconds, v.microseconds], datetime.timedelta),
+    datetime.datetime: ("datetime", lambda v: [v.isoformat()], datetime.datetime.fromisoformat),
+    datetime.date: ("date", lambda v: [v.isoformat()], datetime.date.fromisoformat),
+    datetime.time: ("time", lambda v: [v.isoformat()], datetime.time.fromisoformat),
+    decimal.Decimal: ("decimal", lambda v: [str(v)], decimal.Decimal),
+    fractions.Fraction: ("fraction", lambda v: [v.numerator, v.denominator], fractions.Fraction),
+    uuid.UUID: ("uuid", lambda v: [v.hex], uuid.UUID),
+    type(pathlib.Path()): ("path", lambda v: [str(v)], pathlib.Path),
+    type(pathlib.PurePath()): ("pure_path", lambda v: [str(v)], pathlib.PurePath),
+    bytes: ("bytes", lambda v: [np.frombuffer(v, np.uint8)], lambda a: a.astype(np.uint8).tobytes()),
+    bytearray: (
+        "bytearray",
+        lambda v: [np.frombuffer(bytes(v), np.uint8)],
+        lambda a: bytearray(a.astype(np.uint8).tobytes()),
+    ),
+    array.array: (
+        "array.array",
+        lambda v: [v.typecode, np.frombuffer(v.tobytes(), np.uint8)],
+        lambda code, a: array.array(code, a.astype(np.uint8).tobytes()),
+    ),
+}
+MADE_FROM = {name: make for name, _, make in SIMPLE.values()}
+
+#: Containers by name; a class of one's own that is derived from one of them is saved as that one and its attributes.
+SEQUENCES: dict[str, type] = {
+    "list": list,
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "deque": collections.deque,
+}
+MAPPINGS: dict[str, type] = {
+    "Counter": collections.Counter,
+    "OrderedDict": collections.OrderedDict,
+    "defaultdict": collections.defaultdict,
+    "mappingproxy": types.MappingProxyType,
+    "dict": dict,
+}
+FACTORIES: dict[str, Any] = {
+    kind.__name__: kind for kind in (int, float, str, bool, list, dict, set, tuple, bytes, collections.deque)
+}
+FACTORIES["Counter"] = collections.Counter
+BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+
+
+def container_of(value: Any) -> str | None:
+    """Name of the container of the standard library that a value is, or is derived from; None if it is none."""
+    for name, kind in {**SEQUENCES, **MAPPINGS}.items():
+        if isinstance(value, kind):
+            return name
+    return None
+
+
+def bits_of(values: np.ndarray) -> dict[str, Any]:
+    """An array of a type that JSON and safetensors do not have (complex numbers, dates, records) as its bytes."""
+    plain = np.ascontiguousarray(values)
+    return {
+        "dtype": np.lib.format.dtype_to_descr(plain.dtype),
+        "shape": list(values.shape),
+        "value": np.frombuffer(plain.tobytes(), np.uint8),
+    }
+
+
+def from_bits(data: dict[str, Any]) -> np.ndarray:
+    """The array that :func:`bits_of` took apart."""
+    dtype = np.lib.format.descr_to_dtype(_description(data["dtype"]))
+    if dtype.hasobject:
+        raise ValueError("an array of objects is not saved as its bytes")
+    return np.frombuffer(data["value"].astype(np.uint8).tobytes(), dtype).reshape(data["shape"]).copy()
+
+
+def _description(written: Any) -> Any:
+    """A type's description with the tuples that lists stand for in JSON."""
+    if isinstance(written, str):
+        return written
+    return [tuple(_description(part) if i == 1 else _tuples(part) for i, part in enumerate(field)) for field in written]
+
+
+def _tuples(part: Any) -> Any:
+    return tuple(part) if isinstance(part, list) else part
+
+
+def generator_state(value: Any) -> dict[str, Any] | None:
+    """State of a generator of random numbers; None if ``value`` is none."""
+    if isinstance(value, np.random.Generator):
+        return {KIND: "generator", "state": value.bit_generator.state, "seeds": _seeds(value.bit_generator)}
+    if isinstance(value, np.random.BitGenerator):
+        return {KIND: "bits", "state": value.state, "seeds": _seeds(value)}
+    if isinstance(value, np.random.SeedSequence):
+        return {KIND: "seeds", **_sequence(value)}
+    if isinstance(value, np.random.RandomState):
+        return {KIND: "random_state", "state": value.get_state(legacy=False)}
+    if type(value) is random.Random:
+        version, words, following = value.getstate()
+        return {
+            KIND: "random",
+            "version": version,
+            "words": np.array(words, np.uint64).astype(np.int64),
+            "next": following,
+        }
+    return None
+
+
+def _seeds(bits: np.random.BitGenerator) -> dict[str, Any] | None:
+    """What the generator spawns others from."""
+    sequence = bits.seed_seq
+    return _sequence(sequence) if isinstance(sequence, np.random.SeedSequence) else None
+
+
+def _sequence(value: np.random.SeedSequence) -> dict[str, Any]:
+    entropy = value.entropy
+    return {
+        "entropy": entropy if entropy is None or isinstance(entropy, int) else [int(word) for word in entropy],
+        "spawn_key": list(value.spawn_key),
+        "pool_size": value.pool_size,
+        "spawned": value.n_children_spawned,
+    }
+
+
+def generator_from(data: dict[str, Any]) -> Any:
+    """The generator that :func:`generator_state` took apart.
+
+    Raises:
+        ValueError: If it is none of NumPy's.
+    """
+    kind = data[KIND]
+    if kind == "seeds":
+        return _seed_sequence(data)
+    if kind == "random":
+        made = random.Random()
+        made.setstate((data["version"], tuple(int(word) for word in data["words"]), data["next"]))
+        return made
+    state = data["state"]
+    if state["bit_generator"] not in BIT_GENERATORS:
+        raise ValueError(f"unknown generator {state['bit_generator']!r}")
+    bit_generator = getattr(np.random, state["bit_generator"])
+    if kind == "random_state":
+        legacy = np.random.RandomState(bit_generator())
+        legacy.set_state(state)
+        return legacy
+    bits = bit_generator(_seed_sequence(data["seeds"]) if data.get("seeds") else None)
+    bits.state = state
+    return bits if kind == "bits" else np.random.Generator(bits)
+
+
+def _seed_sequence(data: dict[str, Any]) -> np.random.SeedSequence:
+    return np.random.SeedSequence(
+        data["entropy"],
+        spawn_key=tuple(data["spawn_key"]),
+        pool_size=data["pool_size"],
+        n_children_spawned=data["spawned"],
+    )
