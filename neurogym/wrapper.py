@@ -23,7 +23,14 @@ class Forwarding:
         """The attribute of the wrapped environment."""
         if name.startswith("_") or name == "env":
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return getattr(self.env, name)
+        return inside(self.env, name)
+
+
+def inside(env: Any, name: str) -> Any:
+    """An attribute of the outermost layer that has it; Gymnasium's own wrappers do not pass on what they lack."""
+    while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
+        env = env.env
+    return getattr(env, name)
 
 
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
@@ -112,7 +119,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def new_trial(self, **kwargs: Any) -> dict[str, Any]:
         """Begin a new trial with some conditions fixed; returns its record."""
-        return self.env.new_trial(**kwargs)  # type: ignore[attr-defined]
+        return inside(self.env, "new_trial")(**kwargs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a session; the first observation passes through :meth:`observe`."""

@@ -72,7 +72,18 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         ext: str = "png",
         step_fn: Callable | None = None,
     ):
-        gym.utils.RecordConstructorArgs.__init__(self, config=config, name=name, trigger=trigger, interval=interval)
+        gym.utils.RecordConstructorArgs.__init__(
+            self,
+            config=config,
+            name=name,
+            trigger=trigger,
+            interval=interval,
+            verbose=verbose,
+            plot_create=plot_create,
+            plot_steps=plot_steps,
+            ext=ext,
+            step_fn=step_fn,
+        )
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}
         given = {"name": name or "Monitor", "trigger": trigger, "interval": interval, "verbose": verbose, "plot": plot}
