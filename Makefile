@@ -6,18 +6,22 @@ STAMP  := $(VENV)/.installed
 C      := $(shell find neurogym ngym_cli -name '*.[ch]')
 WORKERS ?= 2
 
+# What builds the package is held to the same versions as what it needs.
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
+
 # One thread per process: the tests run side by side, and small networks only lose by threading.
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-learning lint smoke bench clean
+.PHONY: help setup demo test test-long test-learning lint smoke bench package sanitize clang aarch64 clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml constraints.txt CMakeLists.txt $(C)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	touch $(STAMP)
 
 setup: $(STAMP)  ## make the virtual environment and install everything
@@ -46,5 +50,17 @@ smoke: $(STAMP)  ## build, check and briefly train every task
 bench: $(STAMP)  ## run the benchmarks
 	$(BIN)/python -m experiments.benchmarks
 
+package: $(STAMP)  ## build wheel and sdist, check them, try each in an empty environment
+	bash .ci/package
+
+sanitize: $(STAMP)  ## run the tests of the compiled functions under the sanitizers of memory and undefined behaviour
+	bash tests/kernels.sh sanitize
+
+clang: $(STAMP)  ## run the tests of the compiled functions as clang compiles them
+	bash tests/kernels.sh clang
+
+aarch64: $(STAMP)  ## run the tests of the compiled functions on an emulated ARM processor
+	bash tests/kernels.sh aarch64
+
 clean:  ## remove caches and the virtual environment
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""Entry point of the ``ngym`` command and of ``python -m ngym_cli``: what must hold before anything else is imported."""
+"""Entry point of the ``ngym`` command and of ``python -m ngym_cli``: what is looked at before all else is imported."""
 
 from __future__ import annotations
 
