@@ -152,20 +152,20 @@ class TrialEnv(CurrentTrial):
         return self.gt_now
 
     def ceiling(self) -> dict[str, Any] | None:
-        """Score of the ideal observer with the present parameters, where it is known.
+        """Score of the ideal observer with the present parameters, if it is given the inputs that it needs.
 
-        What was computed in advance holds for the default parameters; a task may know better.
+        That of a stack with wrappers is :func:`neurogym.ceilings.ceiling`.
 
         Returns:
             ``performance``, ``reward``, ``error`` (Monte-Carlo standard error) and ``method``, or None.
         """
-        from neurogym.envs.ceilings import stored_ceiling
+        from neurogym.ceilings.stored import task_ceiling
 
-        return stored_ceiling(self)
+        return task_ceiling(self)
 
     def chance(self) -> dict[str, float]:
         """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""
-        from neurogym.envs.chance import chance
+        from neurogym.ceilings import chance
 
         return chance(self)
 

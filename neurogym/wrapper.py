@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import Effect, unknown
 from neurogym.current import CurrentTrial
 from neurogym.trials import Trials
 
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class Forwarding:
-    """Public names that a wrapper lacks are looked up inside, as scripts for older Gymnasium expect."""
+    """Public names that a wrapper lacks are looked up inside, as scripts for older Gymnasium expect.
+
+    Attributes:
+        ceiling_effect: What the wrapper does to the best possible score, whatever its arguments; None: not known.
+    """
+
+    ceiling_effect: ClassVar[Effect | None] = None
 
     def __getattr__(self, name: str) -> Any:
         """The attribute of the wrapped environment."""
@@ -31,6 +38,16 @@ def inside(env: Any, name: str) -> Any:
     while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
         env = env.env
     return getattr(env, name)
+
+    def ceiling(self) -> dict[str, Any] | None:
+        """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
+        from neurogym.ceilings import ceiling
+
+        return ceiling(self)  # type: ignore[arg-type]
+
+    def effect_on_ceiling(self) -> Effect:
+        """What the wrapper, as it was made, does to the best possible score; not known unless it says so."""
+        return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
 
 
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammaln
 
-from experiments.ceilings.result import Ceiling, make, mean_and_error
-
-SESSIONS = 20_000
+from experiments.ceilings.result import Ceiling, guessed, make
 
 
 def bandit() -> Ceiling:
@@ -15,15 +14,20 @@ def bandit() -> Ceiling:
     return Ceiling(1.0, value, 0.0, "exact: the probabilities are known")
 
 
-def best_policy(trials: int) -> list[np.ndarray]:
-    """For each trial whether to take arm 0, by (pulls of arm 0, rewards of arm 0, rewards of arm 1)."""
-    value = np.zeros((trials + 1,) * 3, np.float32)
+def best_policy(trials: int) -> tuple[list[np.ndarray], float]:
+    """The policy with the highest expected reward, by backward induction.
+
+    Returns:
+        For each trial whether to take arm 0, by (pulls of arm 0, rewards of arm 0, rewards of arm 1), and the expected
+        reward of a session.
+    """
+    value = np.zeros((trials + 1,) * 3)
     policy = []
     for t in range(trials - 1, -1, -1):
         size = t + 1
-        pulls = np.arange(size, dtype=np.float32)[:, None, None]
-        wins0 = np.arange(size, dtype=np.float32)[None, :, None]
-        wins1 = np.arange(size, dtype=np.float32)[None, None, :]
+        pulls = np.arange(size, dtype=float)[:, None, None]
+        wins0 = np.arange(size, dtype=float)[None, :, None]
+        wins1 = np.arange(size, dtype=float)[None, None, :]
         mean0 = np.clip((wins0 + 1) / (pulls + 2), 0, 1)
         mean1 = np.clip((wins1 + 1) / (t - pulls + 2), 0, 1)
         take0 = mean0 * (1 + value[1 : size + 1, 1 : size + 1, :size])
@@ -31,12 +35,12 @@ def best_policy(trials: int) -> list[np.ndarray]:
         take1 = mean1 * (1 + value[:size, :size, 1 : size + 1]) + (1 - mean1) * value[:size, :size, :size]
         policy.append(take0 >= take1)
         value[:size, :size, :size] = np.maximum(take0, take1)
-    return policy[::-1]
+    return policy[::-1], float(value[0, 0, 0])
 
 
 def best_choices(p: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
     """Choices (session, trial) of that policy, where the arms pay with probabilities `p` (session, arm)."""
-    policy, each = best_policy(trials), np.arange(len(p))
+    policy, each = best_policy(trials)[0], np.arange(len(p))
     pulls, wins = np.zeros(len(p), int), np.zeros((len(p), 2), int)
     chosen = np.empty((len(p), trials), int)
     for t in range(trials):
@@ -46,12 +50,53 @@ def best_choices(p: np.ndarray, trials: int, rng: np.random.Generator) -> np.nda
     return chosen
 
 
+def _first_is_better(trials: int) -> list[np.ndarray]:
+    """Probability that the first of two arms is the better one, given what each has paid.
+
+    Returns:
+        By the first arm's failures, arrays over (its wins, wins and failures of the other arm).
+    """
+    log = gammaln(np.arange(1, 4 * trials + 6))  # of factorials
+    tables = []
+    for failed in range(trials):
+        size = trials - failed
+        i, c, d = (axis.astype(int) for axis in np.ogrid[:size, 1 : size + 1, 1 : size + 1])
+        b = failed + 1
+        terms = log[c + i - 1] + log[d + b - 1] - log[c + i + d + b - 1] - np.log(b + i)
+        terms += log[b + i] - log[i] - log[b - 1] - log[c - 1] - log[d - 1] + log[c + d - 1]
+        tables.append(np.cumsum(np.exp(terms), axis=0).astype(np.float32))
+    return tables
+
+
+def best_performance(trials: int) -> float:
+    """The highest share of choices of the better arm that any policy can have, by backward induction."""
+    better = _first_is_better(trials)
+    value = np.zeros((trials + 1,) * 3)
+    for t in range(trials - 1, -1, -1):
+        size = t + 1
+        pulls, wins0, wins1 = (axis.astype(int) for axis in np.ogrid[:size, :size, :size])
+        first = np.zeros((size,) * 3)
+        for failed in range(size):
+            w = np.arange(size - failed)
+            other = t - failed - w[:, None]  # pulls of the other arm, (wins of the first, wins of the other)
+            lost = other - np.arange(size)
+            most = len(better[failed]) - 1
+            cell = w[:, None], np.minimum(np.arange(size), most), np.clip(lost, 0, most)
+            row = np.where(lost >= 0, better[failed][cell], 0)
+            first[failed + w, w] = row
+        mean0 = np.clip((wins0 + 1) / (pulls + 2), 0, 1)
+        mean1 = np.clip((wins1 + 1) / (t - pulls + 2), 0, 1)
+        take0 = first + mean0 * value[1 : size + 1, 1 : size + 1, :size]
+        take0 += (1 - mean0) * value[1 : size + 1, :size, :size]
+        take1 = 1 - first + mean1 * value[:size, :size, 1 : size + 1] + (1 - mean1) * value[:size, :size, :size]
+        value[:size, :size, :size] = np.maximum(take0, take1)
+    return float(value[0, 0, 0]) / trials
+
+
 def changing_bandit() -> Ceiling:
+    """The highest performance and the highest reward; no agent is above either."""
     env = make("ChangingBandit-v0")
     assert env.arms == "independent" and env.n == 2
-    rng = np.random.default_rng(0)
-    p = rng.random((SESSIONS, 2))
-    chosen = best_choices(p, env.session, rng)
-    mean, error = mean_and_error((chosen == p.argmax(axis=1)[:, None]).mean(axis=1))
-    method = "dynamic programming (the policy with the highest reward), simulated over whole sessions"
-    return Ceiling(mean, float(np.take_along_axis(p, chosen, axis=1).mean()), error, method)
+    performance, reward = best_performance(env.session), best_policy(env.session)[1] / env.session
+    method = "exact: dynamic programming over counts; performance and reward each at its best"
+    return Ceiling(performance, reward, 0.0, method, guessed(0.5, 0.5))

@@ -7,10 +7,20 @@ run. Scores are means over a long session, after its start, or over whole sessio
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from experiments.ceilings.result import Ceiling, make, mean_and_error, paid
+import neurogym as ngym
+from experiments.ceilings.result import Ceiling, guessed, make, mean_and_error, paid
+from neurogym.ceilings import ceiling
+from neurogym.ceilings.observer import OBSERVED, Observer
+from neurogym.ceilings.processes import Process
+from neurogym.ceilings.stack import simulated
+from neurogym.core import TrialEnv
+from neurogym.envs.collections.perceptualdecisionmaking import BLOCK, PROBABILITIES
 from neurogym.envs.native import dawtwostep, hierarchicalreasoning
+from neurogym.wrappers.side_bias import SideBias
 
 CHAINS, TRIALS, WARM_UP = 2000, 400, 100
 
@@ -43,9 +53,8 @@ def two_step() -> Ceiling:
     rng = np.random.default_rng(0)
     hits = _two_state(env.p_reward, env.p_switch, env.session, None, rng)
     mean, error = mean_and_error(hits.mean(axis=0))
-    return Ceiling(
-        mean, _two_step_reward(mean, env.p_common, env.p_reward), error, "exact belief, simulated over whole sessions"
-    )
+    reward = _two_step_reward(mean, env.p_common, env.p_reward)
+    return Ceiling(mean, reward, error, "exact belief, simulated over whole sessions", guessed(0.5, 0.5))
 
 
 def _two_step_reward(performance: float, common: float, p: float) -> float:
@@ -54,10 +63,10 @@ def _two_step_reward(performance: float, common: float, p: float) -> float:
 
 
 def daw_two_step() -> Ceiling:
-    hits = _two_state(dawtwostep.PAYS[1], dawtwostep.SWITCH, TRIALS, 0, np.random.default_rng(0))
+    hits = _two_state(dawtwostep.PAYS[1], dawtwostep.SWITCH, TRIALS, None, np.random.default_rng(0))
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
     reward = _two_step_reward(mean, dawtwostep.COMMON, dawtwostep.PAYS[1])
-    return Ceiling(mean, reward, error, "exact belief, simulated in the long run")
+    return Ceiling(mean, reward, error, "exact belief, simulated in the long run", guessed(0.5, 0.5))
 
 
 def reversal_learning() -> Ceiling:
@@ -90,7 +99,7 @@ def reversal_learning() -> Ceiling:
         left = np.where(ended, rng.integers(low, high + 1, size=n), left)
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
     reward = mean * p + (1 - mean) * (1 - p)
-    return Ceiling(mean, reward, error, "exact belief, simulated in the long run")
+    return Ceiling(mean, reward, error, "exact belief, simulated in the long run", guessed(0.5, 0.5))
 
 
 def hierarchical_reasoning() -> Ceiling:
@@ -105,13 +114,13 @@ def hierarchical_reasoning() -> Ceiling:
     hits = np.zeros((TRIALS, n))
     for t in range(TRIALS):
         interval = rng.choice(intervals, size=n)
-        guessed = interval == env.mid_point  # long or short by chance: the rule may be right and the answer not
+        open_ = interval == env.mid_point  # long or short by chance: the rule may be right and the answer not
         one = belief[:, 1].sum(axis=1)
         aim = (one > 0.5).astype(int)
-        judged = ~guessed | (rng.random(n) < 0.5)
+        judged = ~open_ | (rng.random(n) < 0.5)
         hits[t] = (aim == rule) & judged
         paid_now = hits[t] == 1
-        fits = np.where(guessed, 0.5, 1.0)
+        fits = np.where(open_, 0.5, 1.0)
         for state in (0, 1):
             chance_of_pay = np.where(aim == state, fits, 0.0)
             belief[:, state] *= np.where(paid_now, chance_of_pay, 1 - chance_of_pay)[:, None]
@@ -126,7 +135,9 @@ def hierarchical_reasoning() -> Ceiling:
         rule = np.where(ended, 1 - rule, rule)
         left = np.where(ended, rng.integers(low, high + 1, size=n), left)
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
-    return Ceiling(mean, paid(env, mean), error, "exact belief over rule and block, simulated in the long run")
+    judged = 1 - np.mean(intervals == env.mid_point) / 2  # the interval in the middle counts as long or short by chance
+    without = guessed(float(judged) / 2, paid(env, float(judged) / 2))
+    return Ceiling(mean, paid(env, mean), error, "exact belief over rule and block, simulated in the long run", without)
 
 
 def changing_environment() -> Ceiling:
@@ -137,7 +148,7 @@ def changing_environment() -> Ceiling:
     trials = env.make_trials(20_000)
     steps = trials.ends["stimulus"] - trials.starts["stimulus"]
     context, belief = rng.integers(2, size=n), np.full(n, 0.5)
-    hits = np.zeros((TRIALS, n))
+    hits, sided = np.zeros((2, TRIALS, n))
     index = np.arange(n)
     for t in range(TRIALS):
         k, side, coh = rng.choice(steps, size=n), rng.integers(2, size=n), rng.choice(cohs, size=n)
@@ -150,6 +161,7 @@ def changing_environment() -> Ceiling:
         best = joint.reshape(n, 4).argmax(axis=1)
         good = best == 2 * side + context
         hits[t] = good
+        sided[t] = np.maximum(first, 1 - first)
         after = joint.reshape(n, 4).copy()
         after[~good, best[~good]] = 0.0
         one_hot = np.zeros((n, 4))
@@ -160,13 +172,17 @@ def changing_environment() -> Ceiling:
         belief = belief * (1 - change) + (1 - belief) * change
         context = context ^ (rng.random(n) < change)
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
-    return Ceiling(mean, paid(env, mean), error, "exact joint belief, best answer of each trial, simulated")
+    alone, wrong = mean_and_error(sided.mean(axis=0))
+    method = "posterior of the side, simulated; nothing tells the context"
+    without = Ceiling(alone / 2, paid(env, alone / 2), wrong / 2, method)
+    return Ceiling(mean, paid(env, mean), error, "exact joint belief, best answer of each trial, simulated", without)
 
 
 def context_switch() -> Ceiling:
     env = make("ContextSwitch-v0")
     performance = max(env.p_switch, 1 - env.p_switch)
-    return Ceiling(performance, paid(env, performance), 0.0, "exact: each outcome tells the context")
+    method = "exact: each outcome tells the context"
+    return Ceiling(performance, paid(env, performance), 0.0, method, guessed(0.5, paid(env, 0.5)))
 
 
 def dual_task() -> Ceiling:
@@ -179,12 +195,18 @@ def dual_task() -> Ceiling:
     performance = 1 - (1 / 3) / env.block_dur
     best = env.rewards["correct"]  # half of each task's trials are paid
     lost = 0.5 * (env.rewards["correct"] - env.rewards["miss"]) + 0.5 * (0 - env.rewards["fail"])
-    return Ceiling(performance, best - (2 / 3) * lost / env.block_dur, 0.0, "exact: one trial reveals the rules")
+    blind = guessed(0.5, best - lost)  # either rule is guessed, and kept
+    return Ceiling(performance, best - (2 / 3) * lost / env.block_dur, 0.0, "exact: one trial reveals the rules", blind)
 
 
 def ibl_block() -> Ceiling:
-    """Contrast choice with the block's probability known within it, learned from the sides (exact posterior)."""
+    """Contrast choice with the block's probability learned from the sides, or from the stimuli (exact posterior)."""
     env = make("IBLBlock-v0")
+    told, untold = (_ibl_block(env, outcomes) for outcomes in (True, False))
+    return replace(told, without_reward=untold)
+
+
+def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
     rng = np.random.default_rng(0)
     n, cohs = CHAINS, env.cohs / 100
     blocks = np.asarray(env.blocks)
@@ -199,6 +221,31 @@ def ibl_block() -> Ceiling:
         fit = lambda sign, x=x: np.exp(-((x[:, None] - sign * cohs) ** 2) / (4 * env.sigma**2)).sum(axis=1)  # noqa: E731
         one, zero = prior * fit(1), (1 - prior) * fit(-1)
         hits[t] = (one > zero) == (side == 1)
-        log += np.where(side[:, None] == 1, np.log(blocks), np.log(1 - blocks))
+        if outcomes:
+            log += np.where(side[:, None] == 1, np.log(blocks), np.log(1 - blocks))
+        else:
+            log += np.log(fit(1)[:, None] * blocks + fit(-1)[:, None] * (1 - blocks))
     mean, error = mean_and_error(hits.mean(axis=0))
-    return Ceiling(mean, paid(env, mean), error, "exact posterior over side and block, simulated over whole blocks")
+    said = "sides" if outcomes else "stimuli alone"
+    method = f"exact posterior over side and block from the {said}, simulated over whole blocks"
+    return Ceiling(mean, paid(env, mean), error, method)
+
+
+def chain(task: str) -> Ceiling:
+    """Sides that repeat or alternate in blocks: the exact filter, told the outcomes or not."""
+    env = make(task)
+    log, truth = Observer(env, OBSERVED[task]).likelihoods(1, 40_000)
+    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
+    repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in env.rep_prob])
+    process = Process(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)
+    found = []
+    for told, said in ((True, "told the outcomes"), (False, "from the stimuli alone")):
+        performance, error = simulated(likelihood, truth, process, told)
+        method = f"exact filter over the blocks, {said}, simulated in the long run"
+        found.append(Ceiling(performance, paid(env, performance), error, method))
+    return replace(found[0], without_reward=found[1])
+
+
+def ibl20() -> Ceiling:
+    """Blocks of sides, of a length that is always the same: after the first one the stimuli alone tell the block."""
+    return Ceiling(**ceiling(SideBias(ngym.make("PerceptualDecisionMaking-v0"), PROBABILITIES, BLOCK)))

@@ -17,14 +17,16 @@ class Ceiling:
     reward: float
     error: float  #: Monte-Carlo standard error of the performance, 0 if exact
     method: str
+    without_reward: Ceiling | None = None  #: what is left where the agent is not shown its last reward
 
     def entry(self) -> dict[str, Any]:
-        return {
+        found = {
             "performance": round(self.performance, 5),
             "reward": round(self.reward, 5),
             "error": round(self.error, 5),
             "method": self.method,
         }
+        return found | ({"without_reward": self.without_reward.entry()} if self.without_reward else {})
 
 
 def make(task: str, **kwargs: Any) -> TrialEnv:
@@ -36,6 +38,11 @@ def make(task: str, **kwargs: Any) -> TrialEnv:
 def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     """Mean of independent values and its standard error."""
     return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def guessed(performance: float, reward: float) -> Ceiling:
+    """What is left of a task whose hidden state nothing but the last reward tells."""
+    return Ceiling(performance, reward, 0.0, "exact: nothing tells the hidden state")
 
 
 def paid(env: TrialEnv, performance: float) -> float:

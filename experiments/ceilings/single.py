@@ -8,7 +8,7 @@ from scipy.special import logsumexp, ndtr
 
 from experiments.ceilings.result import Ceiling, make, mean_and_error, oracle_reward, paid
 from neurogym.envs.collections.yang19_families import MODALITIES
-from neurogym.envs.native import delayestimation, detection
+from neurogym.envs.native import delayestimation
 
 
 def delay_match_category() -> Ceiling:
@@ -62,43 +62,6 @@ def _clean_items(block, places: int) -> np.ndarray:
     rows = block.offset[:, None] + np.arange(steps)
     items = block.ob[rows][:, :, 1 : 1 + 2 * places].mean(axis=1).reshape(block.n, places, 2)
     return np.where(np.linalg.norm(items, axis=2, keepdims=True) > 0.5, items, 0)
-
-
-def detection_ceiling(trials: int = 40_000) -> Ceiling:
-    """Exact filter over the onset of the bump and the length of the trial; respond above the best threshold."""
-    env = make("Detection-v0")
-    many = env.make_trials(50_000)
-    length = many.ends["stimulus"] - many.starts["stimulus"]
-    onset = np.where(many.info["ground_truth"] == 1, many.info["delay"] / env.dt, 10_000).round().astype(int)
-    pairs, count = np.unique(np.stack([onset, length], 1), axis=0, return_counts=True)
-    block = env.make_trials(trials)
-    truth, steps = block.info["ground_truth"], block.ends["stimulus"] - block.starts["stimulus"]
-    begin = np.where(truth == 1, np.nan_to_num(block.info["delay"]) / env.dt, 10_000).round().astype(int)
-    assert env.bump == 1
-    log = np.tile(np.log(count / count.sum()), (trials, 1))
-    beliefs = np.zeros((trials, int(steps.max())))
-    for t in range(int(steps.max())):
-        row = np.minimum(block.offset + block.starts["stimulus"] + t, block.total - 1)
-        x = block.ob[row, 1].astype(float)
-        log[:, pairs[:, 1] <= t] = -np.inf
-        gain = (x * detection.STRENGTH - detection.STRENGTH**2 / 2) / env.sigma**2
-        log[:, pairs[:, 0] == t] += gain[:, None]
-        weight = np.exp(log - log.max(axis=1, keepdims=True))
-        beliefs[:, t] = weight[:, pairs[:, 0] <= t].sum(axis=1) / weight.sum(axis=1)
-    alive = np.arange(beliefs.shape[1]) < steps[:, None]
-    best = None
-    for threshold in np.linspace(0.2, 0.95, 31):
-        above = (beliefs > threshold) & alive
-        responds, first = above.any(axis=1), above.argmax(axis=1)
-        hit = responds & (first >= begin)
-        good = np.where(truth == 1, hit, ~responds)
-        rewards = env.rewards
-        gained = np.where(hit, rewards["correct"], np.where(responds, rewards["fail"], 0.0))
-        gained = np.where(~responds & (truth == 1), rewards["miss"], gained)
-        if best is None or gained.mean() > best[1]:
-            best = good.astype(float), gained.mean()
-    mean, error = mean_and_error(best[0])
-    return Ceiling(mean, float(best[1]), error, "exact filter over bump and trial length, best threshold, simulated")
 
 
 def yang_decide(task: str, trials: int = 20_000) -> Ceiling:

@@ -63,6 +63,11 @@ class BaseSchedule:
         """The next ``n`` conditions, shape (n,)."""
         return np.array([self() for _ in range(n)], dtype=np.int64)
 
+    @property
+    def shares(self) -> np.ndarray:
+        """How often each condition comes in the long run, shape (n,)."""
+        return np.full(self.n, 1 / self.n)
+
     def _other(self) -> int:
         """A random condition that is not the present one."""
         if self.n == 1:
@@ -104,6 +109,11 @@ class IndependentSchedule(BaseSchedule):
         if self.p.shape != (self.n,) or np.any(self.p < 0) or abs(self.p.sum() - 1) > 1e-8:
             raise ValueError(f"p must be {self.n} probabilities that sum to 1, got {p!r}")
 
+    @property
+    def shares(self) -> np.ndarray:
+        """Their probabilities."""
+        return self.p
+
     def next(self) -> int:
         """The condition after the present one."""
         return int(self.rng.choice(self.n, p=self.p))
@@ -133,6 +143,11 @@ class _BlockSchedule(BaseSchedule):
             self.i = self.next_block()
         self.count += 1
         return self.i
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The lengths of their blocks."""
+        return np.array(self.block_lens) / sum(self.block_lens)
 
     def next_block(self) -> int:
         """The condition of the next block."""
@@ -184,6 +199,11 @@ class OnceSchedule(_BlockSchedule):
     def __init__(self, n: int, block_lens: Sequence[int]):
         lengths = list(block_lens)
         super().__init__(n, lengths + [1] if len(lengths) == n - 1 else lengths)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """All but the last one end."""
+        return np.eye(self.n)[-1]
 
     def next_block(self) -> int:
         """The condition of the next block."""

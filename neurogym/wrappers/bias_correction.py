@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from neurogym.ceilings.effects import LEAVES_PERFORMANCE
 from neurogym.core import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 
@@ -32,6 +33,7 @@ class BiasCorrection(TrialWrapper):
         "paper_link": None,
         "order": "inside pass_reward",
     }
+    ceiling_effect = LEAVES_PERFORMANCE
     carries = True
     inside_of = ("PassReward",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES_PERFORMANCE
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 
@@ -31,6 +32,7 @@ class CatchTrials(TrialWrapper):
         "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
         "order": "any",
     }
+    ceiling_effect = LEAVES_PERFORMANCE
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 
@@ -33,6 +34,7 @@ class ComputeMeanPerf(TrialWrapper):
         "paper_link": None,
         "order": "outside perf_phases",
     }
+    ceiling_effect = LEAVES
     adaptive = True
     decides = ("the performance flags",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import unknown
 from neurogym.trials import Trials
 from neurogym.wrappers.phased import Phased
 
@@ -43,6 +44,7 @@ class CurriculumLearning(Phased):
         "paper_link": "https://doi.org/10.1038/s41586-019-0919-7",
         "order": "any",
     }
+    ceiling_effect = unknown("the trials depend on the training phase")
     decides = ("the training phase", "coh")
 
     def __init__(self, env: gym.Env, perf_w: int = 1000, max_num_reps: int = 3, init_ph: int = 0, th: float = 0.8):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import Effect, unknown
 from neurogym.spaces import names_of
 from neurogym.trials import Rows, Trials
 from neurogym.wrappers.noise import Noise
@@ -46,6 +47,14 @@ class DynamicNoise(Noise):
             raise ValueError(f"ev_incr must not be negative, got {ev_incr!r}")
         self.ev_incr = ev_incr
         super().__init__(env, std_noise, perf_th, w, step_noise)
+
+    def effect_on_ceiling(self) -> Effect:
+        """As of any noise, unless the evidence grows."""
+        return (
+            unknown("no exact observer is known for evidence that grows")
+            if self.ev_incr
+            else super().effect_on_ceiling()
+        )
 
     def revise(self, trials: Trials) -> None:
         """Draw the noise of the stimulus and let the evidence grow."""

@@ -7,6 +7,7 @@ import logging
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 
 logger = logging.getLogger(__name__)
@@ -26,6 +27,7 @@ class Identity(TrialWrapper):
         "paper_link": None,
         "order": "any",
     }
+    ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, id_: str = "0"):
         super().__init__(env)

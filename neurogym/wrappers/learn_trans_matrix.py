@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels, names_of
 from neurogym.wrappers.pass_reward import appended
@@ -44,6 +45,13 @@ class LearnTransMatrix(TrialWrapper):
         super().__init__(env)
         self.observation_space, self.lr, self.decay = space, lr, decay
         self.start_session()
+
+    def effect_on_ceiling(self) -> Effect:
+        """None where trials are independent of each other; else the agent's choices tell about the next trial."""
+        linked = self.task.metadata.get("carries") or any(
+            wrapper.carries for wrapper in self.task._wrappers if wrapper is not self
+        )
+        return unknown("the agent's earlier choices are shown") if linked else LEAVES
 
     def start_session(self) -> None:
         """Forget what was learned."""

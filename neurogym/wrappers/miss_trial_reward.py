@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 
+from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 
@@ -28,6 +29,10 @@ class MissTrialReward(TrialWrapper):
         self.r_miss = r_miss
         if not self.task.declared:
             self.task.r_tmax += r_miss
+
+    def effect_on_ceiling(self) -> Effect:
+        """None, unless it pays to miss trials."""
+        return LEAVES if self.r_miss <= 0 else unknown("it may pay to miss trials")
 
     def revise(self, trials: Trials) -> None:
         """Change the reward of a miss."""

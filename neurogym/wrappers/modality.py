@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import spaces
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 
 
@@ -28,6 +29,7 @@ class Modality(TrialWrapper):
         "paper_link": "https://doi.org/10.1038/s41593-018-0310-2",
         "order": "innermost",
     }
+    ceiling_effect = LEAVES
     inside_of = ("TrialWrapper",)
 
     def __init__(self, env: gym.Env, modality: int = 0, n_modality: int = 1):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.utils.functions import ensure_dir, iso_timestamp
 from neurogym.utils.running import Agent
 from neurogym.wrapper import Forwarding
@@ -58,6 +59,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         "order": "outermost, to see what the agent sees",
     }
     carries = False
+    ceiling_effect = LEAVES
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import NOISE, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
@@ -65,6 +66,10 @@ class Noise(TrialWrapper):
         self.observation_space = unbounded(space)
         self._performances: list[float] = []
         self._noise = f"noise{len(self.task._wrappers)}"
+
+    def effect_on_ceiling(self) -> Effect:
+        """Lower by a known amount if the level is fixed."""
+        return NOISE if self.perf_th is None else unknown("the level of the noise follows the agent's performance")
 
     @property
     def batched(self) -> bool:

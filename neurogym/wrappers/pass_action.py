@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
 from neurogym.wrappers.pass_reward import appended
@@ -30,6 +31,7 @@ class PassAction(TrialWrapper):
         "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
         "order": "any",
     }
+    ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, one_hot: bool = False):
         super().__init__(env)

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import unknown
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
 from neurogym.wrappers.pass_reward import appended
@@ -26,6 +27,7 @@ class PassGT(TrialWrapper):
         "paper_link": None,
         "order": "any",
     }
+    ceiling_effect = unknown("the right answer of the last step is shown")
     remembers = True  # observe() keeps what it saw last
 
     def __init__(self, env: gym.Env):

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
 
@@ -36,6 +37,7 @@ class PassReward(TrialWrapper):
         "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
         "order": "outside every wrapper that changes rewards",
     }
+    ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env):
         super().__init__(env)

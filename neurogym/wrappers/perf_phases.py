@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers.sampling import choices_of
@@ -34,6 +35,7 @@ class PerfPhases(TrialWrapper):
         "paper_link": None,
         "order": "inside compute_mean_perf, outside variable_nch",
     }
+    ceiling_effect = LEAVES
     carries = True
     adaptive = True
     decides = ("phase",)

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import spaces
+from neurogym.ceilings.effects import unknown
 from neurogym.core import TrialWrapper
 from neurogym.wrappers.dynamic_noise import stimulus_columns
 from neurogym.wrappers.learn_trans_matrix import choice_actions
@@ -33,6 +34,7 @@ class PerfectIntegrator(TrialWrapper):
         "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
         "order": "inside pass_reward, pass_action and noise",
     }
+    ceiling_effect = unknown("the agent predicts another one")
     carries = True
     inside_of = ("PassReward", "PassAction", "Noise", "PassGT", "LearnTransMatrix", "DynamicNoise", "BiasCorrection")
 

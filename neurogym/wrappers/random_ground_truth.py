@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import Effect
+from neurogym.ceilings.processes import Process
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers.sampling import check_probabilities, choices_of, draw, probability_rows, restrict
@@ -41,6 +43,10 @@ class RandomGroundTruth(TrialWrapper):
         self.p = np.full(self.n_ch, 1 / self.n_ch) if p is None else np.asarray(p, dtype=float)
         check_probabilities(self.p, self.n_ch, "p")
         super().__init__(env)
+
+    def effect_on_ceiling(self) -> Effect:
+        """The probabilities of the right answers are known."""
+        return Effect("ground truth", process=Process.independent(self.p))
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Draw the ground truth."""

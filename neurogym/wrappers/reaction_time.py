@@ -7,8 +7,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
+from neurogym.utils import ngym_random
 
 
 class ReactionTime(TrialWrapper):
@@ -41,6 +43,12 @@ class ReactionTime(TrialWrapper):
             raise self._unfit(env.unwrapped)
         super().__init__(env)
         self.urgency, self.end_on_stimulus = urgency, end_on_stimulus
+
+    def effect_on_ceiling(self) -> Effect:
+        """None where the stimulus always takes as long: who waits to its end has seen all of it."""
+        if ngym_random.parse(self.task.timing["stimulus"])[0] != "constant":
+            return unknown("the agent cannot know when the stimulus ends")
+        return LEAVES if self.urgency == 0 else LEAVES_PERFORMANCE
 
     def _unfit(self, task: Any) -> AttributeError:
         return AttributeError(

@@ -102,6 +102,11 @@ class BlockClock:
             self.low = self.high = int(duration)
         self.left = 0
 
+    @property
+    def lengths(self) -> tuple[int, int, float | None]:
+        """Fewest and most trials of a block, and the probability of an end in place of a number (else None)."""
+        return self.low, self.high, self.p or None
+
     def start(self, rng: np.random.Generator) -> None:
         """Begin the first block."""
         self.left = int(rng.integers(self.low, self.high + 1))

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import unknown
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.trials import Trials
 from neurogym.utils.scheduler import BaseSchedule, schedule_from
@@ -35,6 +36,7 @@ class ScheduleAttr(TrialWrapper):
         "paper_link": None,
         "order": "outside the wrapper whose arguments it schedules",
     }
+    ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
     carries = True
 
     def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, Any]]):

@@ -80,7 +80,9 @@ class ScheduleEnvs(TrialEnv):
         self.conditions = {"task": self.names}
         for task in reversed(self.tasks):
             self.conditions |= task.conditions
-        self.metadata = {**type(self).metadata, "carries": any(carries(env) for env in self.envs)}
+        told = any(task.metadata.get("needs_reward") for task in self.tasks)
+        linked = any(carries(env) for env in self.envs)
+        self.metadata = {**type(self).metadata, "carries": linked, "needs_reward": told}
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
         self.observation_space = widest.observation_space
@@ -271,13 +273,17 @@ class ScheduleEnvs(TrialEnv):
         return task.oracle()
 
     def ceiling(self) -> dict[str, Any] | None:
-        """Mean over the tasks, if the ceiling of each is known."""
-        known = [task.ceiling() for task in self.tasks]
-        if any(one is None for one in known):
-            return None
-        mean = {k: float(np.mean([one[k] for one in known])) for k in ("performance", "reward")}  # type: ignore[index]
-        error = float(np.sqrt(np.sum([one["error"] ** 2 for one in known])) / len(known))  # type: ignore[index]
-        return {**mean, "error": error, "method": "mean of the ceilings of the tasks"}
+        """Mean over the tasks, weighted by how often each comes, if the ceiling of each is known."""
+        from neurogym.ceilings.mixture import mixture
+
+        return mixture(self, memory=True, told=True)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """How often each task comes in the long run, shape (tasks,)."""
+        if self.schedule is None:
+            return np.eye(len(self.envs))[self._chosen or 0]
+        return self.schedule.shares
 
     def __str__(self) -> str:
         """The tasks, one per line."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import unknown
 from neurogym.trials import Trials
 from neurogym.utils import ngym_random
 from neurogym.wrappers.phased import Phased, mean_duration
@@ -44,6 +45,7 @@ class Shaping(Phased):
         "paper_link": None,
         "order": "any",
     }
+    ceiling_effect = unknown("the trials depend on the training phase")
 
     def __init__(
         self,

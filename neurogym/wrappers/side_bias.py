@@ -7,6 +7,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import Effect
+from neurogym.ceilings.processes import Process
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers.sampling import BlockClock, another, check_probabilities, choices_of, draw, restrict
@@ -71,6 +73,13 @@ class SideBias(TrialWrapper):
     def curr_block(self) -> int:
         """Block of the current trial."""
         return int(self.task.trial.get("side_bias_block", self._block))
+
+    def effect_on_ceiling(self) -> Effect:
+        """Blocks with known probabilities, each followed by any of the others."""
+        n, choices = self.choice_prob.shape
+        others = (1 - np.eye(n)) / (n - 1) if n > 1 else np.ones((1, 1))
+        rows = np.repeat(self.choice_prob[:, None], choices, axis=1)
+        return Effect("ground truth", process=Process(rows, others, *self._clock.lengths))
 
     def start_session(self) -> None:
         """Begin a block at random."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
@@ -34,6 +35,11 @@ class StimAccSignal(TrialWrapper):
             raise TypeError(f"StimAccSignal needs an observation of floating-point numbers, not {space}")
         super().__init__(env)
         self.observation_space = unbounded(env.observation_space)
+
+    def effect_on_ceiling(self) -> Effect:
+        """None by itself: what is summed can be told from the sums; with noise on the sums it cannot."""
+        noisy = any(hasattr(wrapper, "std_noise") for wrapper in self.task._wrappers)
+        return unknown("no exact observer is known for noise on sums") if noisy else LEAVES
 
     def revise(self, trials: Trials) -> None:
         """Sum the rows of each trial."""

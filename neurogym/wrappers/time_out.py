@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 
@@ -28,6 +29,7 @@ class TimeOut(TrialWrapper):
         "paper_link": None,
         "order": "any",
     }
+    ceiling_effect = LEAVES
     carries = True
     adaptive = True
     decides = ("period_fixation",)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import permutations, product
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import Effect, unknown
+from neurogym.ceilings.processes import Process
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.sampling import BlockClock, choices_of, probability_rows, restrict
 
 ERROR_RULES = ("reset",)
+MOST_CHOICES = 3  #: for which all random contexts can be listed
 
 
 class TrialHistory(TrialWrapper):
@@ -97,6 +101,25 @@ class TrialHistory(TrialWrapper):
     def curr_block(self) -> Any:
         """Block of the current trial."""
         return self.task.trial.get(f"{self._key}_block", self._block)
+
+    def effect_on_ceiling(self) -> Effect:
+        """Blocks with known transitions, one after the other or drawn at random."""
+        if self.after_error is not None:
+            return unknown("what comes next depends on the agent's errors")
+        matrices, clock = self.tr_mats, self._clock
+        if self.rand_blcks:
+            if self.n_ch > MOST_CHOICES:
+                return unknown(f"random contexts are followed for up to {MOST_CHOICES} choices")
+            targets = (
+                permutations(range(self.n_ch)) if self.balanced_probs else product(range(self.n_ch), repeat=self.n_ch)
+            )
+            matrices = np.stack([transitions.preferring(np.array(each), float(self.probs)) for each in targets])
+        n = len(matrices)
+        following = np.full((n, n), 1 / n) if self.rand_blcks else np.roll(np.eye(n), 1, axis=1)
+        if clock is None:  # the first block has no end
+            alike = n == 1
+            return Effect("ground truth", process=Process(matrices, np.eye(n), hazard=0.0 if alike else 1e-12))
+        return Effect("ground truth", process=Process(matrices, following, *clock.lengths))
 
     def start_session(self) -> None:
         """Begin a block, and a history, at random."""

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import Effect, unknown
 from neurogym.trials import Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.trial_history import TrialHistory
@@ -59,6 +60,10 @@ class TrialHistoryEvolution(TrialHistory):
         self.generation = 0
         self._in_play: np.ndarray | None = None
         super().__init__(env, probs, ctx_dur, blk_ch_prob=ctx_ch_prob, balanced_probs=balanced_probs)
+
+    def effect_on_ceiling(self) -> Effect:
+        """Not known: a generation of contexts is itself hidden."""
+        return unknown("no exact observer is known for contexts that evolve")
 
     def start_session(self) -> None:
         """Begin with a new generation."""

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.utils.names import unknown
@@ -30,6 +31,7 @@ class TTLPulse(TrialWrapper):
         "paper_link": None,
         "order": "any",
     }
+    ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):
         named = [[one] if isinstance(one, str) else list(one) for one in periods]

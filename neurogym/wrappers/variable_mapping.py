@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import unknown
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers.transitions import label
@@ -34,6 +35,7 @@ class VariableMapping(TrialWrapper):
         "paper_link": "https://doi.org/10.1016/S0896-6273(00)80658-3",
         "order": "any",
     }
+    ceiling_effect = unknown("no exact observer is known for mappings that change")
     carries = True
     decides = ("mapping",)
 

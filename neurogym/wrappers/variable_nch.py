@@ -8,6 +8,7 @@ from typing import ClassVar
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers.sampling import BlockClock, choices_of, draw, restrict
@@ -68,6 +69,10 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
             self.decides = ("sel_chs", "ground_truth")  # type: ignore[misc]
         self._told = "sel_chs" in self.task.conditions or self._decided
         self.start_session()
+
+    def effect_on_ceiling(self) -> Effect:
+        """None where two choices are always in play."""
+        return LEAVES if self.max_nch == 2 else unknown("no exact observer is known for choices that come and go")
 
     def start_session(self) -> None:
         """Begin a block."""

@@ -41,6 +41,7 @@ class ChangingEnvironment(TrialEnv):
         "tags": ["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
         "description": "report motion direction with the targets of a hidden context that changes in blocks",
         "carries": True,
+        "needs_reward": True,
         "differences": [
             "the context changes with probability 0.05 per trial, so that it stays for tens of trials as in the paper",
             "with the context cue both stimulus channels carry the stimulus, and the cue stays on throughout",

@@ -31,6 +31,7 @@ class ContextSwitch(TrialEnv):
         "tags": ["two-alternative", "context dependent", "conditional", "learning", "supervised"],
         "description": "answer one of two stimuli by a hidden map that changes at random",
         "carries": True,
+        "needs_reward": True,
         "differences": ["each step is a trial"],
         "necessary": ("history",),
     }
@@ -47,8 +48,8 @@ class ContextSwitch(TrialEnv):
         self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
 
     def start_session(self) -> None:
-        """A session begins in context 0, which may change at once."""
-        self.context = 0
+        """Draw the context."""
+        self.context = int(self.np_random.integers(2))
 
     def _new_trials(self, trials: Trials) -> None:
         stimulus = trials.draw("stimulus")

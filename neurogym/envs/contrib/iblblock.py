@@ -20,6 +20,7 @@ class IBLBlock(IBL):
         **IBL.metadata,
         "description": "choose the side with the higher contrast; one side is more frequent in blocks of trials",
         "carries": True,
+        "needs_reward": True,
         "differences": [*IBL.metadata["differences"], "the block is reported with each trial"],
     }
     blocks = (0.2, 0.5, 0.8)

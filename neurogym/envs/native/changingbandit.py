@@ -40,6 +40,7 @@ class ChangingBandit(TrialEnv):
         "tags": ["n-alternative", "value-based", "learning"],
         "description": "find the arm that pays best, with new arms every session",
         "carries": True,
+        "needs_reward": True,
         "probabilistic": True,
         "differences": ["sessions follow each other; a channel marks the first trial of each"],
         "necessary": ("history",),

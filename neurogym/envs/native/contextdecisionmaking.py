@@ -107,4 +107,4 @@ class ContextDecisionMaking(TrialEnv):
 
     def ceiling(self) -> dict[str, Any] | None:
         """Exact for two directions: the mean of the samples of the relevant modality decides."""
-        return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else None
+        return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else super().ceiling()

@@ -38,6 +38,7 @@ class DawTwoStep(TrialEnv):
         "tags": ["two-alternative", "value-based", "learning"],
         "description": "choose in two stages with common and rare transitions to states whose reward switches",
         "carries": True,
+        "needs_reward": True,
         "differences": [
             "cites the paper whose simplified version it is, not Daw et al. 2011",
             "the choice reported is that of the first stage",
@@ -58,8 +59,8 @@ class DawTwoStep(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     def start_session(self) -> None:
-        """State 1 (index 0) is good at first."""
-        self._good = 0
+        """Draw the good state."""
+        self._good = int(self.np_random.integers(2))
 
     def _new_trials(self, trials: Trials) -> None:
         common = trials.draw("common", (True, False), p=(COMMON, 1 - COMMON))

@@ -40,6 +40,7 @@ class DualTask(TrialEnv):
         "tags": ["perceptual", "working memory", "go-no-go", "supervised"],
         "description": "remember an odour for its pair while doing a go / no-go task",
         "carries": True,
+        "needs_reward": True,
         "differences": ["dt is 100 ms by default, not 200", "a fixation cue marks the two response periods"],
         "necessary": ("stim1", "stim2", "distractor", "history"),
         "small": {"block_dur": 1_000_000},

@@ -37,6 +37,7 @@ class HierarchicalReasoning(TrialEnv):
         "tags": ["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
         "description": "judge an interval by a hidden rule that changes between blocks",
         "carries": True,
+        "needs_reward": True,
         "differences": [
             "the interval shown is the one that is judged",
             "an interval is long if it exceeds the median of all intervals",
@@ -71,8 +72,8 @@ class HierarchicalReasoning(TrialEnv):
         self.action_space = spaces.Discrete(5, name={"fixation": 0, "rule": [1, 2], "choice": [3, 4]})
 
     def start_session(self) -> None:
-        """The first block has rule 1."""
-        self._rule, self._left = 0, 0
+        """Draw the rule of the first block."""
+        self._rule, self._left = int(self.np_random.integers(2)), 0
 
     def _rules(self, trials: Trials) -> np.ndarray:
         """The hidden rule of each trial, shape (n,)."""

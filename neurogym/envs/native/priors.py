@@ -39,6 +39,7 @@ class Priors(TrialEnv):
         "tags": ["perceptual", "two-alternative", "supervised"],
         "description": "report the stronger of two noisy stimuli; correct sides repeat or alternate in blocks",
         "carries": True,
+        "needs_reward": True,
         "differences": ["the fixation cue is 1 until the decision, then 0 (the reference: -1, then other values)"],
         "necessary": ("stimulus",),
     }

@@ -36,6 +36,7 @@ class ReversalLearning(TrialEnv):
         "tags": ["two-alternative", "value-based", "learning"],
         "description": "choose the picture that pays more often, until the pictures swap roles",
         "carries": True,
+        "needs_reward": True,
         "probabilistic": True,
         "differences": [],
         "necessary": (("left", "right"), "history"),

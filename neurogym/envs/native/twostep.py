@@ -40,6 +40,7 @@ class TwoStep(TrialEnv):
         "tags": ["two-alternative", "value-based", "learning"],
         "description": "choose between options whose common outcomes lead to a better or a worse second stage",
         "carries": True,
+        "needs_reward": True,
         "probabilistic": True,
         "differences": ["sessions follow each other; a channel marks the first trial of each"],
         "necessary": ("history",),

@@ -1,9 +1,9 @@
 import pytest
 
 import neurogym as ngym
-from experiments.ceilings.templates import template_ceiling
+from neurogym.ceilings.observer import OBSERVED, Observer
+from neurogym.ceilings.stored import table
 from neurogym.envs import registration
-from neurogym.envs.ceilings import table
 
 #: a curriculum whose stages differ; dots that live for a few frames
 UNKNOWN = {"CVLearning-v0", "RandomDotMotion-v0"}
@@ -46,20 +46,20 @@ def test_shorter_stimulus_has_a_lower_ceiling():
 def test_a_stored_ceiling_holds_for_the_default_parameters_only():
     assert ceiling("DelayComparison-v0") == table()["DelayComparison-v0"]
     assert ceiling("Romo-v0") == ceiling("DelayComparison-v0", sigma=1.0) == ceiling("DelayComparison-v0")
-    assert ceiling("DelayComparison-v0", sigma=2.0) is None
-    assert ceiling("DelayComparison-v0", vpairs=[(18, 10)]) is None
+    assert ceiling("DelayComparison-v0", sigma=2.0) != ceiling("DelayComparison-v0")
+    assert ceiling("ReversalLearning-v0", p_reward=0.9) is None
     assert ceiling("ChangingBandit-v0", arms="hard") is None
 
 
 def test_blocks_raise_the_ceiling():
-    plain, blocks = ceiling("PerceptualDecisionMaking-v0"), ceiling("perceptualdecisionmaking.ibl20-v0")
+    plain, blocks = (ngym.make(task).ceiling() for task in ("RDM-v0", "perceptualdecisionmaking.ibl20-v0"))
     assert blocks["performance"] > plain["performance"] + 0.02
 
 
 @pytest.mark.parametrize("task", ["PerceptualDecisionMaking-v0", "ContextDecisionMaking-v0"])
 def test_posterior_over_templates_agrees_with_the_exact_value(task):
-    simulated, exact = template_ceiling(task, timings=5, trials=800), ceiling(task)
-    assert abs(simulated.performance - exact["performance"]) < 4 * simulated.error + 0.002
+    simulated, exact = Observer(ngym.make(task).unwrapped, OBSERVED[task]).scores(timings=5, trials=4000), ceiling(task)
+    assert abs(simulated.performance.mean() - exact["performance"]) < 4 * simulated.error + 0.001
 
 
 def test_every_stored_ceiling_belongs_to_a_task():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import gymnasium as gym
 import numpy as np
 
 from neurogym import rules
@@ -13,19 +14,23 @@ from neurogym.trials import Trials
 TRIALS = 2000
 
 
-def chance(env: TrialEnv) -> dict[str, float]:
+def chance(env: gym.Env) -> dict[str, float]:
     """``performance`` and ``reward`` per trial of the random agent.
 
     With a declared rule both are expectations over the actions, exact for each trial and averaged over 2,000 trials;
     otherwise the agent is simulated. The environment itself is not disturbed.
+
+    Args:
+        env: The task, or the whole stack.
     """
     env = copy.deepcopy(env)
     env.reset(seed=0)
-    if not env.declared:
+    task: TrialEnv = env.unwrapped  # type: ignore[assignment]
+    if not task.declared or any(wrapper.adaptive for wrapper in task._wrappers):
         return _simulated(env)
     done, sums = 0, np.zeros(2)
     while done < TRIALS:
-        trials = env.make_trials(min(256, TRIALS - done) if env._plannable else 1)
+        trials = task.make_trials(min(256, TRIALS - done) if task._plannable else 1)
         sums += _expected(trials)
         done += trials.n
     return {"performance": float(sums[0] / done), "reward": float(sums[1] / done)}
@@ -45,7 +50,7 @@ def _expected(trials: Trials) -> np.ndarray:
     return total
 
 
-def _simulated(env: TrialEnv) -> dict[str, float]:
+def _simulated(env: gym.Env) -> dict[str, float]:
     env.action_space.seed(0)
     scores: list[tuple[float, float]] = []
     while len(scores) < TRIALS:

@@ -1,0 +1,127 @@
+"""Best blind agents: the score of actions that depend on the time in the trial alone.
+
+Tasks with a declared rule are searched by dynamic programming (:mod:`neurogym.ceilings.blind_agent`). Of the others
+every constant action is tried, then waiting until a step and acting from there, and the best is improved one step at a
+time; vectors of real numbers are replaced by the mean of the oracle's actions at each step where that is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import neurogym as ngym
+from neurogym.ceilings.blind_agent import ALWAYS, BY_TIME, declared_blind
+from neurogym.core import TrialEnv
+
+Policy = Sequence[Any]
+CELLS, SEARCHED, SCORED = 20_000_000, 4_000, 200_000  #: for tasks with a declared rule
+FEWEST, MOST, CHECKED = 12, 150, 6_000  #: trials by which a sequence is judged, and by which the best is scored
+SEARCH, STEPS = 300_000, 200_000  #: of all judgements, and of the last scoring, about
+STARTS, IMPROVED, OTHERS = 12, 20, 4  #: steps from which to act, steps that are improved, actions tried there
+LEVELS = 5  #: values of each component of a vector action that are tried
+
+
+def blind_entry(task: str) -> dict[str, Any]:
+    """The best blind score of a task with its default parameters."""
+    env = ngym.make(task).unwrapped
+    assert isinstance(env, TrialEnv)
+    env.reset(seed=0)
+    large = len(env.observation_space.shape) == 3
+    if env.declared and env._plannable:
+        found = declared_blind(env, SEARCHED, SCORED, CELLS)
+    else:
+        found = _searched(task, 50 if large else 1)
+    return {**found, "performance": round(found["performance"], 5), "error": round(found["error"], 5)}
+
+
+def _searched(task: str, cost: int) -> dict[str, Any]:
+    """The best sequence that is found with as many steps as may be spent; a step counts ``cost`` times."""
+    length = int(ngym.make(task).unwrapped.trial_length_stats(50)["max"])
+    actions, steps = _actions(task), STEPS // cost
+    judged = len(actions) * (1 + STARTS) + IMPROVED * min(OTHERS, len(actions))
+    tried = int(np.clip(SEARCH / cost / judged / length, FEWEST, MOST))
+    policies: list[Policy] = [[action] * length for action in actions]
+    policies += [_mean_action(task, length)] if _is_vector(task) else []
+    scores = [_score(task, policy, tried).mean() for policy in policies]
+    best, score = policies[int(np.argmax(scores))], max(scores)
+    if not _is_vector(task):
+        starts = np.unique(np.linspace(1, length - 1, min(length - 1, STARTS)).astype(int))
+        for start in starts:
+            for wait in actions[:1]:
+                for action in actions[1:]:
+                    policy = [wait] * start + [action] * (length - start)
+                    reached = _score(task, policy, tried).mean()
+                    best, score = (policy, reached) if reached > score + 1e-9 else (best, score)
+        best = _improved(task, best, score, actions, tried)
+    values = _score(task, best, CHECKED, seed=1, steps=steps)
+    batches = [part.mean() for part in np.array_split(values, min(25, len(values)))]
+    constant = all(np.array_equal(best[0], action) for action in best)
+    return {
+        "performance": float(values.mean()),
+        "error": float(np.std(batches, ddof=1) / np.sqrt(len(batches))),
+        "method": f"{ALWAYS if constant else BY_TIME}, the best that a search found, simulated",
+    }
+
+
+def _is_vector(task: str) -> bool:
+    return not hasattr(ngym.make(task).action_space, "n")
+
+
+def _actions(task: str) -> list[Any]:
+    space = ngym.make(task).action_space
+    if hasattr(space, "n"):
+        return list(range(int(space.n)))
+    shape, low, high = space.shape, space.low, space.high
+    grid = [(low + (high - low) * share).astype(space.dtype) for share in np.linspace(0, 1, LEVELS)]
+    if shape == (2,):
+        return [np.array([a[0], b[1]], space.dtype) for a in grid for b in grid]
+    return grid
+
+
+def _mean_action(task: str, length: int, trials: int = 200) -> Policy:
+    """The mean of what the oracle does at each step."""
+    env = ngym.make(task)
+    env.reset(seed=2)
+    sums, count, step = np.zeros((length, *env.action_space.shape)), np.zeros(length), 0
+    for _ in range(trials if len(env.observation_space.shape) < 3 else trials // 10):
+        ended = False
+        while not ended:
+            action = env.unwrapped.oracle()
+            sums[step] += action
+            count[step] += 1
+            ended = env.step(action)[4]["new_trial"]
+            step = 0 if ended else min(step + 1, length - 1)
+    mean = sums / np.maximum(count, 1).reshape(-1, *[1] * (sums.ndim - 1))
+    return [row.astype(env.action_space.dtype) for row in mean]
+
+
+def _improved(task: str, policy: Policy, score: float, actions: Sequence[Any], tried: int) -> Policy:
+    """Change one step after the other where that raises the score clearly."""
+    policy = list(policy)
+    for step in range(min(len(policy), IMPROVED)):
+        for action in actions[:OTHERS]:
+            other = [*policy[:step], action, *policy[step + 1 :]]
+            reached = _score(task, other, tried).mean()
+            if reached > score + 1e-9:
+                policy, score = other, reached
+    return policy
+
+
+def _score(task: str, policy: Policy, trials: int, seed: int = 0, steps: int = 10_000_000) -> np.ndarray:
+    """Performance of each trial, sessions of 20 so that no block rules."""
+    env = ngym.make(task)
+    env.reset(seed=seed)
+    scores: list[float] = []
+    step = taken = 0
+    while len(scores) < trials and (taken < steps or len(scores) < 50):
+        _, _, terminated, truncated, info = env.step(policy[min(step, len(policy) - 1)])
+        step, taken = step + 1, taken + 1
+        if info["new_trial"]:
+            scores.append(info["performance"])
+            step = 0
+            if terminated or truncated or len(scores) % 20 == 0:
+                env.reset()
+    return np.array(scores)

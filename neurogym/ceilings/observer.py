@@ -1,0 +1,274 @@
+"""Exact posterior for tasks that add Gaussian noise to one of finitely many noise-free trials.
+
+Without its noise a task itself lists the noise-free trials (templates) of a given timing. A noisy trial then has a
+posterior over templates, and each action at the last step an expected reward; the best one is taken. The score is the
+posterior expectation of its performance and reward (which has less variance than the outcome, and the same mean).
+
+Wrappers may add noise: its variance adds to that of the task, cell by cell.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, logsumexp
+from scipy.stats import chisquare
+
+from neurogym.core import TrialEnv
+from neurogym.trials import Trials
+from neurogym.utils.ngym_random import parse
+
+Floats = NDArray[np.float64]
+LEVEL = 0.01  #: below this probability counts speak against simple ratios
+ENTRIES = 4_000_000  #: likelihoods that are held at a time
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the observer of a task is set up.
+
+    Attributes:
+        draws: Noise-free trials from which the templates are collected.
+        prior: Probability of each ground truth, if the task draws them from a chain; None: as drawn.
+        floor: Whether observations are cut off at zero.
+        said: What is said of the result.
+    """
+
+    draws: int = 6000
+    prior: Mapping[Any, float] | None = None
+    floor: bool = False
+    said: str = "exact posterior over noise-free trials"
+
+
+REPEATING = "exact posterior in the long run (the kind of block is then known)"
+
+#: Tasks with one answer, at the last step at the latest, and finitely many noise-free trials.
+OBSERVED: dict[str, Settings] = {
+    "ContextDecisionMaking-v0": Settings(),
+    "DelayComparison-v0": Settings(),
+    "DelayMatchSample-v0": Settings(),
+    "DelayPairedAssociation-v0": Settings(),
+    "GenTask-v0": Settings(),
+    "NAltConditionalVisuomotor-v0": Settings(),
+    "NAltPerceptualDecisionMaking-v0": Settings(),
+    "PerceptualDecisionMaking-v0": Settings(),
+    "PerceptualDecisionMakingDelayResponse-v0": Settings(),
+    "PostDecisionWager-v0": Settings(),
+    "Priors-v0": Settings(draws=2000, prior={1: 0.8, 2: 0.2}, said=REPEATING),
+    "RDMHist-v0": Settings(prior={1: 0.8, 2: 0.2}, said=REPEATING),
+    "RateDiscrimination-v0": Settings(floor=True),
+    "ToneDetection-v0": Settings(),
+    **{f"perceptualdecisionmaking.{name}-v0": Settings() for name in ("ibl20", "roitman02")},
+    **{f"yang19.{name}-v0": Settings(draws=20_000) for name in ("dms", "dnms", "dmc", "dnmc")},
+}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Expected performance and reward of single trials, and the timing that each belongs to; shapes (trials,)."""
+
+    performance: Floats
+    reward: Floats
+    group: NDArray[np.int64]
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean performance: between timings, or between trials of a single one."""
+        groups = np.unique(self.group)
+        each = np.array([self.performance[self.group == g].mean() for g in groups])
+        values = each if len(groups) > 1 else self.performance
+        return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+class Observer:
+    """The ideal observer of a task and of the wrappers that add noise to it.
+
+    Args:
+        env: The task, wrapped or not; it is not disturbed.
+        settings: See :class:`Settings`.
+        noises: The wrappers of the stack that add noise.
+        seed: Of the trials that are drawn.
+    """
+
+    def __init__(self, env: TrialEnv, settings: Settings, noises: tuple[Any, ...] = (), seed: int = 0):
+        self.settings, self.rng = settings, np.random.default_rng(seed)
+        index = [env._wrappers.index(noise) for noise in noises]
+        self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)
+        self.sigma = float(getattr(env, "sigma", None) or 0.0)
+        for one in (self.noisy, self.clean):
+            one.reset(seed=seed)
+            one._wrappers = [one._wrappers[i] for i in index]
+        if self.sigma:
+            self.clean.sigma = 0.0  # type: ignore[attr-defined]
+        self._noises = self.noisy._wrappers
+
+    @property
+    def timed(self) -> bool:
+        """Whether every trial has the same periods."""
+        return all(parse(spec)[0] in ("constant", "until") for spec in self.noisy.timing.values())
+
+    def timings(self, n: int) -> Iterator[int]:
+        """Give all trials the durations of one that is drawn, ``n`` times; once if nothing is random."""
+        original = dict(self.noisy.timing)
+        for k in range(1 if self.timed else n):
+            self.noisy.timing = dict(original)
+            first = self.noisy.make_trials(1)
+            for name, spec in original.items():
+                if name in first.starts and parse(spec)[0] not in ("constant", "until"):
+                    self.noisy.timing[name] = float(first.ends[name][0] - first.starts[name][0]) * self.noisy.dt
+            self.clean.timing = dict(self.noisy.timing)
+            yield k
+        self.noisy.timing = self.clean.timing = original
+
+    def scores(self, timings: int, trials: int) -> Scores:
+        """What the observer scores with the task's own mixture of conditions.
+
+        Args:
+            timings: Draws of the random durations.
+            trials: Noisy trials of each (of a task without random durations that many times as many).
+        """
+        size = trials * (timings if self.timed else 1)
+        found = []
+        for k in self.timings(timings):
+            templates = self._templates(_drawn(self.clean, self.settings.draws, self.settings.prior))
+            seen, variance = self._seen(_drawn(self.noisy, size, self.settings.prior), templates)
+            performance, reward = [], []
+            for part in _parts(len(seen), len(templates.weight)):
+                log = np.log(templates.weight) + self._log_likelihood(seen[part], templates, variance)
+                post = np.exp(log - logsumexp(log, axis=1, keepdims=True))
+                expected, accuracy = post @ templates.reward, post @ templates.performance
+                best = np.arange(len(post)), (expected + 1e-9 * accuracy).argmax(axis=1)
+                performance.append(accuracy[best])
+                reward.append(expected[best])
+            found.append((np.concatenate(performance), np.concatenate(reward), np.full(size, k)))
+        return Scores(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def likelihoods(self, timings: int, trials: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Trials of every ground truth, equally many, and how likely they are under each.
+
+        Args:
+            timings: Draws of the random durations.
+            trials: Trials of each timing and ground truth.
+
+        Returns:
+            Log-likelihood up to a constant of each trial, shape (n, choices), and the index of its ground truth (n,).
+
+        Raises:
+            ValueError: If not every ground truth has an answer of its own.
+        """
+        choices = np.asarray(self.noisy.choices)
+        size = trials * (timings if self.timed else 1)
+        logs, truths = [], []
+        for _ in self.timings(timings):
+            by_truth = np.repeat(np.arange(len(choices)), max(1, self.settings.draws // len(choices)))
+            templates = self._templates(self.clean.make_trials(len(by_truth), ground_truth=choices[by_truth]), by_truth)
+            if not templates.one_answer_each:
+                raise ValueError("not every ground truth has an answer of its own")
+            truth = np.repeat(np.arange(len(choices)), size)
+            seen, variance = self._seen(self.noisy.make_trials(len(truth), ground_truth=choices[truth]), templates)
+            for part in _parts(len(seen), len(templates.weight)):
+                log = np.log(templates.weight) + self._log_likelihood(seen[part], templates, variance)
+                logs.append(np.stack([logsumexp(log[:, templates.truth == g], axis=1) for g in range(len(choices))], 1))
+            truths.append(truth)
+        return np.concatenate(logs), np.concatenate(truths)
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def _templates(self, trials: Trials, truth: NDArray[np.int64] | None = None) -> _Templates:
+        """The different noise-free trials; those that look the same but need different answers count apart."""
+        means = _rows(trials)
+        last = trials.offset + int(trials.length[0]) - 1
+        reward, performance = trials.fields["reward"][last], trials.fields["performance"][last]
+        labels = np.zeros(trials.n, np.int64) if truth is None else truth
+        whole = np.hstack([means, reward, performance, labels[:, None]])
+        key = np.random.default_rng(0).standard_normal((whole.shape[1], 2))
+        _, index, count = np.unique(np.round(whole @ key, 5), axis=0, return_index=True, return_counts=True)
+        if truth is not None:  # weights within each ground truth
+            weight = np.zeros(len(index))
+            for g in np.unique(labels):
+                weight[labels[index] == g] = _shares(count[labels[index] == g])
+        else:
+            weight = _shares(count)
+        return _Templates(means[index], reward[index], performance[index], weight, labels[index])
+
+    def _seen(self, trials: Trials, templates: _Templates) -> tuple[Floats, Floats]:
+        """The observations with all noise, shape (n, cells), and the variance of each cell (0: without noise)."""
+        seen, width = _rows(trials), trials.ob.shape[1]
+        noisy = np.array([not _among(column, mean) for column, mean in zip(seen[:40].T, templates.mean.T, strict=True)])
+        variance = self.sigma**2 * noisy
+        for noise in self._noises:
+            level, field = float(noise.std_noise), trials.fields[noise._noise][:, :width]
+            drawn = _rows(trials, field)
+            seen += level * drawn
+            variance += level**2 * (drawn != 0).any(axis=0)
+        return seen, variance
+
+    def _log_likelihood(self, seen: Floats, templates: _Templates, variance: Floats) -> Floats:
+        """Log-likelihood of each template, shape (trials, templates); noise-free cells must agree."""
+        noisy = variance > 0
+        spread = np.sqrt(variance[noisy])
+        x, m = seen[:, noisy] / spread, templates.mean[:, noisy] / spread
+        if self.settings.floor:
+            cut = x <= 0
+            inside = -0.5 * ((~cut) @ (m**2).T - 2 * (x * ~cut) @ m.T)
+            return np.asarray(inside + cut @ log_ndtr(-m).T)
+        log = x @ m.T - 0.5 * (m**2).sum(axis=1)
+        a, b = seen[:, ~noisy], templates.mean[:, ~noisy]
+        apart = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
+        return np.asarray(np.where(apart > 1e-3, -np.inf, log))
+
+
+@dataclass(frozen=True)
+class _Templates:
+    mean: Floats
+    reward: Floats
+    performance: Floats
+    weight: Floats
+    truth: NDArray[np.int64]
+
+    @property
+    def one_answer_each(self) -> bool:
+        """Whether every ground truth has one right answer at the last step, and no other ground truth has it."""
+        right = self.performance == 1
+        answers = [np.unique(right[self.truth == g], axis=0) for g in np.unique(self.truth)]
+        single = all(len(a) == 1 and a.sum() == 1 for a in answers)
+        return single and len({int(a.argmax()) for a in answers}) == len(answers)
+
+
+def _shares(count: NDArray[np.int64], most: int = 12) -> Floats:
+    """Probabilities behind counts: simple ratios where the counts do not speak against them, else the shares seen."""
+    for unit in range(1, most + 1):
+        ratios = np.maximum(1, np.round(count * unit / np.median(count)))
+        if chisquare(count, ratios / ratios.sum() * count.sum()).pvalue > LEVEL:
+            return np.asarray(ratios / ratios.sum())
+    return np.asarray(count / count.sum())
+
+
+def _drawn(env: TrialEnv, n: int, prior: Mapping[Any, float] | None) -> Trials:
+    if prior is None:
+        return env.make_trials(n)
+    values = np.array(list(prior))
+    return env.make_trials(n, ground_truth=values[env.np_random.choice(len(values), size=n, p=list(prior.values()))])
+
+
+def _rows(trials: Trials, field: NDArray[Any] | None = None) -> Floats:
+    """Something with one row per step as one row per trial, shape (n, steps * channels)."""
+    steps = int(trials.length[0])
+    if not (trials.length == steps).all():
+        raise ValueError("trials of one timing differ in length")
+    values = trials.ob if field is None else field
+    return values[trials.offset[:, None] + np.arange(steps)].reshape(trials.n, -1).astype(np.float64)
+
+
+def _among(values: Floats, known: Floats) -> bool:
+    """Whether all values are among those that the noise-free trials have."""
+    return bool(np.isin(values.round(5), known.round(5)).all())
+
+
+def _parts(n: int, templates: int) -> list[NDArray[np.int64]]:
+    return np.array_split(np.arange(n), max(1, n * templates // ENTRIES))

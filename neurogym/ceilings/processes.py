@@ -1,0 +1,160 @@
+"""Processes that draw the ground truth of one trial after the other, and the exact filter of who watches them.
+
+A process goes through blocks; in each a matrix says which ground truth follows which. The filter is the belief over
+block, trials left in it, and last ground truth, of an observer that knows the process and counts trials.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+LONGEST = 2000  #: trials of a block beyond which the belief would need too much memory
+
+
+@dataclass(frozen=True)
+class Process:
+    """Blocks of Markov chains.
+
+    Attributes:
+        matrices: Probability of each ground truth after each, shape (blocks, choices, choices); row: the last one.
+        next_block: Probability of the block that follows each block, shape (blocks, blocks).
+        low: Fewest trials of a block.
+        high: Most trials of a block; the number is uniform between the two.
+        hazard: In place of a number: probability at each trial that a new block begins, the first trial included.
+    """
+
+    matrices: Floats
+    next_block: Floats
+    low: int = 1
+    high: int = 1
+    hazard: float | None = None
+
+    @classmethod
+    def independent(cls, p: Floats) -> Process:
+        """Every trial by itself, with probabilities ``p``, shape (choices,)."""
+        return cls(np.tile(p, (1, len(p), 1)), np.ones((1, 1)), hazard=0.0)
+
+    @property
+    def lengths(self) -> int:
+        """How many different lengths a block may have from now on, as far as the observer has to keep them apart."""
+        varies = self.hazard is None and len(self.matrices) > 1 and self.low < self.high
+        return self.high if varies else 1
+
+    @property
+    def trials(self) -> float:
+        """Mean length of a block, 1 if there is only one."""
+        if len(self.matrices) == 1:
+            return 1.0
+        return (self.low + self.high) / 2 if self.hazard is None else 1 / max(self.hazard, 1e-9)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether earlier trials tell something about the next."""
+        first = self.matrices[:1, :1]
+        return bool(np.ptp(self.matrices - first) > 1e-12)
+
+    def marginal(self) -> Floats:
+        """Probability of each ground truth for an observer without memory, in the long run; shape (choices,)."""
+        n = self.matrices.shape[1]
+        return _fixed_point(np.einsum("b,bpg->pg", self._usual_blocks(), self.matrices)) if n > 1 else np.ones(1)
+
+    def after(self) -> Floats:
+        """Probability of each ground truth after each, all blocks together; row: the last one."""
+        return np.einsum("b,bpg->pg", self._usual_blocks(), self.matrices)
+
+    def _usual_blocks(self) -> Floats:
+        return _fixed_point(self.next_block)
+
+
+def _fixed_point(matrix: Floats) -> Floats:
+    """Share of time that a Markov chain spends in each state, averaged over cycles."""
+    p = np.full(len(matrix), 1 / len(matrix))
+    total = np.zeros_like(p)
+    for _ in range(2000):
+        p = p @ matrix
+        total += p
+    return np.asarray(total / total.sum())
+
+
+class Filter:
+    """Belief of observers that follow a process, one per session; the sessions begin as the wrapper begins them.
+
+    Args:
+        process: What is followed.
+        n: Number of sessions.
+    """
+
+    def __init__(self, process: Process, n: int):
+        self.process = process
+        blocks, choices = process.matrices.shape[:2]
+        self._lengths = np.zeros(process.lengths)
+        self._lengths[process.low - 1 if process.lengths > 1 else 0 :] = 1.0
+        self._lengths /= self._lengths.sum()
+        start = np.full((blocks, 1, choices), 1 / (blocks * choices)) * self._lengths[:, None]
+        self.belief = np.tile(start, (n, 1, 1, 1))  # session, block, trials left - 1, last ground truth
+        self._left = process.high  # of the present block, where all are equally long
+
+    def predict(self) -> Floats:
+        """Probability of each ground truth in the coming trial, shape (sessions, choices)."""
+        p = self.process
+        if p.hazard is not None and p.hazard and len(p.matrices) > 1:
+            moved = np.einsum("nblp,bc->nclp", self.belief, p.next_block)
+            self.belief = (1 - p.hazard) * self.belief + p.hazard * moved
+        self._joint = np.einsum("nblp,bpg->nblg", self.belief, p.matrices)
+        return np.asarray(self._joint.sum(axis=(1, 2)))
+
+    def update(self, weight: Floats) -> None:
+        """Take what the trial told about its ground truth.
+
+        Args:
+            weight: Likelihood of each ground truth, shape (sessions, choices).
+        """
+        joint = self._joint * weight[:, None, None, :]
+        joint /= joint.sum(axis=(1, 2, 3), keepdims=True)
+        if self.process.lengths > 1:
+            over = np.einsum("nbp,bc->ncp", joint[:, :, 0], self.process.next_block)
+            joint[:, :, :-1] = joint[:, :, 1:]
+            joint[:, :, -1] = 0.0
+            joint += over[:, :, None] * self._lengths[:, None]
+        elif self.process.hazard is None and len(self.process.matrices) > 1:
+            self._left -= 1
+            if not self._left:
+                joint = np.einsum("nblp,bc->nclp", joint, self.process.next_block)
+                self._left = self.process.high
+        self.belief = joint
+
+
+class Sessions:
+    """Sessions of ground truths drawn from a process as the wrapper draws them.
+
+    Args:
+        process: What is drawn from.
+        n: Number of sessions.
+        rng: Generator.
+    """
+
+    def __init__(self, process: Process, n: int, rng: np.random.Generator):
+        self.process, self.n, self.rng = process, n, rng
+        blocks, choices = process.matrices.shape[:2]
+        self._block, self._last = rng.integers(blocks, size=n), rng.integers(choices, size=n)
+        self._left = rng.integers(process.low, process.high + 1, size=n)
+
+    def draw(self) -> NDArray[np.int64]:
+        """The ground truth of the next trial of each session, as an index, shape (sessions,)."""
+        p = self.process
+        self._left -= 1
+        if len(p.matrices) > 1:
+            over = self._left < 0 if p.hazard is None else self.rng.random(self.n) < p.hazard
+            self._block = np.where(over, _drawn(self.rng, p.next_block[self._block]), self._block)
+            self._left = np.where(over, self.rng.integers(p.low, p.high + 1, size=self.n) - 1, self._left)
+        self._last = _drawn(self.rng, p.matrices[self._block, self._last])
+        return self._last
+
+
+def _drawn(rng: np.random.Generator, p: Floats) -> NDArray[np.int64]:
+    edges = np.cumsum(p, axis=1)
+    return np.minimum((rng.random((len(p), 1)) * edges[:, -1:] >= edges).sum(axis=1), p.shape[1] - 1)

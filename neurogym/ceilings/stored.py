@@ -1,0 +1,136 @@
+"""Scores that were computed once and are stored with the package (``python -m experiments.ceilings``)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from neurogym.core import TrialEnv
+from neurogym.envs import registration
+from neurogym.utils import ngym_random
+
+Table = dict[str, dict[str, Any]]
+
+
+@functools.cache
+def table() -> Table:
+    """Id to ``performance``, ``reward``, ``error`` and ``method`` of the ideal observer at default parameters.
+
+    Tasks that need the last reward as input also have ``without_reward``, what is left without it.
+    """
+    return _read("ceilings.json")
+
+
+@functools.cache
+def blind_table() -> Table:
+    """Id to ``performance``, ``error`` and ``method`` of the best blind agent at default parameters."""
+    return _read("blind.json")
+
+
+def _read(name: str) -> Table:
+    return json.loads((resources.files("neurogym.ceilings") / name).read_text())
+
+
+def id_of(env: TrialEnv) -> str:
+    """Registered id of a task that was made by id; empty for any other."""
+    if env.spec is None:
+        return ""
+    try:
+        return registration.resolve(env.spec.id)
+    except Exception:  # registered with Gymnasium by somebody else
+        return ""
+
+
+def task_ceiling(env: TrialEnv) -> dict[str, Any] | None:
+    """The ceiling of a task by itself: stored, or computed if its parameters are not the usual ones."""
+    return stored_ceiling(env) or _computed(env)
+
+
+def stored_ceiling(env: TrialEnv) -> dict[str, Any] | None:
+    """The stored ceiling of an environment that was made by id with the parameters' default values, else None."""
+    found = table().get(id_of(env))
+    if found is None or not is_usual(env):
+        return None
+    return {name: found[name] for name in ("performance", "reward", "error", "method")}
+
+
+def without_reward(env: TrialEnv) -> dict[str, Any] | None:
+    """What is left of the stored ceiling where the agent is not shown its last reward, None where not known."""
+    found = table().get(id_of(env), {}).get("without_reward")
+    return dict(found) if found is not None and is_usual(env) else None
+
+
+def stored_blind(env: TrialEnv) -> dict[str, Any] | None:
+    """The stored blind score of an environment that was made by id with the parameters' default values, else None."""
+    found = blind_table().get(id_of(env))
+    return dict(found) if found is not None and is_usual(env) else None
+
+
+def is_usual(env: TrialEnv) -> bool:
+    """Whether an environment that was made by id has the default values of all parameters."""
+    id_ = id_of(env)
+    if not id_ or env.spec is None:
+        return False
+    defaults = inspect.signature(registration.entry(id_)).parameters
+    usual: Any = registration.make(id_).unwrapped if {"timing", "rewards", "dt"} & env.spec.kwargs.keys() else None
+    for name, value in env.spec.kwargs.items():
+        if name in ("timing", "rewards", "dt"):
+            same = _same(_effective(env, name), _effective(usual, name))
+        else:
+            same = name in defaults and _same(value, defaults[name].default)
+        if not same:
+            return False
+    return True
+
+
+@functools.cache
+def _own(id_: str) -> int:
+    return len(registration.make(id_).unwrapped._wrappers)  # type: ignore[attr-defined]
+
+
+def own_wrappers(env: TrialEnv) -> int:
+    """How many wrappers a registered task consists of, itself left out."""
+    id_ = id_of(env)
+    return _own(id_) if id_ and registration.group(id_) == "collections" and env._wrappers else 0
+
+
+def _computed(env: TrialEnv) -> dict[str, Any] | None:
+    """The ceiling by the observer of noise-free trials, where there is one for the task."""
+    from neurogym.ceilings.observer import OBSERVED, Observer
+
+    settings = OBSERVED.get(id_of(env))
+    if settings is None:
+        return None
+    try:
+        scores = Observer(env, settings).scores(timings=24, trials=800)
+    except ValueError:  # more than one answer, or trials of one timing that differ in length
+        return None
+    means = {"performance": float(scores.performance.mean()), "reward": float(scores.reward.mean())}
+    return {**means, "error": scores.error, "method": f"{settings.said}, simulated"}
+
+
+def _effective(env: Any, name: str) -> Any:
+    """What an environment uses, in one form whichever way it was given."""
+    value = getattr(env, name)
+    return {period: ngym_random.parse(one) for period, one in value.items()} if name == "timing" else value
+
+
+def _same(value: Any, default: Any) -> bool:
+    try:
+        return bool(_plain(value) == _plain(default))
+    except ValueError:  # arrays
+        return False
+
+
+def _plain(value: Any) -> Any:
+    """A value with tuples as lists, as configuration files have them."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
