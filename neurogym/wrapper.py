@@ -32,22 +32,22 @@ class Forwarding:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return inside(self.env, name)
 
+    def ceiling(self) -> dict[str, Any] | None:
+        """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
+        from neurogym.ceilings import ceiling
+
+        return ceiling(self)
+
+    def effect_on_ceiling(self) -> Effect:
+        """What the wrapper, as it was made, does to the best possible score; not known unless it says so."""
+        return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
+
 
 def inside(env: Any, name: str) -> Any:
     """An attribute of the outermost layer that has it; Gymnasium's own wrappers do not pass on what they lack."""
     while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
         env = env.env
     return getattr(env, name)
-
-    def ceiling(self) -> dict[str, Any] | None:
-        """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
-        from neurogym.ceilings import ceiling
-
-        return ceiling(self)  # type: ignore[arg-type]
-
-    def effect_on_ceiling(self) -> Effect:
-        """What the wrapper, as it was made, does to the best possible score; not known unless it says so."""
-        return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
 
 
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
