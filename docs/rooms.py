@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).with_name("rooms.svg")
 
-#: Rooms of each package, lowest first. A room imports only from rooms below it; those in one row do not know each other.
+#: Rooms of each package, lowest first. A room imports only from rooms below it, those in one row not from each other.
 LAYERS: dict[str, list[tuple[str, ...]]] = {
     "ngym_cli": [
         ("errors",),

@@ -248,12 +248,9 @@ def restore(saved: Saved, model: Any, venv: Any) -> None:
     Raises:
         UserError: if it does not fit them.
     """
-    from ngym_cli.agents.algorithms.training_state import COUNTERS, load_training_state
+    from ngym_cli.agents.algorithms.training_state import load_training_state
 
     try:
-        strange = set(saved.learner["counters"]) - set(COUNTERS)
-        if strange:
-            raise ValueError(f"unknown counters {sorted(strange)}")
         venv.reset()
         batch_of(venv).set_state(saved.environments)
         load_training_state(model, saved.tensors, saved.learner)

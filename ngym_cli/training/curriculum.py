@@ -185,6 +185,7 @@ def renew(model: Any, venv: Any, config: RunConfig, seed: int) -> None:
         config: of the new environments.
         seed: of the new environments.
     """
+    from ngym_cli.agents.algorithms import sb3
     from ngym_cli.agents.checkpoints import batch_of
     from ngym_cli.environments.sb3_batch import TrialVecEnv
     from ngym_cli.environments.stack import build_venv
@@ -195,7 +196,6 @@ def renew(model: Any, venv: Any, config: RunConfig, seed: int) -> None:
     old, outer.venv = outer.venv, batch_of(build_venv(config, venv.num_envs))
     old.close()
     venv.seed(seed)
-    model._last_obs = venv.reset()
-    model._last_episode_starts = np.ones(venv.num_envs, bool)
+    sb3.show(model, venv.reset())
     if hasattr(model, "take_new_tasks"):
         model.take_new_tasks()

@@ -13,7 +13,7 @@ The commonest agent acts and finds its gradients in compiled passes instead (`fu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.minibatch import Experience, Minibatch
 from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.agents.algorithms.rollout import Rollout
+from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Segments, cut, minibatches
 from ngym_cli.agents.networks.actor import Actor
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -37,7 +38,7 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
 
-class RecurrentPPO(ContribRecurrentPPO):
+class RecurrentPPO(Learner, ContribRecurrentPPO):
     """Recurrent PPO over whole sequences.
 
     Args:
@@ -57,8 +58,7 @@ class RecurrentPPO(ContribRecurrentPPO):
     action_space: Any
     clip_range: Any
     clip_range_vf: Any
-    _last_obs: Any
-    _last_episode_starts: Any
+    not_saved = ("rng", "_fused")
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -80,8 +80,9 @@ class RecurrentPPO(ContribRecurrentPPO):
         self.bptt, self.trial_gamma = bptt, trial_gamma
         super().__init__(policy, env, **kwargs)
 
-    def _setup_model(self) -> None:
-        self._setup_lr_schedule()
+    def set_up(self) -> None:
+        """Make the policy, the rollout and, where it fits, the compiled pass."""
+        self.set_up_learning_rate()
         self.set_random_seed(self.seed)
         self.rng = np.random.default_rng(self.seed)
         build: Any = self.policy_class
@@ -109,7 +110,7 @@ class RecurrentPPO(ContribRecurrentPPO):
         draws = actor.draw(rollout.logits.shape, self.rng)
         box = self.action_space if isinstance(self.action_space, spaces.Box) else None
         for t in range(n_rollout_steps):
-            rollout.begin(t, self._last_obs, self._last_episode_starts)
+            rollout.begin(t, self.seen, self.starts)
             if self._fused is None:
                 self._act(actor, rollout, t, draws[t])
             else:
@@ -125,11 +126,11 @@ class RecurrentPPO(ContribRecurrentPPO):
             rollout.ends[t] = getattr(env, "trial_ended", False)
             if dones.any():
                 self._finish_episodes(actor, rollout, t, dones, infos)
-            self._last_obs, self._last_episode_starts = new_obs, dones
-        rollout.mark_starts(n_rollout_steps, self._last_episode_starts)
+            self.see(new_obs, dones)
+        rollout.mark_starts(n_rollout_steps, self.starts)
         if self._fused is None:
             rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
-        last_values = self._peek(actor, np.asarray(self._last_obs), rollout.state(n_rollout_steps))
+        last_values = self._peek(actor, np.asarray(self.seen), rollout.state(n_rollout_steps))
         rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
         callback.on_rollout_end()
         return True
@@ -145,7 +146,7 @@ class RecurrentPPO(ContribRecurrentPPO):
     def _finish_episodes(self, actor: Any, rollout: Rollout, t: int, dones: np.ndarray, infos: list[dict]) -> None:
         """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
         ended = np.flatnonzero(dones)
-        self._update_info_buffer([infos[i] for i in ended], dones[ended])
+        self.note_episodes([infos[i] for i in ended], dones[ended])
         cut_off = [i for i in ended if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]]
         if cut_off:
             obs = np.stack([infos[i]["terminal_observation"] for i in cut_off])
@@ -161,26 +162,29 @@ class RecurrentPPO(ContribRecurrentPPO):
         """Update the policy from the rollout: `n_epochs` passes over minibatches of whole sequences."""
         policy, rollout = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
-        self._update_learning_rate(policy.optimizer)
+        self.set_learning_rate()
         find = self._gradients() if self._fused is None else self._fused_gradients(self._fused)
         segments = cut(rollout.starts[:-1], self.bptt)
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
         for _ in range(self.n_epochs):
-            for part in minibatches(segments, n_minibatches, self.rng):
-                found = find(part)
-                if found is None:
-                    continue
-                gradient, numbers = found
-                statistics.append(numbers)
-                if self.target_kl is not None and numbers[KL] > 1.5 * self.target_kl:
-                    break
-                policy.descend(gradient, self.max_grad_norm)
-            else:
-                self._n_updates += 1
-                continue
-            break
+            if not self._epoch(minibatches(segments, n_minibatches, self.rng), find, statistics):
+                break
+            self.count_update()
         self._log(torch.stack(statistics).mean(0).tolist())
+
+    def _epoch(self, parts: Iterable[Segments], find: Callable[[Segments], Found], statistics: list[Tensor]) -> bool:
+        """Learn from each minibatch once; False if the policy has moved too far from the one that acted."""
+        for part in parts:
+            found = find(part)
+            if found is None:
+                continue
+            gradient, numbers = found
+            statistics.append(numbers)
+            if self.target_kl is not None and numbers[KL] > 1.5 * self.target_kl:
+                return False
+            self.policy.descend(gradient, self.max_grad_norm)
+        return True
 
     def _gradients(self) -> Callable[[Segments], Found]:
         """A function that finds the gradient and the numbers of a minibatch; None if no step of it counts."""
@@ -202,7 +206,7 @@ class RecurrentPPO(ContribRecurrentPPO):
 
     def _clips(self) -> tuple[float, float | None]:
         """How far the probability ratio may go from 1, and values from the old ones."""
-        left = self._current_progress_remaining
+        left = self.left
         return self.clip_range(left), None if self.clip_range_vf is None else self.clip_range_vf(left)
 
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
@@ -225,8 +229,5 @@ class RecurrentPPO(ContribRecurrentPPO):
         self.logger.record("train/explained_variance", float(variance))
         if hasattr(self.policy, "log_std"):
             self.logger.record("train/std", self.policy.log_std.exp().mean().item())
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        self.logger.record("train/clip_range", self.clip_range(self._current_progress_remaining))
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "rng", "_fused"]
+        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
+        self.logger.record("train/clip_range", self.clip_range(self.left))

@@ -6,7 +6,6 @@ Take the state between a rollout and the next: in a callback's `on_rollout_start
 from __future__ import annotations
 
 import random
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -14,21 +13,12 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
 
+from ngym_cli.agents.algorithms import sb3
 from ngym_cli.agents.algorithms.nested_arrays import put_together, take_apart
 
 Tensors = dict[str, Tensor]
 Info = dict[str, Any]
 
-COUNTERS = (
-    "num_timesteps",
-    "_episode_num",
-    "_n_updates",
-    "_n_calls",
-    "_current_progress_remaining",
-    "exploration_rate",
-)
-ARRAYS = ("_last_obs", "_last_original_obs", "_last_episode_starts")
-EPISODES = ("ep_info_buffer", "ep_success_buffer")
 REPLAY = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
@@ -39,12 +29,11 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
         Tensors by name (for safetensors) and everything else as JSON.
     """
     tensors = {f"policy/{name}": value.detach().cpu().clone() for name, value in model.policy.state_dict().items()}
-    info: Info = {"counters": {name: getattr(model, name) for name in COUNTERS if hasattr(model, name)}}
-    info["episodes"] = {name: list(getattr(model, name) or ()) for name in EPISODES}
+    info: Info = {"counters": sb3.counters(model)}
+    info["episodes"] = sb3.episodes(model)
     info["optimizer"] = _save_optimizer(model.policy.optimizer, tensors)
-    for name in ARRAYS:
-        if getattr(model, name, None) is not None:
-            tensors[f"env/{name}"] = torch.from_numpy(np.array(getattr(model, name)))
+    for name, seen in sb3.last_seen(model).items():
+        tensors[f"env/{name}"] = torch.from_numpy(seen)
     for i, part in enumerate(_recurrent_states(model)):
         tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
     if hasattr(model, "own_state"):
@@ -65,14 +54,11 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
         model.policy.load_state_dict(policy)
     except RuntimeError as error:
         raise ValueError(f"the saved weights do not fit this model: {str(error).splitlines()[-1].strip()}") from error
-    for name, value in info["counters"].items():
-        setattr(model, name, value)
-    for name, episodes in info["episodes"].items():
-        setattr(model, name, deque(episodes, maxlen=model._stats_window_size))
+    sb3.set_counters(model, info["counters"])
+    sb3.set_episodes(model, info["episodes"])
     _load_optimizer(model.policy.optimizer, info["optimizer"], tensors)
-    for name in ARRAYS:
-        if f"env/{name}" in tensors:
-            setattr(model, name, tensors[f"env/{name}"].numpy().copy())
+    seen = {name: tensors[f"env/{name}"].numpy().copy() for name in sb3.SEEN if f"env/{name}" in tensors}
+    sb3.set_last_seen(model, seen)
     for i, part in enumerate(_recurrent_states(model)):
         part[-1] = tensors[f"recurrent/{i}"].numpy()
     if hasattr(model, "set_own_state"):

@@ -21,13 +21,13 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import FloatSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
 from torch import Tensor
 
+from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Packed, pack
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream, check, join
@@ -40,7 +40,7 @@ CONTINUOUS = ("loss", "squared_error_loss", "penalty_loss", "negative_error_when
 SMALLEST_STD = 0.05  # of continuous actions, in the units of the action
 
 
-class Supervised(BaseAlgorithm):
+class Supervised(Learner):
     """Minimises the loss of the right action, given at every step.
 
     Args:
@@ -69,7 +69,6 @@ class Supervised(BaseAlgorithm):
     env: Any
     action_space: Any
     learning_rate: float
-    _last_obs: Any
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -122,11 +121,12 @@ class Supervised(BaseAlgorithm):
             support_multi_env=True,
             supported_action_spaces=(spaces.Discrete, spaces.Box),
         )
-        self._setup_model()
+        self.set_up()
 
     # -- building -----------------------------------------------------------------------------------------------------
 
-    def _setup_model(self) -> None:
+    def set_up(self) -> None:
+        """Make the policy and the streams of trials."""
         start, end = float(self.learning_rate), float(self.learning_rate) * self.final_rate
         self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
         self.set_random_seed(self.seed)
@@ -174,7 +174,7 @@ class Supervised(BaseAlgorithm):
         progress_bar: bool = False,
     ) -> Supervised:
         """Learn from `total_timesteps` steps; arguments as in Stable-Baselines3."""
-        total, callback = self._setup_learn(total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar)
+        total, callback = self.begin_learning(total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar)
         callback.on_training_start(locals(), globals())
         while self.behave(self.env, callback) and self.num_timesteps < total:
             self.train(total)
@@ -190,10 +190,11 @@ class Supervised(BaseAlgorithm):
         box = None if self.discrete else self.action_space
         for _ in range(self.n_steps):
             actions, _, _, self._state, _, _ = self.policy.act(
-                np.asarray(self._last_obs), self._state, self._last_episode_starts, True, self.rng, actor
+                np.asarray(self.seen), self._state, self.starts, True, self.rng, actor
             )
             clipped = actions if box is None else np.clip(actions.reshape(-1, *box.shape), box.low, box.high)
-            self._last_obs, _, self._last_episode_starts, _ = env.step(clipped)
+            observations, _, starts, _ = env.step(clipped)
+            self.see(observations, starts)
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
@@ -205,13 +206,13 @@ class Supervised(BaseAlgorithm):
         self.policy.set_training_mode(True)
         seen = []
         for _ in range(self.n_updates):
-            self._update_current_progress_remaining(self.num_timesteps, total)
-            self._update_learning_rate(self.policy.optimizer)
+            self.note_progress(total)
+            self.set_learning_rate()
             material, layout = self.batch()
             loss, numbers = self.loss(material, layout)
             self.policy.descend(self.policy.gradient(loss), self.max_grad_norm)
             seen.append(numbers)
-            self._n_updates += 1
+            self.count_update()
             self.num_timesteps += len(material)
             if self.num_timesteps >= total:
                 break
@@ -283,7 +284,7 @@ class Supervised(BaseAlgorithm):
             raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
         for name, value in zip(names, means, strict=True):
             self.logger.record(f"train/{name}", value)
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,142 @@
+"""The one place that knows what is private in Stable-Baselines3: names of ours for what its learners keep inside.
+
+Everything else of this package uses only these names and the library's public ones, so that another version of it
+needs changes here alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+#: What a learner counts; the last is there for algorithms that explore by chance.
+COUNTERS = (
+    "num_timesteps",
+    "_episode_num",
+    "_n_updates",
+    "_n_calls",
+    "_current_progress_remaining",
+    "exploration_rate",
+)
+#: What a learner last saw of its environments.
+SEEN = ("_last_obs", "_last_original_obs", "_last_episode_starts")
+#: Statistics of the last episodes.
+EPISODES = ("ep_info_buffer", "ep_success_buffer")
+
+
+class Learner(BaseAlgorithm):
+    """A Stable-Baselines3 algorithm whose learning is its own. A subclass defines `set_up`.
+
+    Attributes:
+        not_saved: attributes that a zip file of the model leaves out.
+    """
+
+    not_saved: tuple[str, ...] = ()
+
+    def set_up(self) -> None:
+        """Make the policy and what it learns with; called once, when spaces and environments are known."""
+        raise NotImplementedError
+
+    def _setup_model(self) -> None:
+        self.set_up()
+
+    def set_up_learning_rate(self) -> None:
+        """Make `lr_schedule` from the learning rate that was given."""
+        self._setup_lr_schedule()
+
+    @property
+    def seen(self) -> Any:
+        """The last observations of the environments."""
+        return self._last_obs
+
+    @property
+    def starts(self) -> Any:
+        """Whether the recurrent state resets before each environment's next step, shape (environments,)."""
+        return self._last_episode_starts
+
+    def see(self, observations: Any, starts: Any) -> None:
+        """Take note of what the environments returned."""
+        self._last_obs, self._last_episode_starts = observations, starts
+
+    @property
+    def left(self) -> float:
+        """Share of the training that is still to come, from 1 to 0."""
+        return self._current_progress_remaining
+
+    def note_progress(self, total: int) -> None:
+        """Find out how much of `total` steps is left."""
+        self._update_current_progress_remaining(self.num_timesteps, total)
+
+    def set_learning_rate(self) -> None:
+        """Give the policy's optimiser the rate that the schedule has now."""
+        self._update_learning_rate(self.policy.optimizer)
+
+    @property
+    def updates(self) -> int:
+        """Updates made so far."""
+        return self._n_updates
+
+    def count_update(self) -> None:
+        """Count one more update."""
+        self._n_updates += 1
+
+    def note_episodes(self, infos: list[dict[str, Any]], dones: np.ndarray) -> None:
+        """Add episodes that ended to the statistics."""
+        self._update_info_buffer(infos, dones)
+
+    def begin_learning(self, total: int, callback: Any, reset: bool, log_name: str, bar: bool) -> tuple[int, Any]:
+        """Prepare for `learn`; returns the step at which to end, and the callback as one object."""
+        return self._setup_learn(total, callback, reset, log_name, bar)
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), *self.not_saved]
+
+
+def counters(model: BaseAlgorithm) -> dict[str, Any]:
+    """What a learner has counted, by name."""
+    return {name: getattr(model, name) for name in COUNTERS if hasattr(model, name)}
+
+
+def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
+    """Continue counting from what `counters` returned.
+
+    Raises:
+        ValueError: If there is one that no learner has.
+    """
+    strange = set(values) - set(COUNTERS)
+    if strange:
+        raise ValueError(f"unknown counters {sorted(strange)}")
+    for name, value in values.items():
+        setattr(model, name, value)
+
+
+def episodes(model: BaseAlgorithm) -> dict[str, list[Any]]:
+    """Statistics of the last episodes."""
+    return {name: list(getattr(model, name) or ()) for name in EPISODES}
+
+
+def set_episodes(model: BaseAlgorithm, values: dict[str, list[Any]]) -> None:
+    """Continue from what `episodes` returned."""
+    for name in EPISODES:
+        setattr(model, name, deque(values[name], maxlen=model._stats_window_size))
+
+
+def last_seen(model: BaseAlgorithm) -> dict[str, np.ndarray]:
+    """What a learner of any kind last saw of its environments, by name."""
+    return {name: np.array(getattr(model, name)) for name in SEEN if getattr(model, name, None) is not None}
+
+
+def set_last_seen(model: BaseAlgorithm, values: dict[str, np.ndarray]) -> None:
+    """Continue from what `last_seen` returned."""
+    for name in SEEN:
+        if name in values:
+            setattr(model, name, values[name])
+
+
+def show(model: BaseAlgorithm, observations: Any) -> None:
+    """Let a learner go on from the first observations of new environments."""
+    model._last_obs = observations
+    model._last_episode_starts = np.ones(len(observations), bool)
