@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 from neurogym import spaces
+from neurogym.compat import finder as _finder
 from neurogym.core import BaseEnv, EpochEnv, InvalidOperationError, PeriodEnv, TrialEnv, TrialWrapper
 from neurogym.envs.registration import all_envs, all_tags, get_collection, make, make_vec, register, register_all
 from neurogym.rules import Rule
@@ -72,4 +73,4 @@ def __getattr__(name: str) -> Any:
 
         if name in wrappers.WRAPPERS:
             return getattr(wrappers, name)
-    raise AttributeError(f"module 'neurogym' has no attribute {name!r}")
+    return _finder.old_name("neurogym", name)

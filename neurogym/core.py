@@ -17,6 +17,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import rules
+from neurogym.compat.leniency import forgive
+from neurogym.compat.members import OldMembers, five_values, forgive_reset
 from neurogym.current import NOW, BaseEnv, CurrentTrial
 from neurogym.rules import Rule
 from neurogym.trials import InvalidOperationError, Trials
@@ -42,7 +44,7 @@ BLOCK_BYTES = 3 << 19  #: memory for the most that are made ahead, within these 
 FEWEST_ROWS, MOST_ROWS = 1024, 8192
 
 
-class TrialEnv(CurrentTrial):
+class TrialEnv(OldMembers, CurrentTrial):
     """An environment made of trials, and trials made of periods.
 
     Args:
@@ -62,7 +64,7 @@ class TrialEnv(CurrentTrial):
         trial: The current trial's record, a dictionary.
 
     Raises:
-        ValueError: For an unknown reward or period, or a malformed duration.
+        ValueError: For a malformed duration. Of unknown rewards and periods there is a warning.
     """
 
     default_timing: ClassVar[Mapping[str, Any]] = {}
@@ -110,7 +112,7 @@ class TrialEnv(CurrentTrial):
     def _merged(kind: str, default: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
         for name in given or ():
             if default and name not in default:
-                raise ValueError(unknown(kind, name, default))
+                forgive(unknown(kind, name, default), "it is not used")
         return {**default, **(given or {})}
 
     # -- hooks for tasks ----------------------------------------------------------------------------------------------
@@ -202,7 +204,8 @@ class TrialEnv(CurrentTrial):
     def _check_conditions(self, given: Mapping[str, Any]) -> None:
         for name, value in given.items():
             if name not in self.conditions:
-                raise ValueError(unknown("trial condition", name, self.conditions))
+                forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
+                continue
             values = self.conditions[name]
             if isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str):
                 if values[0] not in ngym_random.DISTRIBUTIONS:
@@ -215,7 +218,11 @@ class TrialEnv(CurrentTrial):
             else:
                 allowed = bool(np.any([np.array_equal(value, v) for v in values]))
             if not allowed:
-                raise ValueError(f"trial condition {name}={value!r} is not possible, expected one of {values}")
+                text = f"trial condition {name}={value!r} is not drawn by the task, expected one of {values}"
+                listed = isinstance(values, (Patterns, Vectors)) or not _is_number(next(iter(values), 0))
+                if listed or not _is_number(value):
+                    raise ValueError(text)
+                forgive(text, "it is used as it is")
 
     def make_trials(self, n: int, **given: Any) -> Trials:
         """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
@@ -225,14 +232,22 @@ class TrialEnv(CurrentTrial):
             **given: Conditions, a value for all trials or an array (n,).
 
         Raises:
-            ValueError: If a condition or its value is unknown.
+            ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
+                values, there is a warning.
         """
         if self._many:
             for name in given.keys() - self._taken_by_wrappers():
                 value = given[name]
                 for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
                     self._check_conditions({name: one})
-        return self._make(n, {name: _per_trial(value, n) for name, value in given.items()})
+        columns = {name: _per_trial(value, n) for name, value in given.items()}
+        try:
+            trials = self._make(n, columns)
+        except (IndexError, KeyError) as error:
+            raise ValueError(f"trials with {given!r} cannot be made: {error}") from error
+        for name in columns.keys() - self.conditions.keys() - self._taken_by_wrappers():
+            trials.info.setdefault(name, columns[name])
+        return trials
 
     def _taken_by_wrappers(self) -> set[str]:
         """Conditions that a wrapper takes for itself."""
@@ -282,7 +297,7 @@ class TrialEnv(CurrentTrial):
             **kwargs: Conditions of the trial, in place of randomly drawn ones.
 
         Raises:
-            ValueError: If a condition or its value is unknown.
+            ValueError: See :meth:`make_trials`.
         """
         if self._building is not None:  # a user's override calls its parent
             return TrialEnv._new_trial(self, **kwargs) or {}
@@ -328,13 +343,18 @@ class TrialEnv(CurrentTrial):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
+    ) -> tuple[Any, dict[str, Any]]:
         """Start a session: row 0 of its first trial. No step is taken.
 
         Args:
             seed: Starts the generator anew; the whole session, wrappers included, follows from it.
             options: Accepted for Gymnasium; none are used.
+            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
         """
+        if old:
+            forgive_reset(old)
         self.begin_session(seed)
         self._top.new_trial()
         return self._ob[self._row].copy(), {}
@@ -369,6 +389,8 @@ class TrialEnv(CurrentTrial):
         Raises:
             ValueError: If the action is not in the action space, or ``_step`` does not return five values.
         """
+        if action.__class__ is np.ndarray and self._n_actions:  # as policies give it
+            action = int(action.item())
         row = self._row
         if self._tables is not None:
             if not 0 <= action < self._n_actions:
@@ -395,14 +417,7 @@ class TrialEnv(CurrentTrial):
         if self._block is None:
             raise gym.error.ResetNeeded("call reset() before step()")
         self._event = rules.NONE
-        result = self._step(action)
-        if not isinstance(result, tuple) or len(result) != 5:
-            count = len(result) if isinstance(result, tuple) else 1
-            raise ValueError(
-                f"{type(self).__name__}._step returned {count} values; return five: "
-                "observation, reward, terminated, truncated, info"
-            )
-        ob, reward, terminated, truncated, info = result
+        ob, reward, terminated, truncated, info = five_values(self._step(action), self)
         ended = info.setdefault("new_trial", False)
         if self._gt is not None and "gt" not in info:
             info["gt"] = self._gt[self._row]
@@ -505,6 +520,10 @@ def _trials_that_fit(block: Trials) -> int:
 def _varies(value: Any, n: int) -> bool:
     """Whether a condition is given as an array with one entry per trial, rather than one value for all."""
     return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
+
+
+def _is_number(value: Any) -> bool:
+    return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 
 
 def _per_trial(value: Any, n: int) -> np.ndarray:

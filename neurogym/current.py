@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.trials import InvalidOperationError, Trials
-from neurogym.utils.generator import LegacyGenerator
+from neurogym.utils.generator import LegacyGenerator, generator_of
 from neurogym.utils.names import unknown
 
 
@@ -42,14 +42,19 @@ class BaseEnv(gym.Env):
 
     @property
     def rng(self) -> LegacyGenerator:
-        """The environment's one generator, which also answers to the names of the old ``RandomState``."""
+        """The environment's one generator, which also answers to the names of the old ``RandomState``; can be set."""
         return LegacyGenerator(self.np_random)
+
+    @rng.setter
+    def rng(self, generator: Any) -> None:
+        self.np_random = generator_of(generator)
 
     def seed(self, seed: int | None = None) -> list[int | None]:
         """Start the generator and the action space from ``seed``; ``reset(seed=seed)`` does the same and more."""
         self.np_random = np.random.Generator(np.random.PCG64(seed))
         self._np_random_seed = -1 if seed is None else seed
-        self.action_space.seed(seed)
+        if hasattr(self, "action_space"):  # an old constructor may seed before it makes the spaces
+            self.action_space.seed(seed)
         return [seed]
 
     def render(self) -> None:

@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
+from neurogym.compat.members import forgive_reset
 from neurogym.current import CurrentTrial
 from neurogym.trials import Trials
 
@@ -52,6 +53,13 @@ def inside(env: Any, name: str) -> Any:
 
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
     """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
+        forgive_reset(old)
+        return super().reset(seed=seed, options=options)
 
 
 class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
@@ -138,8 +146,11 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """Begin a new trial with some conditions fixed; returns its record."""
         return inside(self.env, "new_trial")(**kwargs)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
+    ) -> tuple[Any, dict[str, Any]]:
         """Start a session; the first observation passes through :meth:`observe`."""
+        forgive_reset(old)
         ob, info = self.env.reset(seed=seed, options=options)
         return self.observe(ob, no_action(self.action_space), 0.0, self.task.field), info
 

@@ -8,8 +8,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 
 from neurogym import kernels
+from neurogym.compat import leniency
 
 pytest.register_assert_rewrite("tests.ngym_cli.sameness")
+
+
+@pytest.fixture(autouse=True)
+def warnings_anew():
+    """What is warned of once is warned of once in every test."""
+    leniency.forget()
+
 
 COMPILED = [name for name in kernels.runnable() if name != kernels.PLAIN]
 

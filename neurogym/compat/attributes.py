@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from neurogym.compat.leniency import forgive
 
 
 class ConditionValues:
@@ -39,7 +40,6 @@ class ConditionValues:
 
 
 def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
-    """Say that a task whose steps are all of one length makes no use of ``timing``."""
+    """Warn that a task whose steps are all of one length makes no use of ``timing``."""
     if timing:
-        name = type(task).__name__
-        warnings.warn(f"{name} has no periods to time: timing={dict(timing)!r} is not used", stacklevel=4)
+        forgive(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")

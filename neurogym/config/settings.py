@@ -1,7 +1,7 @@
 """Settings of a Monitor, from arguments, environment variables or a TOML file.
 
 What is given as an argument wins over environment variables (``NGYM_MONITOR__INTERVAL=99``), these over the file, and
-the file over the defaults. Unknown names and a missing file are errors.
+the file over the defaults. Unknown names and a missing file are warned of and have no effect.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from neurogym.compat.leniency import forgive
 from neurogym.utils.names import unknown
 
 PREFIX = "NGYM_"
@@ -72,8 +73,7 @@ class Config(_Section):
         **fields: ``local_dir``, ``agent``, ``env``, ``monitor``; sections as dictionaries or objects.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If a name is unknown or a value does not fit.
+        ValueError: If a value does not fit.
 
     Example:
         >>> Config(monitor={"interval": 10}).monitor.interval
@@ -91,10 +91,7 @@ class Config(_Section):
 
     def __init__(self, config_file: str | Path | None = None, **fields: Any):
         from_file = _read(Path(config_file)) if config_file is not None else {}
-        for name in {**from_file, **fields}:
-            if name not in type(self).model_fields:
-                raise ValueError(unknown("setting", name, type(self).model_fields))
-        merged = _merged(_merged(from_file, _from_environment()), fields)
+        merged = _known(_merged(_merged(from_file, _from_environment()), fields), type(self))
         super().__init__(**{**merged, "config_file": config_file})
 
     def model_post_init(self, context: Any) -> None:
@@ -106,9 +103,25 @@ class Config(_Section):
 def _read(path: Path) -> dict[str, Any]:
     path = path.expanduser()
     if not path.is_file():
-        raise FileNotFoundError(f"no such configuration file: {path}")
+        forgive(f"no such configuration file: {path}", "defaults are used", FileNotFoundError)
+        return {}
     with path.open("rb") as file:
         return _expanded(tomllib.load(file))
+
+
+def _known(settings: Mapping[str, Any], section: type[BaseModel], within: str = "") -> dict[str, Any]:
+    """The settings that exist; of the others there is a warning each, with the nearest valid name."""
+    known = {}
+    for name, value in settings.items():
+        field = section.model_fields.get(name)
+        if field is None:
+            valid = [f"{within}{field}" for field in section.model_fields]
+            forgive(unknown("setting", f"{within}{name}", valid), "it is not used")
+            continue
+        inner = field.annotation
+        nested = isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, BaseModel)
+        known[name] = _known(value, inner, f"{within}{name}.") if nested else value  # type: ignore[arg-type]
+    return known
 
 
 def _expanded(value: Any) -> Any:

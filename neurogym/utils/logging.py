@@ -6,12 +6,46 @@ It has a handler of its own on standard error and leaves all others alone.
 from __future__ import annotations
 
 import logging
+import sys
+from typing import Any
 
-logger = logging.getLogger("neurogym.console")
+COLOURS = {"black": 30, "red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "white": 37}
+STYLES = {"bold": 1, "dim": 2, "italic": 3, "underline": 4}
+
+
+class ConsoleLogger(logging.Logger):
+    """A logger whose methods also take ``color`` and ``style``, which show at a terminal; unknown ones do nothing."""
+
+    def _log(self, level: int, msg: object, args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+        codes = [COLOURS.get(str(kwargs.pop("color", "")).lower()), STYLES.get(str(kwargs.pop("style", "")).lower())]
+        kwargs["extra"] = {**(kwargs.get("extra") or {}), "codes": [code for code in codes if code is not None]}
+        kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
+        super()._log(level, msg, args, **kwargs)
+
+
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        text, codes = super().format(record), getattr(record, "codes", [])
+        if not codes or not sys.stderr.isatty():
+            return text
+        return f"\033[{';'.join(map(str, codes))}m{text}\033[0m"
+
+
+def _made() -> logging.Logger:
+    """The logger, of our class; the class of all others is left alone."""
+    usual = logging.getLoggerClass()
+    logging.setLoggerClass(ConsoleLogger)
+    try:
+        return logging.getLogger("neurogym.console")
+    finally:
+        logging.setLoggerClass(usual)
+
+
+logger = _made()
 
 if not logger.handlers:
     _handler = logging.StreamHandler()
-    _handler.setFormatter(logging.Formatter("Neurogym | %(asctime)s | %(message)s", "%Y-%m-%d@%H:%M:%S"))
+    _handler.setFormatter(_Formatter("Neurogym | %(asctime)s | %(message)s", "%Y-%m-%d@%H:%M:%S"))
     logger.addHandler(_handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False

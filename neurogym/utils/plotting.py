@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from neurogym.config.settings import PlotConfig
+
 __all__ = [
     "fig_",
     "order_by_sufix",
@@ -55,6 +57,7 @@ def plot_env(
     fig_kwargs: dict[str, Any] | None = None,
     fname: str | Path | None = None,
     plot_performance: bool = True,
+    plot_config: PlotConfig | None = None,
 ) -> Figure:
     """Run an environment and draw what happened.
 
@@ -70,7 +73,11 @@ def plot_env(
         fig_kwargs: Arguments of ``matplotlib.pyplot.subplots``.
         fname: File to save to.
         plot_performance: Whether to draw the panel of performance.
+        plot_config: Settings of a Monitor's figures: gives the title and the format where these are not given.
     """
+    if plot_config is not None:
+        name = (plot_config.title or None) if name is None else name
+        fname = fname if fname is None or Path(fname).suffix else Path(f"{fname}.{plot_config.ext}")
     if isinstance(env, str):
         from neurogym.envs.registration import make
 

@@ -157,11 +157,11 @@ class Combine(TrialEnv):
         ):
             for name, start in task.start_ind.items():
                 begin = (start + shift) * runs
-                self._building.add_period(  # type: ignore[union-attr]
+                self._building.add_period(
                     prefix + name, (task.end_ind[name] - start) * self.dt * runs, after=begin * self.dt
                 )
             length = (task._end - task._first + shift) * runs
-            self._building.length = np.maximum(self._building.length, length)  # type: ignore[union-attr]
+            self._building.length = np.maximum(self._building.length, length)
         if self.trial_cue:
             self.ob[:, 0] = kind
         truth = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,10 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
+from neurogym.compat.arguments import takes_older_names
+from neurogym.compat.members import forgive_reset
 from neurogym.utils.functions import ensure_dir, iso_timestamp
+from neurogym.utils.names import unknown
 from neurogym.utils.running import Agent
 from neurogym.wrapper import Forwarding
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from neurogym.config import Config
+    from neurogym.utils.probes import ActivationProbe
 
 BASIC = ("action", "reward", "cum_reward", "performance")
 
@@ -42,10 +46,14 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         plot_steps: Steps in a figure.
         ext: Format of figures.
         step_fn: Called in place of the environment's ``step``.
+        save_dir: Folder for the files of this run, in place of one named by the time.
+
+    The names that these arguments had before version 2 (``folder``, ``sv_per``, ...) are understood.
 
     Attributes:
         data: What was collected since the last file, key to a list with one entry per trial.
         data_eval: What :meth:`evaluate_policy` collected last.
+        probes: Name to the :class:`~neurogym.utils.probes.ActivationProbe` of :meth:`record_activations`.
         num_tr: Trials so far.
 
     Raises:
@@ -61,6 +69,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     carries = False
     ceiling_effect = LEAVES
 
+    @takes_older_names("Monitor", {"timestep": "step"})
     def __init__(
         self,
         env: gym.Env,
@@ -73,6 +82,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         plot_steps: int = 1000,
         ext: str = "png",
         step_fn: Callable | None = None,
+        save_dir: str | Path | None = None,
     ):
         gym.utils.RecordConstructorArgs.__init__(
             self,
@@ -85,6 +95,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             plot_steps=plot_steps,
             ext=ext,
             step_fn=step_fn,
+            save_dir=save_dir,
         )
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}
@@ -96,7 +107,9 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self.cum_reward = 0.0
         self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
         self.data_eval: dict[str, Any] = {}
+        self._save_dir = None if save_dir is None else Path(save_dir)
         self._folder: Path | None = None
+        self.probes: dict[str, ActivationProbe] = {}
         self._recorded: dict[str, list[Any]] | None = _nothing()
         self._seen: Any = None
         self._evaluations = 0
@@ -104,6 +117,8 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     @property
     def save_dir(self) -> Path:
         """Folder of this run; made when first asked for."""
+        if self._folder is None and self._save_dir is not None:
+            self._folder = ensure_dir(self._save_dir)
         if self._folder is None:
             parent = ensure_dir(Path(self.config.local_dir) / self.config.env.name)
             stamp, count = iso_timestamp(), 1
@@ -114,8 +129,11 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
+    ) -> tuple[Any, dict[str, Any]]:
         """Start a session; what was collected stays."""
+        forgive_reset(old)
         ob, info = self.env.reset(seed=seed, options=options)
         self.cum_reward, self._seen = 0.0, ob
         return ob, info
@@ -132,6 +150,8 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         if collect_data:
             self._collect(action, float(reward), ob, info, bool(info.get("new_trial", terminated or truncated)))
         self._seen = ob
+        if info.get("new_trial"):
+            self._trial_ended()
         return result
 
     def _collect(self, action: Any, reward: float, ob: Any, info: dict[str, Any], over: bool) -> None:
@@ -273,6 +293,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
                 trials.append(info.get("trial"))
                 summed = 0.0
                 agent.trial_ended()
+                self._trial_ended()
             if terminated or truncated:
                 ob, _ = env.reset()
         self.data_eval = {key: np.array([row.get(key, np.nan) for row in rows]) for key in rows[0]} | {"trial": trials}
@@ -292,6 +313,66 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
                 result["mean_performance"],
             )
         return result
+
+    # -- activity -----------------------------------------------------------------------------------------------------
+
+    def record_activations(self, layer: Any, name: str | None = None, steps: int | None = None) -> ActivationProbe:
+        """Record the activity of a PyTorch layer while an agent is evaluated, trial by trial.
+
+        Args:
+            layer: A Linear, RNN, GRU or LSTM layer, or an activation function.
+            name: Name of the record, for :meth:`plot_activations`; default the kind of the layer.
+            steps: Most steps of a trace; default, and at most, those of the longest trial.
+
+        Raises:
+            NotImplementedError: If the layer is of another kind.
+        """
+        from neurogym.utils.probes import ActivationProbe
+
+        longest = int(np.ceil(self.env.unwrapped.trial_length_stats(1000)["max"]))  # type: ignore[attr-defined]
+        name = type(layer).__name__ if name is None else name
+        if name in self.probes:
+            logging.getLogger(__name__).warning("the record %r is replaced by a new one", name)
+            self.probes[name].remove()
+        self.probes[name] = ActivationProbe(layer, longest if steps is None else min(steps, longest))
+        return self.probes[name]
+
+    def _trial_ended(self) -> None:
+        for probe in self.probes.values():
+            probe.trial_ended()
+
+    def plot_activations(
+        self,
+        name: str,
+        population: str,
+        figsize: tuple[float, float] | None = None,
+        neurons: Sequence[int] | None = None,
+        mean: bool = False,
+    ) -> tuple[Figure, np.ndarray]:
+        """Draw what was recorded, one panel for each unit.
+
+        Args:
+            name: Name of the record.
+            population: ``"output"``, ``"hidden"`` or ``"cell"``, as far as the layer has it.
+            figsize: Inches; default 3 by 2 for each panel.
+            neurons: Units to draw; default all.
+            mean: Whether to draw the mean over trials in place of every trial.
+
+        Returns:
+            The figure and its axes.
+
+        Raises:
+            ValueError: If there is no such record, nothing was recorded or a unit does not exist.
+            KeyError: If the layer has no such population.
+        """
+        from neurogym.utils.probes import plot_traces
+
+        if name not in self.probes:
+            raise ValueError(unknown("record of activity", name, self.probes))
+        history = self.probes[name].history
+        if population not in history:
+            raise KeyError(unknown("population", population, history))
+        return plot_traces(history[population], f"{name}, {population}", figsize, neurons, mean)
 
 
 def _settings(config: Any, given: dict[str, Any], task: str) -> Config:

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.leniency import forgive
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.mixing import MixedRule, Parts, empty_column, interleave, records_of, view_of
 from neurogym.trials import Trials
@@ -181,7 +182,7 @@ class ScheduleEnvs(TrialEnv):
     def _check_conditions(self, given: dict[str, Any]) -> None:  # type: ignore[override]
         for name, value in given.items():
             if name not in self.conditions:
-                raise ValueError(unknown("trial condition", name, self.conditions))
+                forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
             if name == "task" and value not in self.names:
                 raise ValueError(unknown("task", value, self.names))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -52,6 +53,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    os.environ.setdefault("NGYM_STRICT", "1")  # what the toolkit warns of in scripts is an error here
     try:
         code = app(prog_name="ngym", standalone_mode=False)
     except TyperException as error:

@@ -175,7 +175,7 @@ def place_of(error: BaseException) -> str:
 
 
 def _ours(filename: str) -> bool:
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import wrappers as w
+from neurogym.compat.leniency import LeniencyWarning
 from neurogym.utils.data import Dataset
 from neurogym.utils.plotting import plot_env
 from neurogym.utils.scheduler import RandomBlockSchedule, RandomSchedule
@@ -225,11 +226,16 @@ def test_12_config(tmp_path) -> None:
     assert config.monitor.plot.title == "From the file"
     assert (config.monitor.trigger, config.monitor.interval, config.local_dir) == ("step", 7, tmp_path)
     assert ngym.Config(env={"name": "GoNogo"}).monitor.plot.title == "GoNogo"
-    for wrong in ({"monitor": {"trigger": "now"}}, {"monitr": {}}, {"monitor": {"plot": {"colour": "red"}}}):
-        with pytest.raises(ValueError):
-            ngym.Config(**wrong)
-    with pytest.raises(FileNotFoundError):
-        ngym.Config(tmp_path / "other.toml")
+    with pytest.raises(ValueError):
+        ngym.Config(monitor={"trigger": "now"})
+    for wrong, message in (
+        ({"monitr": {}}, "did you mean 'monitor'"),
+        ({"monitor": {"plot": {"stepp": 3}}}, "did you mean 'monitor.plot.step'"),
+    ):
+        with pytest.warns(LeniencyWarning, match=message):
+            assert ngym.Config(**wrong).monitor == ngym.Config().monitor
+    with pytest.warns(LeniencyWarning, match="no such configuration file"):
+        assert ngym.Config(tmp_path / "other.toml").monitor.interval == 1000
 
 
 class Right:

@@ -1,5 +1,6 @@
 """The trial cycle, the templates that users hold, and seeds."""
 
+import contextlib
 import copy
 import pickle
 
@@ -9,6 +10,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import spaces
+from neurogym.compat.leniency import LeniencyWarning, strictly
 from neurogym.core import env_string
 from neurogym.rules import Rule
 
@@ -198,14 +200,17 @@ def test_conditions_can_be_asked_for():
     ("kwargs", "message"),
     [
         ({"cho": 6.4}, "did you mean 'coh'"),
-        ({"coh": 7.0}, "coh=7.0 is not possible"),
+        ({"coh": 7.0}, "coh=7.0 is not drawn by the task, expected"),
         ({"ground_truth": 5}, "expected"),
     ],
 )
-def test_wrong_conditions_are_refused(kwargs, message):
+def test_wrong_conditions_are_warned_of(kwargs, message):
     env = ngym.make("PerceptualDecisionMaking-v0").unwrapped
-    with pytest.raises(ValueError, match=message):
+    with strictly(), pytest.raises(ValueError, match=message):
         env.new_trial(**kwargs)
+    with pytest.warns(LeniencyWarning, match=message), contextlib.suppress(ValueError):
+        trial = env.new_trial(**kwargs)
+        assert trial.items() >= kwargs.items()
 
 
 @pytest.mark.parametrize(
@@ -213,9 +218,7 @@ def test_wrong_conditions_are_refused(kwargs, message):
     [
         ({"dt": -5}, "dt must be a positive"),
         ({"dt": "x"}, "dt must be a positive"),
-        ({"timing": {"stimuls": 3}}, "did you mean 'stimulus'"),
         ({"timing": {"stimulus": ("unifrom", (1, 2))}}, "did you mean 'uniform'"),
-        ({"rewards": {"fial": 0}}, "did you mean 'fail'"),
         ({"cohs": []}, "at least one coherence"),
         ({"timing": {"fixation": 0, "stimulus": 0, "decision": 0}}, "no steps"),
     ],
@@ -233,15 +236,41 @@ def test_actions_outside_the_space_are_refused():
             env.step(action)
 
 
-def test_four_values_from_step_get_a_clear_error():
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"timing": {"stimuls": 3}}, "did you mean 'stimulus'"),
+        ({"rewards": {"fial": 0}}, "did you mean 'fail'"),
+    ],
+)
+def test_unknown_periods_and_rewards_are_warned_of(kwargs, message):
+    with strictly(), pytest.raises(ValueError, match=message):
+        ngym.make("PerceptualDecisionMaking-v0", **kwargs)
+    with pytest.warns(LeniencyWarning, match=message):
+        env = ngym.make("PerceptualDecisionMaking-v0", **kwargs)
+    usual = ngym.make("PerceptualDecisionMaking-v0")
+    assert np.array_equal(env.reset(seed=3)[0], usual.reset(seed=3)[0])
+    assert env.unwrapped.end_t == usual.unwrapped.end_t
+
+
+@pytest.mark.parametrize(("count", "taken"), [(3, False), (4, True), (6, False)])
+def test_the_number_of_values_from_step(count, taken):
     class Old(PeriodTemplate):
         def _step(self, action):
-            return self.ob_now, 0.0, False, {"new_trial": False}
+            return (self.ob_now, 0.5, *[False] * (count - 3), {"new_trial": False})
 
     env = Old()
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="_step returned 4 values; return five"):
+    message = f"_step returned {count} values; return five"
+    if not taken:
+        with pytest.raises(ValueError, match=message):
+            env.step(0)
+        return
+    with strictly(), pytest.raises(ValueError, match=message):
         env.step(0)
+    with pytest.warns(LeniencyWarning, match=message):
+        result = env.step(0)
+    assert result[1:4] == (0.5, False, False) and np.array_equal(result[0], env.ob[1])
 
 
 def test_step_before_reset_is_refused():

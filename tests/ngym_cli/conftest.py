@@ -18,6 +18,12 @@ class Result(NamedTuple):
     err: str
 
 
+@pytest.fixture(autouse=True)
+def strict(monkeypatch):
+    """As the command line has it, and only until the test ends."""
+    monkeypatch.setenv("NGYM_STRICT", "1")
+
+
 @pytest.fixture
 def ngym(monkeypatch, capsys, tmp_path):
     """Run a command line in an empty folder, as a shell would, and return what came out."""

@@ -114,8 +114,8 @@ class Respond(YangTask):
         ground_truth = trials.draw("ground_truth")
         trials.draw("modality")
         trials.info["anti"] = np.full(trials.n, self.anti)
-        trials.add_period(list(self.timing))
-        trials.add_ob(1, [name for name in self.timing if name != "decision"], where="fixation")
+        trials.add_period(list(self.default_timing))
+        trials.add_ob(1, [name for name in self.default_timing if name != "decision"], where="fixation")
         angle = self.theta[ground_truth] + np.pi * self.anti
         self.show(trials, angle, "decision" if self.reaction else "stimulus")
         trials.set_groundtruth(ground_truth, "decision", where="choice")
@@ -181,11 +181,11 @@ class Decide(YangTask):
             self.theta[np.where(first_stronger, other, ground_truth)],
         ]
         trials.info.update(theta1=theta[0], theta2=theta[1])
-        trials.add_period(list(self.timing))
+        trials.add_period(list(self.default_timing))
         if not self.delayed:
             trials.info["stim_period"] = (trials.ends["stimulus"] - trials.starts["stimulus"]) * float(self.dt)
         stimuli = ["stim1", "stim2"] if self.delayed else ["stimulus", "stimulus"]
-        trials.add_ob(1, [name for name in self.timing if name != "decision"], where="fixation")
+        trials.add_ob(1, [name for name in self.default_timing if name != "decision"], where="fixation")
         for column, m in enumerate(self.shown):
             strength = self.strengths[self._table[chosen, column]]
             trials.info[f"coh1_mod{m}"], trials.info[f"coh2_mod{m}"] = strength.T
@@ -245,7 +245,7 @@ class Match(YangTask):
         else:
             test = (sample + half * differs) % self.dim_ring
         trials.info.update(sample_theta=self.theta[sample], test_theta=self.theta[test])
-        trials.add_period(list(self.timing))
+        trials.add_period(list(self.default_timing))
         trials.add_ob(1, ["fixation", "sample", "delay", "test"], where="fixation")
         self.show(trials, self.theta[sample], "sample")
         self.show(trials, self.theta[test], "test")

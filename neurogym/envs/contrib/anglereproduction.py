@@ -87,7 +87,7 @@ class AngleReproduction(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         """The own ring and the ground truth are laid out for the shortest way; :meth:`_step` corrects them."""
         angles = [trials.draw("ground_truth1"), trials.draw("ground_truth2")]
-        trials.add_period(list(self.timing))
+        trials.add_period(list(self.default_timing))
         state = np.full(trials.n, START)
         trials.add_ob(np.cos(self.theta - state[:, None]), where="self")
         for k, angle in enumerate(angles, start=1):

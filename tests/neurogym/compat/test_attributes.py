@@ -93,7 +93,7 @@ def test_arms_of_one_trial_can_be_asked_for():
     env.new_trial(p=(1, 0, 0), rewards=(5, 0, 0))
     assert env.oracle() == 0
     assert env.step(0)[1] == 5
-    with pytest.raises(ValueError, match=r"p=\(1, 0\) is not possible"):
+    with pytest.raises(ValueError, match=r"p=\(1, 0\) is not drawn"):
         env.make_trials(1, p=(1, 0))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import wrappers as w
+from neurogym.compat.leniency import LeniencyWarning
 from neurogym.utils.data import Dataset
 from neurogym.utils.scheduler import RandomSchedule
 
@@ -87,7 +88,7 @@ def test_conditions_take_effect_at_once() -> None:
     dataset = Dataset(rdm(sigma=0), batch_size=2, seq_len=100, seed=0)
     dataset()
     assert np.all(np.isin(dataset(ground_truth=1)[1], (0, 2)))
-    with pytest.raises(ValueError, match="coherence"):
+    with pytest.warns(LeniencyWarning, match="coherence"):
         dataset(coherence=3)
 
 

@@ -1,0 +1,45 @@
+"""Arguments under the names that they had in older versions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from neurogym.compat.leniency import forgive
+
+#: Class or function to older argument and present one.
+ARGUMENTS: dict[str, dict[str, str]] = {
+    "Monitor": {
+        "fig_type": "ext",
+        "folder": "save_dir",
+        "num_stps_sv_fig": "plot_steps",
+        "num_tr_save": "interval",
+        "sv_fig": "plot_create",
+        "sv_per": "interval",
+        "sv_stp": "trigger",
+    },
+}
+
+
+def takes_older_names(owner: str, values: Mapping[Any, Any] | None = None) -> Callable:
+    """Let a function or method be called with the older names of its arguments, with a warning.
+
+    Args:
+        owner: Key of ``ARGUMENTS``.
+        values: Older value to present one, for the arguments that are renamed.
+    """
+    names = ARGUMENTS[owner]
+
+    def decorate(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for old in names.keys() & kwargs.keys():
+                given = kwargs.pop(old)
+                kwargs.setdefault(names[old], (values or {}).get(given, given) if isinstance(given, str) else given)
+                forgive(f"{owner}: the argument {old!r} is called {names[old]!r} now", error=TypeError)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate

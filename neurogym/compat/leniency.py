@@ -1,0 +1,61 @@
+"""One warning where NeuroGym accepts in silence; an error where strictness is asked for.
+
+It is asked for by :func:`strictly`, or by ``NGYM_STRICT=1`` in the environment, which the command line sets.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).resolve().parents[1])
+
+_strict: ContextVar[bool] = ContextVar("strict", default=False)
+_said: set[str] = set()
+
+
+class LeniencyWarning(UserWarning):
+    """Something was accepted that has no effect or was meant otherwise; the message names what is valid."""
+
+
+@contextmanager
+def strictly() -> Iterator[None]:
+    """Within the block what would be forgiven is an error."""
+    token = _strict.set(True)
+    try:
+        yield
+    finally:
+        _strict.reset(token)
+
+
+def forgive(message: str, then: str = "", error: type[Exception] = ValueError) -> None:
+    """Warn of something that old scripts do, once for each message.
+
+    Args:
+        message: One line: what was wrong, what was expected, the nearest valid name.
+        then: What follows from it here, added to the warning.
+        error: What to raise where strictness is asked for.
+
+    Raises:
+        Exception: ``error``, where strictness is asked for.
+    """
+    if _strict.get() or os.environ.get("NGYM_STRICT", "0") != "0":
+        raise error(message)
+    message = f"{message}; {then}" if then else message
+    if message in _said:
+        return
+    _said.add(message)
+    frame = sys._getframe(1)
+    while frame.f_back and (frame.f_code.co_filename.startswith(PACKAGE) or "gymnasium" in frame.f_code.co_filename):
+        frame = frame.f_back
+    warnings.warn_explicit(message, LeniencyWarning, frame.f_code.co_filename, frame.f_lineno)
+
+
+def forget() -> None:
+    """Warn again of what was warned of already."""
+    _said.clear()

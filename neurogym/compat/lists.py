@@ -1,0 +1,100 @@
+"""Lists, constants and functions that NeuroGym had and this package keeps in another form; made when asked for."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from pathlib import Path
+from typing import Any
+
+METADATA_DEF_KEYS = ("description", "paper_name", "paper_link", "timing", "tags")
+_GROUPS = {
+    "ALL_NATIVE_ENVS": ("native",),
+    "ALL_CONTRIB_ENVS": ("contrib",),
+    "ALL_COLLECTIONS_ENVS": ("collections",),
+    "ALL_PSYCHOPY_ENVS": ("image",),
+    "ALL_ENVS": ("native",),
+    "ALL_EXTENDED_ENVS": ("native", "contrib", "collections", "image"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Make a list, or find the class that an old id stands for, when it is asked for."""
+    if name in _GROUPS:
+        return _entry_points(*_GROUPS[name])
+    if name == "ALL_WRAPPERS":
+        from neurogym.wrappers import WRAPPERS
+
+        return {f"{cls}-v0": f"neurogym.wrappers.{module}:{cls}" for cls, module in WRAPPERS.items()}
+    if name == "EnvMeta":
+        from neurogym.core import TrialEnv
+
+        return type(TrialEnv)
+    if name in ("ROOT_DIR", "CONFIG_DIR"):
+        from neurogym.config.settings import PACKAGE
+
+        return PACKAGE.parent if name == "ROOT_DIR" else PACKAGE / "config"
+    if name == "LOCAL_DIR":
+        return Path.cwd() / "runs"
+    if "-v" in name:
+        return _task(name)
+    raise AttributeError(f"module 'neurogym.compat.lists' has no attribute {name!r}")
+
+
+def _entry_points(*groups: str) -> dict[str, str]:
+    """Id to ``module:name`` of every task of some groups."""
+    from neurogym.envs.registration import every_task, group, gym
+
+    return {id_: str(gym.registry[id_].entry_point) for id_ in every_task() if group(id_) in groups}
+
+
+def _task(id_: str) -> Any:
+    """The class, with the arguments that its old name stood for."""
+    from neurogym.envs.aliases import ALIASES
+    from neurogym.envs.registration import entry
+
+    target, arguments = ALIASES[id_]
+    return functools.partial(entry(target), **arguments) if arguments else entry(target)
+
+
+def all_tasks() -> list[str]:
+    """Sorted ids of the native tasks."""
+    from neurogym.envs.registration import all_envs
+
+    return all_envs()
+
+
+def info(env: Any = None, show_code: bool = False) -> str:
+    """A description of a task.
+
+    Args:
+        env: Its id, or an environment; None: the ids of all tasks, one a line.
+        show_code: Whether to add the source of the task.
+    """
+    from neurogym.envs.registration import make
+    from neurogym.info import describe
+
+    if env is None:
+        return "\n".join(all_tasks())
+    made = make(env) if isinstance(env, str) else env
+    return describe(made) + _code(type(made.unwrapped), show_code)
+
+
+def info_wrapper(wrapper: str | None = None, show_code: bool = False) -> str:
+    """A description of a wrapper.
+
+    Args:
+        wrapper: Its name; None: the names of all, one a line.
+        show_code: Whether to add the source of the wrapper.
+    """
+    from neurogym.info import wrapper_string
+    from neurogym.wrappers import all_wrappers, wrapper_class
+
+    if wrapper is None:
+        return "\n".join(all_wrappers())
+    cls = wrapper_class(wrapper)
+    return wrapper_string(cls) + _code(cls, show_code)
+
+
+def _code(cls: type, wanted: bool) -> str:
+    return f"\n\n#### Source code ####\n\n{inspect.getsource(cls)}" if wanted else ""

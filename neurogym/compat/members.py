@@ -1,0 +1,146 @@
+"""Members of environments that old tasks and scripts use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym.compat.leniency import forgive
+
+
+class OldMembers:
+    """What tasks written for older versions expect of :class:`~neurogym.core.TrialEnv`.
+
+    Flags and limits of the trial under construction (``_ob_built``, ``_gt_built``, ``_tmax``), the methods that build
+    its arrays (``_init_ob``, ``_init_gt``, ``_add_ob``), epochs for periods, and the order of arguments of early 2020,
+    the period first.
+    """
+
+    _building: Any
+    dt: float
+
+    # -- the arrays of the trial ---------------------------------------------------------------------------------------
+
+    @property
+    def _ob_built(self) -> bool:
+        """Whether the trial that is described, or else the current one, has observations."""
+        return self._has("ob")
+
+    @_ob_built.setter
+    def _ob_built(self, built: bool) -> None:
+        if not built:
+            self._forget("ob")
+
+    @property
+    def _gt_built(self) -> bool:
+        """Whether the trial that is described, or else the current one, has a ground truth."""
+        return self._has("gt")
+
+    @_gt_built.setter
+    def _gt_built(self, built: bool) -> None:
+        if not built:
+            self._forget("gt")
+
+    def _has(self, name: str) -> bool:
+        trials = self._building if self._building is not None else self._block  # type: ignore[attr-defined]
+        return trials is not None and name in trials.fields
+
+    def _forget(self, name: str) -> None:
+        """Let an array of the trial that is described be made anew when it is next used."""
+        if self._building is not None:
+            self._building.fields.pop(name, None)
+
+    @property
+    def _tmax(self) -> float:
+        """End of the last period so far (ms)."""
+        trials = self._building if self._building is not None else self._block  # type: ignore[attr-defined]
+        return 0.0 if trials is None else float(trials.length[0 if self._building is not None else self._at] * self.dt)  # type: ignore[attr-defined]
+
+    @_tmax.setter
+    def _tmax(self, value: float) -> None:
+        if self._building is not None and "ob" not in self._building.fields:
+            self._building.length[:] = self._building.steps(value)
+
+    def _init_ob(self) -> None:
+        """Make the observations of the trial that is described: zeros, one row per step."""
+        self._forget("ob")
+        _ = self.ob  # type: ignore[attr-defined]
+
+    def _init_gt(self) -> None:
+        """Make the ground truth of the trial that is described: zeros, one row per step."""
+        self._forget("gt")
+        _ = self.gt  # type: ignore[attr-defined]
+
+    def _add_ob(self, value: Any, period: Any = None, where: Any = None, reset: bool = False) -> None:
+        """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`."""
+        (self.set_ob if reset else self.add_ob)(value, period, where)
+
+    # -- older names and orders of arguments ---------------------------------------------------------------------------
+
+    def add_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
+        """See :meth:`neurogym.current.CurrentTrial.add_ob`; the period may come first."""
+        value, period = _ordered(value, period)
+        super().add_ob(value, period, where)  # type: ignore[misc]
+
+    def set_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
+        """See :meth:`neurogym.current.CurrentTrial.set_ob`; the period may come first."""
+        value, period = _ordered(value, period)
+        super().set_ob(value, period, where)  # type: ignore[misc]
+
+    def set_groundtruth(self, value: Any, period: Any = None, where: str | None = None) -> None:
+        """See :meth:`neurogym.current.CurrentTrial.set_groundtruth`; the period may come first."""
+        value, period = _ordered(value, period)
+        super().set_groundtruth(value, period, where)  # type: ignore[misc]
+
+    def add_epoch(self, *args: Any, **kwargs: Any) -> None:
+        """Older name of ``add_period``."""
+        self.add_period(*args, **kwargs)  # type: ignore[attr-defined]
+
+    def in_epoch(self, period: str, t: float | None = None) -> bool:
+        """Older name of ``in_period``."""
+        return self.in_period(period, t)  # type: ignore[attr-defined]
+
+    @property
+    def obs(self) -> np.ndarray:
+        """Older name of ``ob``."""
+        return self.ob  # type: ignore[attr-defined]
+
+    @property
+    def obs_now(self) -> Any:
+        """Older name of ``ob_now``."""
+        return self.ob_now  # type: ignore[attr-defined]
+
+
+def _ordered(value: Any, period: Any) -> tuple[Any, Any]:
+    """Value and period, whichever of them came first: a value is never a word."""
+    return (period, value) if isinstance(value, str) else (value, period)
+
+
+def five_values(result: Any, task: object) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    """What ``_step`` returned, as Gymnasium has it.
+
+    Raises:
+        ValueError: If it is neither five values nor the four of older versions (observation, reward, done, info).
+    """
+    count = len(result) if isinstance(result, tuple) else 1
+    text = f"{type(task).__name__}._step returned {count} values; return five: observation, reward, terminated, "
+    if count == 4 and isinstance(result[3], dict):
+        forgive(f"{text}truncated, info", "done is taken for terminated")
+        ob, reward, done, info = result
+        return ob, reward, bool(done), False, info
+    if count != 5:
+        raise ValueError(f"{text}truncated, info")
+    return result
+
+
+def forgive_reset(given: dict[str, Any]) -> None:
+    """Warn of arguments of ``reset`` that are no more.
+
+    Raises:
+        TypeError: If an argument never existed.
+    """
+    for name in given:
+        if name not in ("no_step", "step_fn"):
+            raise TypeError(f"reset() got an unexpected keyword argument {name!r}")
+        forgive(f"reset({name}=...): reset takes no step, it returns the first observation", error=TypeError)
