@@ -9,6 +9,9 @@ A room is a module or folder at the top of a package. `tests/test_architecture.p
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,3 +121,91 @@ def purpose(package: str, name: str) -> str:
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return " ".join(text.split("\n\n")[0].split())
+
+
+def lines_between(package: str) -> set[tuple[str, str]]:
+    """Return which room uses which, without what follows from the rest (a uses b, b uses c: a to c is left out)."""
+    known = {name for row in LAYERS[package] for name in row}
+    uses: dict[str, set[str]] = {name: set() for name in known}
+    for user, used in arrows(package):
+        if user in known and used in known:
+            uses[user].add(used)
+    below: dict[str, set[str]] = {}
+    for name in (name for row in LAYERS[package] for name in row):
+        below[name] = set().union(*({used} | below.get(used, set()) for used in uses[name]))
+    return {
+        (user, used)
+        for user, all_used in uses.items()
+        for used in all_used
+        if not any(used in below[other] for other in all_used - {used})
+    }
+
+
+WIDTH, HEIGHT, GAP, MARGIN = 260, 62, 24, 24
+
+
+def draw() -> str:
+    """Return the picture as SVG: a column for each package, the highest room on top."""
+    parts: list[str] = []
+    left, tallest = MARGIN, 0
+    for package, layers in LAYERS.items():
+        widest = max(len(row) for row in layers)
+        column = widest * WIDTH + (widest - 1) * GAP
+        parts.append(f'<text x="{left}" y="20" class="package">{package}</text>')
+        places: dict[str, tuple[float, float]] = {}
+        for k, row in enumerate(reversed(layers)):
+            start = left + (column - len(row) * WIDTH - (len(row) - 1) * GAP) / 2
+            for j, name in enumerate(row):
+                places[name] = start + j * (WIDTH + GAP), 34 + k * (HEIGHT + GAP)
+        for user, used in sorted(lines_between(package)):
+            parts.append(_line(places[user], places[used]))
+        parts += [_box(package, name, *place) for name, place in places.items()]
+        left += column + 3 * MARGIN
+        tallest = max(tallest, 34 + len(layers) * (HEIGHT + GAP))
+    style = (
+        "text{font-family:sans-serif;font-size:11px;fill:#222}.package{font-size:15px;font-weight:bold}"
+        ".room{font-size:13px;font-weight:bold}rect{fill:#f4f6f8;stroke:#5b7083}"
+        "path{fill:none;stroke:#5b7083;marker-end:url(#tip)}"
+    )
+    tip = (
+        '<marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
+        '<polygon points="0,1 7,4 0,7" fill="#5b7083"/></marker>'
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left} {tallest}" width="{left}" height="{tallest}">'
+        f'<title>Rooms and what they import</title><style>{style}</style><defs>{tip}</defs>'
+        '<rect x="0" y="0" width="100%" height="100%" style="fill:white;stroke:none"/>'
+        + "\n".join(["", *parts, "</svg>"]) + "\n"
+    )  # fmt: skip
+
+
+def _line(user: tuple[float, float], used: tuple[float, float]) -> str:
+    (x1, y1), (x2, y2) = user, used
+    if abs(y2 - y1 - HEIGHT - GAP) < 1:  # the next row
+        return f'<path d="M{x1 + WIDTH / 2:g},{y1 + HEIGHT} L{x2 + WIDTH / 2:g},{y2 - 1:g}"/>'
+    side, reach = x1 + WIDTH, 12 + (y2 - y1) / 14
+    a, b = y1 + HEIGHT * 0.7, y2 + HEIGHT * 0.3
+    return f'<path d="M{side:g},{a:g} C{side + reach:g},{a:g} {x2 + WIDTH + reach:g},{b:g} {x2 + WIDTH + 1:g},{b:g}"/>'
+
+
+def _box(package: str, name: str, x: float, y: float) -> str:
+    words = purpose(package, name).replace("`", "").replace("&", "&amp;").replace("<", "&lt;")
+    text = textwrap.wrap(re.split(r"(?<=[a-z]{3})[.;] ?", words)[0], 44)
+    text = text if len(text) <= 2 else [text[0], f"{text[1]} ..."]
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5"/>'
+        f'<text x="{x + 10:g}" y="{y + 18:g}" class="room">{name}</text>'
+        + "".join(f'<text x="{x + 10:g}" y="{y + 35 + 14 * k:g}">{line}</text>' for k, line in enumerate(text))
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Draw the picture, or say whether it is out of date."""
+    if "--check" in arguments:
+        return int(not PICTURE.exists() or PICTURE.read_text(encoding="utf-8") != draw())
+    PICTURE.write_text(draw(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

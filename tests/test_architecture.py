@@ -73,3 +73,7 @@ def test_no_two_modules_differ_by_an_ending_only(package):
             places.setdefault(module.rpartition(".")[2], module)
     alike = [(places[name], places[name + ending]) for name in places for ending in ENDINGS if name + ending in places]
     assert not alike
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_code():
+    assert rooms.main(["--check"]) == 0, "python docs/rooms.py draws it anew"
