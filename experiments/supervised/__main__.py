@@ -23,6 +23,7 @@ from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.agents.supervised.material import TrialStream
 from ngym_cli.config import from_dict, read_toml
 from ngym_cli.environments.stack import build_venv, resolve
+from ngym_cli.evaluation import fresh_trials
 
 RESULTS = Path(__file__).parent / "results.json"
 YANG = {"task": "yang19", "task_args": {"dim_ring": 2}, "timesteps": 1000 * 32 * 100}
@@ -74,7 +75,7 @@ def run(settings: dict[str, Any], trials: int) -> dict[str, Any]:
     model.learn(int(config.timesteps or 0))
     wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
     several = "task" in facts.conditions
-    found = trials.evaluate(model.policy, config, facts, trials * (20 if several else 1), 10_000 + seed)
+    found = fresh_trials.evaluate(model.policy, config, facts, trials * (20 if several else 1), 10_000 + seed)
     numbers: dict[str, Any] = {"performance": found.summary["performance"], "ceiling": found.summary["ceiling"]}
     if several:
         scores, tasks = found.table["performance"], found.table["task"]
