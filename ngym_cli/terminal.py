@@ -12,8 +12,6 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from ngym_cli.files.writing import plain
-
 #: Width of what is written to a file or a pipe.
 WIDTH = 160
 
@@ -40,6 +38,8 @@ def console() -> Console:
 
 def print_json(data: Any) -> None:
     """Print one JSON document."""
+    from neurogym.plain_data import plain
+
     sys.stdout.write(json.dumps(plain(data), indent=2) + "\n")
 
 

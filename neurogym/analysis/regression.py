@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.results import Estimate, FloatArray, Result, normal_quantile
@@ -50,8 +51,8 @@ def regress_choice(
 ) -> ChoiceRegression:
     """Regress a binary choice on named regressors; an intercept named ``bias`` comes first.
 
-    Newton's method on the likelihood times a Gaussian prior on the weights of standardised regressors. The default
-    prior does not move a weight that the data determine; where the choices are separable it keeps weight and interval
+    The likelihood times a Gaussian prior on the weights of standardised regressors is maximised. The default prior
+    does not move a weight that the data determine; where the choices are separable it keeps weight and interval
     finite. ``prior_sd=numpy.inf`` is maximum likelihood.
 
     Args:
@@ -73,7 +74,7 @@ def regress_choice(
     x = np.column_stack([np.ones(y.size), *columns])
     scale = np.r_[1.0, [column.std() for column in columns]]
     scale[scale == 0] = 1.0
-    weights, information = _newton(x / scale, y, 1 / prior_sd**2)
+    weights, information = _most_probable(x / scale, y, 1 / prior_sd**2)
     covariance = np.linalg.pinv(information) / np.outer(scale, scale)
     weights = weights / scale
     estimates = [Estimate.normal(w, se, level) for w, se in zip(weights, np.sqrt(np.diag(covariance)), strict=True)]
@@ -82,26 +83,22 @@ def regress_choice(
     return ChoiceRegression(named, likelihood, y.size, level, covariance)
 
 
-def _newton(x: FloatArray, y: FloatArray, precision: float, steps: int = 50) -> tuple[FloatArray, FloatArray]:
-    """Return the maximum a posteriori weights and the information there; a step that overshoots is halved."""
-    w = np.zeros(x.shape[1])
-    penalty = np.full(x.shape[1], precision)
+def _most_probable(x: FloatArray, y: FloatArray, precision: float) -> tuple[FloatArray, FloatArray]:
+    """Return the maximum a posteriori weights and the information there."""
+    penalty, sign = np.full(x.shape[1], precision), 2 * y - 1
 
-    def objective(w: FloatArray) -> float:
-        return float(log_expit((2 * y - 1) * (x @ w)).sum() - 0.5 * penalty @ w**2)
+    def loss(w: FloatArray) -> float:
+        return float(0.5 * penalty @ w**2 - log_expit(sign * (x @ w)).sum())
 
-    value = objective(w)
-    for _ in range(steps):
-        p = expit(x @ w)
-        information = (x.T * (p * (1 - p))) @ x + np.diag(penalty)
-        step = np.linalg.lstsq(information, x.T @ (y - p) - penalty * w, rcond=None)[0]
-        while objective(w + step) < value - 1e-9 and np.abs(step).max() > 1e-9:
-            step = step / 2
-        w, previous, value = w + step, value, objective(w + step)
-        if value - previous < 1e-10:
-            break
-    p = expit(x @ w)
-    return w, (x.T * (p * (1 - p))) @ x + np.diag(penalty)
+    def gradient(w: FloatArray) -> FloatArray:
+        return penalty * w - x.T @ (y - expit(x @ w))
+
+    def information(w: FloatArray) -> FloatArray:
+        return (x.T * (expit(x @ w) * expit(-x @ w))) @ x + np.diag(penalty)
+
+    start = np.zeros(x.shape[1])
+    fit = minimize(loss, start, jac=gradient, hess=information, method="trust-exact", tol=1e-8)
+    return fit.x, information(fit.x)
 
 
 def ratio_interval(value: float, draws: FloatArray, level: float) -> Estimate:

@@ -11,22 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from neurogym.plain_data import plain
+
 FloatArray = NDArray[np.float64]
-
-
-def plain(value: Any) -> Any:
-    """Turn results, arrays and NumPy scalars into what JSON and TOML know; a missing number becomes ``None``."""
-    if isinstance(value, Result):
-        return value.to_dict()
-    if isinstance(value, np.ndarray):
-        return [plain(item) for item in value.tolist()]
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 @dataclass(frozen=True)

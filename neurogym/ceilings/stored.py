@@ -8,10 +8,9 @@ import json
 from importlib import resources
 from typing import Any
 
-import numpy as np
-
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
+from neurogym.plain_data import plain
 from neurogym.utils import ngym_random
 
 Table = dict[str, dict[str, Any]]
@@ -122,15 +121,6 @@ def _effective(env: Any, name: str) -> Any:
 
 def _same(value: Any, default: Any) -> bool:
     try:
-        return bool(_plain(value) == _plain(default))
+        return bool(plain(value) == plain(default))
     except ValueError:  # arrays
         return False
-
-
-def _plain(value: Any) -> Any:
-    """A value with tuples as lists, as configuration files have them."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

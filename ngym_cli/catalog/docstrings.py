@@ -1,15 +1,11 @@
-"""What a Google docstring says of each argument."""
+"""What a docstring says of each argument."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from typing import Any
 
-
-def summary(entry: Any) -> str:
-    """Return the first paragraph of a docstring as one line."""
-    return " ".join((inspect.getdoc(entry) or "").partition("\n\n")[0].split())
+from docstring_parser import DocstringStyle, parse
 
 
 def arguments(entry: Any) -> dict[str, str]:
@@ -22,17 +18,10 @@ def arguments(entry: Any) -> dict[str, str]:
     Args:
         entry: what has the docstring.
     """
-    found: dict[str, str] = {}
-    inside = False
-    names: list[str] = []
-    for line in (inspect.getdoc(entry) or "").splitlines():
-        if not line.startswith(" ") and line.strip():
-            inside = line.strip() == "Args:"
-        elif inside and line.startswith("    "):
-            begins = re.match(r"    ((?:\*{0,2}\w+(?:, )?)+)(?: \([^)]*\))?: +(.*)", line)
-            if begins and not line.startswith("     "):
-                names = [name.strip(" *") for name in begins[1].split(",")]
-                found.update(dict.fromkeys(names, begins[2].strip()))
-            else:
-                found.update({name: f"{found.get(name, '')} {line.strip()}".strip() for name in names})
-    return found
+    parsed = parse(inspect.getdoc(entry) or "", style=DocstringStyle.GOOGLE)
+    return {
+        name.strip(" *"): " ".join((argument.description or "").split())
+        for argument in parsed.params
+        if argument.args[0] == "param"
+        for name in argument.arg_name.split(",")
+    }

@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
+from neurogym.plain_data import is_plain
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
 from neurogym.wrappers.schedule_envs import ScheduleEnvs
@@ -267,8 +268,8 @@ def _plain_defaults(task: Task) -> dict[str, Any]:
     without = ("dt", "timing", "rewards")
     if task.several:
         parameters = inspection.signature(task.entry).parameters
-        return {name: p.default for name, p in parameters.items() if name not in without and _writable(p.default)}
-    fixed = {name: value for name, value in registered.items() if name not in without and _writable(value)}
+        return {name: p.default for name, p in parameters.items() if name not in without and is_plain(p.default)}
+    fixed = {name: value for name, value in registered.items() if name not in without and is_plain(value)}
     return {**_defaults(task.entry, without), **fixed}
 
 
@@ -283,14 +284,8 @@ def _defaults(entry: Any, without: tuple[str, ...]) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in parameters.items()
-        if name not in without and _writable(value)
+        if name not in without and is_plain(value)
     }
-
-
-def _writable(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(_writable(item) for item in value)
-    return isinstance(value, bool | int | float | str)
 
 
 def _written(timing: Mapping[str, Any]) -> dict[str, Any]:

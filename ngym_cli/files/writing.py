@@ -38,19 +38,6 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, data: Any) -> None:
     """Write a JSON file as a whole or not at all; numbers that JSON has not (nan, inf) become null."""
+    from neurogym.plain_data import plain
+
     write_text(path, json.dumps(plain(data), indent=2) + "\n")
-
-
-def plain(value: Any) -> Any:
-    """Return a value made of what JSON has: NumPy scalars and arrays unpacked, nan and inf as None."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return None
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return str(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import json
 import os
 import shutil
 import time
@@ -18,7 +17,7 @@ from ngym_cli.config import load
 from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.reading import read_json
-from ngym_cli.files.writing import atomic_path, plain, write_json
+from ngym_cli.files.writing import atomic_path, write_json
 from ngym_cli.runs.process import is_alive
 
 CONFIG = "config.toml"
@@ -148,7 +147,7 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]
         with atomic_path(path) as temporary:
             temporary.mkdir()
             (temporary / CONFIG).write_text(config, encoding="utf-8")
-            (temporary / MANIFEST).write_text(json.dumps(plain(manifest), indent=2) + "\n", encoding="utf-8")
+            write_json(temporary / MANIFEST, manifest)
     except OSError as error:
         raise UserError(f"cannot make run folder {path}: {error.strerror or error}") from None
     return Run(path)

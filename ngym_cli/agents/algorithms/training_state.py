@@ -13,6 +13,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
 
+from neurogym.plain_data import plain
 from ngym_cli.agents.algorithms import sb3
 from ngym_cli.agents.algorithms.nested_arrays import put_together, take_apart
 
@@ -40,7 +41,7 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
         info["own"] = take_apart(model.own_state(), "own", tensors)
     info["replay"] = _save_replay(getattr(model, "replay_buffer", None), tensors)
     info["generators"] = _save_generators(model, tensors)
-    return tensors, _plain(info)
+    return tensors, plain(info)
 
 
 def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> None:
@@ -150,12 +151,3 @@ def _load_generators(model: BaseAlgorithm, info: Info, tensors: Tensors) -> None
     random.setstate((version, tuple(tensors["generator/python"].tolist()), gauss))
     for name, generator in _numpy_generators(model).items():
         generator.bit_generator.state = info["own"][name]
-
-
-def _plain(value: Any) -> Any:
-    """The value with NumPy's scalars as Python's, as JSON has it."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.item() if isinstance(value, np.generic | np.ndarray) else value

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from scipy.stats import bootstrap as scipy_bootstrap
 
 from neurogym import analysis
 from neurogym.analysis.planning import two_step
@@ -13,6 +14,23 @@ def test_wilson_agrees_with_scipy():
         reference = binomtest(k, n).proportion_ci(method="wilson")
         assert np.allclose(analysis.wilson(k, n), [reference.low, reference.high])
     assert analysis.wilson(0, 0)[1] == 1
+
+
+def test_wilson_agrees_with_statsmodels_for_arrays_and_parts_of_successes():
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    successes, trials = np.array([[0, 2.5], [1.25, 40]]), np.array([3, 40])
+    expected = proportion.proportion_confint(successes, trials, alpha=0.1, method="wilson")
+    assert np.allclose(analysis.wilson(successes, trials, 0.9), expected)
+
+
+def test_bootstrap_draws_are_those_of_scipy():
+    values = np.random.default_rng(3).normal(size=(9, 2))
+    ours = analysis.bootstrap(lambda rows: values[rows].mean(axis=0), 9, 50, seed=4)
+    theirs = scipy_bootstrap(
+        (np.arange(9),), lambda rows: values[rows].mean(axis=0), n_resamples=50, vectorized=False, batch=1,
+        random_state=np.random.default_rng(4), method="percentile",
+    )  # fmt: skip
+    assert np.allclose(ours.T, theirs.bootstrap_distribution)
 
 
 def test_regression_agrees_with_statsmodels_and_survives_separation():
