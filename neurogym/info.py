@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.core import env_string
-from neurogym.utils.names import unknown
+from neurogym.messages.names import unknown
 
 
 def show_all_tasks(tag: str | None = None) -> None:
@@ -76,6 +76,6 @@ def wrapper_string(wrapper: Any) -> str:
 
 
 def _say(text: str) -> None:
-    from neurogym.utils.logging import logger
+    from neurogym.messages.console import logger
 
     logger.info("%s", text)

@@ -35,14 +35,14 @@ def unknown(kind: str, name: object, names: Iterable[str]) -> UserError:
         name: what was given.
         names: the valid names.
     """
-    from neurogym.utils.names import unknown as sentence
+    from neurogym.messages.names import unknown as sentence
 
     return UserError(sentence(kind, name, names))
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` with the nearest name, or nothing when none is close."""
-    from neurogym.utils.names import nearest
+    from neurogym.messages.names import nearest
 
     close = nearest(name, names)
     return f"; did you mean '{close}'?" if close else ""

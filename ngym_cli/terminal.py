@@ -38,7 +38,7 @@ def console() -> Console:
 
 def print_json(data: Any) -> None:
     """Print one JSON document."""
-    from neurogym.plain_data import plain
+    from neurogym.messages.plain_data import plain
 
     sys.stdout.write(json.dumps(plain(data), indent=2) + "\n")
 

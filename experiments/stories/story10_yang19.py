@@ -4,8 +4,8 @@ import numpy as np
 from common import arguments, evaluate, last_step, report, supervised
 
 import neurogym as ngym
+from neurogym.sampling.schedules import RandomSchedule
 from neurogym.utils.data import Dataset
-from neurogym.utils.scheduler import RandomSchedule
 from neurogym.wrappers import ScheduleEnvs
 
 REFERENCE = {"dm1": 0.930, "dm2": 0.913, "ctxdm1": 0.942, "ctxdm2": 0.941, "multidm": 0.894}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from neurogym.plain_data import plain
+from neurogym.messages.plain_data import plain
 
 FloatArray = NDArray[np.float64]
 

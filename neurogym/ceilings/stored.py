@@ -10,7 +10,7 @@ from typing import Any
 
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
-from neurogym.plain_data import plain
+from neurogym.messages.plain_data import plain
 from neurogym.utils import ngym_random
 
 Table = dict[str, dict[str, Any]]

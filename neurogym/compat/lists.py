@@ -31,7 +31,7 @@ def __getattr__(name: str) -> Any:
 
         return type(TrialEnv)
     if name in ("ROOT_DIR", "CONFIG_DIR"):
-        from neurogym.config.settings import PACKAGE
+        from neurogym.monitoring.settings import PACKAGE
 
         return PACKAGE.parent if name == "ROOT_DIR" else PACKAGE / "config"
     if name == "LOCAL_DIR":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-SETTINGS = "neurogym.config.settings"
-PROBES = "neurogym.utils.probes"
+SETTINGS = "neurogym.monitoring.settings"
+PROBES = "neurogym.monitoring.probes"
 LISTS = "neurogym.compat.lists"
 HISTORY = "neurogym.wrappers.trial_history"
 NATIVE, CONTRIB = "neurogym.envs.native", "neurogym.envs.contrib"
@@ -19,6 +19,7 @@ MODULES: dict[str, str] = {
     "neurogym.config.components.monitor": SETTINGS,
     "neurogym.config.components.plot": SETTINGS,
     "neurogym.config.config": "neurogym.config",
+    "neurogym.config.settings": SETTINGS,
     f"{CONTRIB}.cv_learning": f"{CONTRIB}.cvlearning",
     "neurogym.envs.collections.priors": f"{NATIVE}.priors",
     f"{NATIVE}.annubes": f"{NATIVE}.annubesenv",
@@ -33,9 +34,13 @@ MODULES: dict[str, str] = {
     "neurogym.meta.tasks_info": "neurogym.info",
     "neurogym.meta.wrappers_info": "neurogym.info",
     "neurogym.random": "neurogym.utils.ngym_random",
+    "neurogym.utils.functions": "neurogym.monitoring.files",
     "neurogym.utils.info": "neurogym.info",
-    "neurogym.utils.psychometric": "neurogym.utils.psychometrics",
+    "neurogym.utils.logging": "neurogym.messages.console",
+    "neurogym.utils.plotting": "neurogym.plotting.runs",
+    "neurogym.utils.psychometric": "neurogym.plotting.psychometric",
     "neurogym.utils.random": "neurogym.utils.ngym_random",
+    "neurogym.utils.scheduler": "neurogym.sampling.schedules",
     "neurogym.utils.spaces": "neurogym.spaces",
     "neurogym.wrappers.components": PROBES,
     "neurogym.wrappers.components.modules": PROBES,
@@ -121,7 +126,14 @@ NAMES: dict[str, dict[str, str]] = {
     "neurogym.utils.data": {"make": "neurogym.envs.registration:make"},
     "neurogym.utils.plotting": {
         "PlotConfig": f"{SETTINGS}:PlotConfig",
-        "order_by_suffix": "neurogym.utils.saved:order_by_sufix",
+        "fig_": "neurogym.plotting.runs:visualize_run",
+        "order_by_sufix": "neurogym.monitoring.files:order_by_sufix",
+        "order_by_suffix": "neurogym.monitoring.files:order_by_sufix",
+        "plot_psychometric": "neurogym.plotting.psychometric:plot_psychometric",
+        "plot_rew_across_training": "neurogym.plotting.training:plot_rew_across_training",
+        "probit": "neurogym.plotting.psychometric:probit",
+        "put_together_files": "neurogym.monitoring.files:put_together_files",
+        "run_env": "neurogym.monitoring.rollout:run_env",
     },
     "neurogym.wrappers": {
         "ALL_WRAPPERS": f"{LISTS}:ALL_WRAPPERS",
@@ -140,7 +152,7 @@ NAMES: dict[str, dict[str, str]] = {
     "neurogym.wrappers.monitor": {
         "ActivationProbe": f"{PROBES}:ActivationProbe",
         "Config": f"{SETTINGS}:Config",
-        "visualize_run": "neurogym.utils.plotting:visualize_run",
+        "visualize_run": "neurogym.plotting.runs:visualize_run",
     },
     "neurogym.wrappers.trial_hist_ev": {"VariableMapping": "neurogym.wrappers.variable_mapping:VariableMapping"},
 }

@@ -11,7 +11,7 @@ def __getattr__(name: str) -> Any:
     """Make ``Config``, or the shared default settings, when first used."""
     if name not in __all__:
         raise AttributeError(f"module 'neurogym.config' has no attribute {name!r}")
-    from neurogym.config.settings import Config
+    from neurogym.monitoring.settings import Config
 
     globals()["Config"] = Config
     if name == "config":

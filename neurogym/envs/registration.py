@@ -17,7 +17,7 @@ import gymnasium as gym
 from neurogym.core import OrderEnforcing
 from neurogym.envs import collections, contrib, image, native
 from neurogym.envs.aliases import ALIASES
-from neurogym.utils.names import closest
+from neurogym.messages.names import closest
 
 logger = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ def get_collection(collection: str) -> list[str]:
     if not collection:
         return []
     from neurogym.envs.collections import COLLECTIONS
-    from neurogym.utils.names import unknown
+    from neurogym.messages.names import unknown
 
     if collection not in COLLECTIONS:
         raise ValueError(unknown("collection", collection, COLLECTIONS))

@@ -1,29 +1,33 @@
-"""Random durations, schedules, data sets, plotting and other helpers; each is imported when first used."""
+"""Paths that scripts for NeuroGym know; each name is where ``_NAMES`` or ``neurogym.compat.table`` says.
+
+Belongs here: helpers that only such scripts use. May use: everything but `envs` and `wrappers`.
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-_LAZY = {
-    "Dataset": "data",
-    "RandomBlockSchedule": "scheduler",
-    "RandomSchedule": "scheduler",
-    "SequentialBlockSchedule": "scheduler",
-    "SequentialSchedule": "scheduler",
-    "TruncExp": "ngym_random",
-    "plot_env": "plotting",
-    "plot_psychometric": "plotting",
-    "run_env": "running",
+_NAMES = {
+    "Dataset": "neurogym.utils.data",
+    "RandomBlockSchedule": "neurogym.sampling.schedules",
+    "RandomSchedule": "neurogym.sampling.schedules",
+    "SequentialBlockSchedule": "neurogym.sampling.schedules",
+    "SequentialSchedule": "neurogym.sampling.schedules",
+    "TruncExp": "neurogym.utils.ngym_random",
+    "plot_env": "neurogym.plotting.runs",
+    "plot_psychometric": "neurogym.plotting.psychometric",
+    "run_env": "neurogym.monitoring.rollout",
 }
+_MODULES = ("data", "decorators", "functions", "logging", "ngym_random", "plotting", "scheduler", "tasktools")
 
-__all__ = sorted(_LAZY)
+__all__ = sorted(_NAMES)
 
 
 def __getattr__(name: str) -> Any:
     """Import a helper or a module of this package when it is first used."""
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"neurogym.utils.{_LAZY[name]}"), name)
-    if name in ("data", "decorators", "functions", "logging", "ngym_random", "plotting", "scheduler", "tasktools"):
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    if name in _MODULES:
         return importlib.import_module(f"neurogym.utils.{name}")
     raise AttributeError(f"module 'neurogym.utils' has no attribute {name!r}")

@@ -9,7 +9,7 @@ import importlib
 import re
 from typing import Any
 
-from neurogym.utils.names import unknown
+from neurogym.messages.names import unknown
 
 #: Class name to module of this package.
 WRAPPERS = {

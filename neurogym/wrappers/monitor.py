@@ -14,16 +14,16 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES
 from neurogym.compat.arguments import takes_older_names
 from neurogym.compat.members import forgive_reset
-from neurogym.utils.functions import ensure_dir, iso_timestamp
-from neurogym.utils.names import unknown
-from neurogym.utils.running import Agent
+from neurogym.messages.names import unknown
+from neurogym.monitoring.files import ensure_dir, iso_timestamp, order_by_sufix
+from neurogym.monitoring.rollout import Agent
 from neurogym.wrapper import Forwarding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from neurogym.config import Config
-    from neurogym.utils.probes import ActivationProbe
+    from neurogym.monitoring.probes import ActivationProbe
+    from neurogym.monitoring.settings import Config
 
 BASIC = ("action", "reward", "cum_reward", "performance")
 
@@ -53,7 +53,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     Attributes:
         data: What was collected since the last file, key to a list with one entry per trial.
         data_eval: What :meth:`evaluate_policy` collected last.
-        probes: Name to the :class:`~neurogym.utils.probes.ActivationProbe` of :meth:`record_activations`.
+        probes: Name to the :class:`~neurogym.monitoring.probes.ActivationProbe` of :meth:`record_activations`.
         num_tr: Trials so far.
 
     Raises:
@@ -179,7 +179,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         np.savez(beside, **columns)  # type: ignore[arg-type]
         beside.replace(path)
         if self.config.monitor.verbose:
-            from neurogym.utils.logging import logger
+            from neurogym.messages.console import logger
 
             means = [float(np.nanmean(columns[key])) for key in ("reward", "performance") if len(columns[key])]
             logger.info(
@@ -213,7 +213,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             self._recorded = None
 
     def _draw(self, kept: dict[str, list[Any]]) -> None:
-        from neurogym.utils.plotting import visualize_run
+        from neurogym.plotting.runs import visualize_run
 
         visualize_run(
             np.array(kept["ob"]),
@@ -241,7 +241,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         Returns:
             The figure; None (and a warning) if nothing has been saved.
         """
-        from neurogym.utils.saved import draw_history, order_by_sufix
+        from neurogym.plotting.training import draw_history
 
         files = order_by_sufix(list(self._folder.glob("trial_*.npz"))) if self._folder is not None else []
         if not files:
@@ -304,7 +304,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             values = np.array(lists[f"{name}s"], dtype=float)
             result[f"mean_{name}"] = float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
         if verbose:
-            from neurogym.utils.logging import logger
+            from neurogym.messages.console import logger
 
             logger.info(
                 "%d trials: mean reward %.3f, mean performance %.3f",
@@ -327,7 +327,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         Raises:
             NotImplementedError: If the layer is of another kind.
         """
-        from neurogym.utils.probes import ActivationProbe
+        from neurogym.monitoring.probes import ActivationProbe
 
         longest = int(np.ceil(self.env.unwrapped.trial_length_stats(1000)["max"]))  # type: ignore[attr-defined]
         name = type(layer).__name__ if name is None else name
@@ -365,7 +365,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             ValueError: If there is no such record, nothing was recorded or a unit does not exist.
             KeyError: If the layer has no such population.
         """
-        from neurogym.utils.probes import plot_traces
+        from neurogym.monitoring.probes import plot_traces
 
         if name not in self.probes:
             raise ValueError(unknown("record of activity", name, self.probes))
@@ -377,7 +377,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
 def _settings(config: Any, given: dict[str, Any], task: str) -> Config:
     """The settings of a Monitor: those of ``config`` if there is one, else what was given; names are filled in."""
-    from neurogym.config import Config
+    from neurogym.monitoring.settings import Config
 
     if config is None:
         config = {"env": {"name": task}, "monitor": given}

@@ -10,8 +10,8 @@ import numpy as np
 
 from neurogym.ceilings.effects import unknown
 from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.sampling.schedules import BaseSchedule, schedule_from
 from neurogym.trials import Trials
-from neurogym.utils.scheduler import BaseSchedule, schedule_from
 
 
 class ScheduleAttr(TrialWrapper):
@@ -55,7 +55,7 @@ class ScheduleAttr(TrialWrapper):
         """Arguments as written on a command line: ``schedule=block:block=90:p=0.8/0.2//0.2/0.8``.
 
         Each list has one entry per index; ``schedule`` is a name of
-        :func:`neurogym.utils.scheduler.schedule_from`, and ``block`` its length in trials.
+        :func:`neurogym.sampling.schedules.schedule_from`, and ``block`` its length in trials.
         """
         args = dict(args)
         if "attr_list" in args:

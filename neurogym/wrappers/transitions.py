@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.utils.names import unknown
+from neurogym.messages.names import unknown
 from neurogym.wrappers.sampling import check_probabilities
 
 CONTEXTS = ("repeating", "ascending", "descending", "alternating")

@@ -10,8 +10,8 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
+from neurogym.messages.names import unknown
 from neurogym.trials import Trials
-from neurogym.utils.names import unknown
 
 
 class TTLPulse(TrialWrapper):

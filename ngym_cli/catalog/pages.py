@@ -127,7 +127,7 @@ def _periods(env: Any) -> list[dict[str, Any]]:
 
 
 def _values(value: Any) -> Any:
-    from neurogym.utils.patterns import Vectors
+    from neurogym.sampling.patterns import Vectors
 
     if isinstance(value, Vectors):
         return repr(value)

@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
-from neurogym.plain_data import is_plain
+from neurogym.messages.plain_data import is_plain
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
 from neurogym.wrappers.schedule_envs import ScheduleEnvs

@@ -38,6 +38,6 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, data: Any) -> None:
     """Write a JSON file as a whole or not at all; numbers that JSON has not (nan, inf) become null."""
-    from neurogym.plain_data import plain
+    from neurogym.messages.plain_data import plain
 
     write_text(path, json.dumps(plain(data), indent=2) + "\n")

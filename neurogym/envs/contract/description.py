@@ -12,9 +12,9 @@ import numpy as np
 from neurogym.compat.leniency import strictly
 from neurogym.envs.contract.subject import ContractError, Subject, require
 from neurogym.envs.tags import TAGS
+from neurogym.messages.names import unknown
 from neurogym.spaces import names_of
 from neurogym.utils import ngym_random
-from neurogym.utils.names import unknown
 
 KEYS = ("paper_name", "paper_link", "tags", "description", "carries", "differences", "necessary")
 IMPOSSIBLE = -98765.4321  #: no condition has this value

@@ -9,9 +9,9 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.messages.names import unknown
 from neurogym.rules import Rule
 from neurogym.trials import Trials
-from neurogym.utils.names import unknown
 
 OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
 LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account

@@ -8,8 +8,8 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.messages.names import unknown
 from neurogym.trials import Trials
-from neurogym.utils.names import unknown
 
 OPEN, SKIN, UP, DOWN = range(4)
 SURFACE, DEEPEST = 1, 4

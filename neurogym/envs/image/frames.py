@@ -10,8 +10,8 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.messages.names import unknown
 from neurogym.trials import Period, Trials
-from neurogym.utils.names import unknown
 
 SIZE = (100, 100)  #: width and height of a frame (pixels)
 MINIATURE = (4, 4)

@@ -11,8 +11,8 @@ from neurogym import spaces
 from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.rules import Rule
+from neurogym.sampling.patterns import Vectors
 from neurogym.trials import Trials
-from neurogym.utils.patterns import Vectors
 
 
 class Bandit(TrialEnv):

@@ -12,8 +12,8 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.rules import Rule
+from neurogym.sampling.patterns import Patterns
 from neurogym.trials import Trials
-from neurogym.utils.patterns import Patterns
 
 WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 stands for certainty
 

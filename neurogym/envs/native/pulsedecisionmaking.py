@@ -11,8 +11,8 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.rules import Rule
+from neurogym.sampling.patterns import Patterns
 from neurogym.trials import Trials
-from neurogym.utils.patterns import Patterns
 
 
 def _periods(n_bin: int) -> dict[str, int]:

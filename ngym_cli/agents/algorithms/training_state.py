@@ -13,7 +13,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
 
-from neurogym.plain_data import plain
+from neurogym.messages.plain_data import plain
 from ngym_cli.agents.algorithms import sb3
 from ngym_cli.agents.algorithms.nested_arrays import put_together, take_apart
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from neurogym import rules
 from neurogym.core import TrialEnv, TrialWrapper, no_action
+from neurogym.messages.names import unknown
 from neurogym.state import capture, restore
 from neurogym.trials import Trials
-from neurogym.utils.names import unknown
 from neurogym.vector import layers
 from ngym_cli.agents.supervised.weighting import answer_rows
 

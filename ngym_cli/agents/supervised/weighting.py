@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from neurogym.messages.names import unknown
 from neurogym.trials import Trials
-from neurogym.utils.names import unknown
 
 
 def answer_rows(trials: Trials) -> np.ndarray:

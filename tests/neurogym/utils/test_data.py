@@ -10,8 +10,8 @@ import pytest
 import neurogym as ngym
 from neurogym import wrappers as w
 from neurogym.compat.leniency import LeniencyWarning
+from neurogym.sampling.schedules import RandomSchedule
 from neurogym.utils.data import Dataset
-from neurogym.utils.scheduler import RandomSchedule
 
 
 def rdm(**kwargs):

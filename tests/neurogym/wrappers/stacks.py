@@ -10,7 +10,7 @@ import numpy as np
 
 import neurogym as ngym
 from neurogym import wrappers
-from neurogym.utils.scheduler import IndependentSchedule, RandomSchedule
+from neurogym.sampling.schedules import IndependentSchedule, RandomSchedule
 
 Make = Callable[[], gym.Env]
 

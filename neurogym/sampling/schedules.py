@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym.utils.names import unknown
+from neurogym.messages.names import unknown
 
 
 class BaseSchedule:

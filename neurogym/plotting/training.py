@@ -1,13 +1,14 @@
-"""What a Monitor saved: putting files together, and drawing a metric over training."""
+"""Figures of training, from what a Monitor saved."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from neurogym.monitoring.files import put_together_files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,24 +36,6 @@ def save_figure(figure: Figure, fname: str | Path | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=300)
     plt.close(figure)
-
-
-def order_by_sufix(file_list: Sequence[Any]) -> list[str]:
-    """Files by the number between the last underscore and the ending."""
-
-    def number(file: Any) -> int:
-        found = re.search(r"_(\d+)(?:\.[^.]*)?$", str(file))
-        return int(found.group(1)) if found else -1
-
-    return sorted((str(file) for file in file_list), key=number)
-
-
-def put_together_files(folder: str | Path) -> dict[str, np.ndarray]:
-    """Everything that a Monitor saved in a folder, one array per key, in the order of trials; empty without files."""
-    files = order_by_sufix(list(Path(folder).glob("trial_*.npz")))
-    parts = [dict(np.load(file)) for file in files]
-    keys = [key for key in (parts[0] if parts else ()) if all(key in part for part in parts)]
-    return {key: np.concatenate([np.atleast_1d(part[key]) for part in parts]) for key in keys}
 
 
 def plot_rew_across_training(

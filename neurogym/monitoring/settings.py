@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from neurogym.compat.leniency import forgive
-from neurogym.utils.names import unknown
+from neurogym.messages.names import unknown
 
 PREFIX = "NGYM_"
 PACKAGE = Path(__file__).resolve().parents[1]

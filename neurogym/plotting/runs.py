@@ -1,4 +1,4 @@
-"""Figures of what happens in an environment, and of data that a Monitor saved.
+"""Figures of what happens in an environment.
 
 Matplotlib is imported where it is used, and its settings are changed only while a figure is drawn.
 """
@@ -12,37 +12,15 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.monitoring.rollout import run_env, unvectorised
+from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.spaces import names_of
-from neurogym.utils.psychometrics import plot_psychometric, probit
-from neurogym.utils.running import run_env, unvectorised
-from neurogym.utils.saved import (
-    COLOURS,
-    SETTINGS,
-    order_by_sufix,
-    plot_rew_across_training,
-    put_together_files,
-    save_figure,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from neurogym.config.settings import PlotConfig
-
-__all__ = [
-    "fig_",
-    "order_by_sufix",
-    "plot_env",
-    "plot_env_1dbox",
-    "plot_env_3dbox",
-    "plot_psychometric",
-    "plot_rew_across_training",
-    "probit",
-    "put_together_files",
-    "run_env",
-    "visualize_run",
-]
+    from neurogym.monitoring.settings import PlotConfig
 
 
 def plot_env(
@@ -151,9 +129,6 @@ def visualize_run(
     return plot_env_1dbox(
         ob, actions, gt, rewards, performance, states, legend, ob_traces, name, fname, fig_kwargs, env, trial_starts
     )
-
-
-fig_ = visualize_run
 
 
 def plot_env_1dbox(

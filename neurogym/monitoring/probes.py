@@ -114,7 +114,7 @@ def plot_traces(
     """
     import matplotlib.pyplot as plt
 
-    from neurogym.utils.saved import COLOURS, SETTINGS
+    from neurogym.plotting.training import COLOURS, SETTINGS
 
     if not traces:
         raise ValueError(f"{title}: nothing has been recorded yet")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym.monitoring.files import ensure_dir, iso_timestamp
+from neurogym.monitoring.rollout import run_env
 from neurogym.utils import plotting, tasktools
-from neurogym.utils.functions import ensure_dir, iso_timestamp
-from neurogym.utils.running import run_env
 
 
 @pytest.fixture(autouse=True)

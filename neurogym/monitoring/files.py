@@ -1,0 +1,41 @@
+"""Files that a Monitor writes: their folders, times and order, and putting them together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def ensure_dir(path: str | Path) -> Path:
+    """Make a folder, with its parents, if it does not exist; returns its absolute path."""
+    folder = Path(path).expanduser().resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def iso_timestamp() -> str:
+    """The time now (UTC) as ``YYYY-MM-DD_HH-MM-SS``."""
+    return datetime.now(UTC).strftime("%Y-%m-%d_%H-%M-%S")
+
+
+def order_by_sufix(file_list: Sequence[Any]) -> list[str]:
+    """Files by the number between the last underscore and the ending."""
+
+    def number(file: Any) -> int:
+        found = re.search(r"_(\d+)(?:\.[^.]*)?$", str(file))
+        return int(found.group(1)) if found else -1
+
+    return sorted((str(file) for file in file_list), key=number)
+
+
+def put_together_files(folder: str | Path) -> dict[str, np.ndarray]:
+    """Everything that a Monitor saved in a folder, one array per key, in the order of trials; empty without files."""
+    files = order_by_sufix(list(Path(folder).glob("trial_*.npz")))
+    parts = [dict(np.load(file)) for file in files]
+    keys = [key for key in (parts[0] if parts else ()) if all(key in part for part in parts)]
+    return {key: np.concatenate([np.atleast_1d(part[key]) for part in parts]) for key in keys}
