@@ -1,3 +1,3 @@
 """Now in `neurogym.sampling.generator`."""
 
-from neurogym.sampling.generator import LegacyGenerator  # noqa: F401
+from neurogym.sampling.generator import LegacyGenerator, generator_of  # noqa: F401
