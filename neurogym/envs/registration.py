@@ -10,7 +10,7 @@ import functools
 import importlib
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 
@@ -18,6 +18,7 @@ from neurogym.core import OrderEnforcing
 from neurogym.envs import collections, contrib, image, native
 from neurogym.envs.aliases import ALIASES
 from neurogym.messages.names import closest
+from neurogym.metadata import TaskInfo
 
 logger = logging.getLogger(__name__)
 
@@ -124,9 +125,9 @@ def entry(id_: str) -> Any:
 task_class: Callable[[str], Any] = entry
 
 
-def metadata(id_: str) -> dict[str, Any]:
+def metadata(id_: str) -> TaskInfo:
     """Metadata of a task: ``paper_name``, ``paper_link``, ``tags``, ``description``, ..."""
-    return dict(getattr(entry(id_), "metadata", {}))
+    return cast(TaskInfo, dict(getattr(entry(id_), "metadata", {})))
 
 
 def group(id_: str) -> str:

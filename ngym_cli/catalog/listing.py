@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ngym_cli.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from neurogym.metadata import WrapperInfo
 
 Row = dict[str, Any]
 
@@ -153,10 +156,10 @@ def changes(cls: type) -> list[str]:
     ]
 
 
-def metadata_of(cls: type) -> dict[str, Any]:
+def metadata_of(cls: type) -> WrapperInfo:
     """Return what a wrapper says about itself; nothing where it inherits Gymnasium's property."""
     found = getattr(cls, "metadata", None)
-    return dict(found) if isinstance(found, dict) else {}
+    return cast("WrapperInfo", dict(found) if isinstance(found, dict) else {})
 
 
 def algorithms() -> list[Row]:

@@ -13,18 +13,20 @@ from neurogym.compat.leniency import strictly
 from neurogym.envs.contract.subject import ContractError, Subject, require
 from neurogym.envs.tags import TAGS
 from neurogym.messages.names import unknown
+from neurogym.metadata import REQUIRED, TaskInfo, allowed
 from neurogym.spaces import names_of
 from neurogym.utils import ngym_random
 
-KEYS = ("paper_name", "paper_link", "tags", "description", "carries", "differences", "necessary")
 IMPOSSIBLE = -98765.4321  #: no condition has this value
 
 
 def metadata(subject: Subject) -> None:
     """The task says what it is: paper, tags, description, names of channels and actions, what it differs in."""
     env, meta = subject.example, subject.example.metadata
-    for key in KEYS:
+    for key in REQUIRED:
         require(key in meta, f"{subject.name}: metadata lacks {key!r}")
+    for key in meta:
+        require(key in allowed(TaskInfo), f"{subject.name}: {unknown('entry of metadata', key, allowed(TaskInfo))}")
     require(
         isinstance(meta["description"], str) and meta["description"] and "\n" not in meta["description"],
         f"{subject.name}: metadata['description'] must be one line",
@@ -46,9 +48,9 @@ def metadata(subject: Subject) -> None:
     if isinstance(env.action_space, gym.spaces.Discrete):
         _covers(subject, "action", names_of(env.action_space), int(env.action_space.n))
     for part in meta["necessary"]:
-        allowed = [*channels, *_periods(subject), "history"]
+        parts = [*channels, *_periods(subject), "history"]
         for label in [part] if isinstance(part, str) else part:
-            require(label in allowed, f"{subject.name}: metadata['necessary']: {unknown('part', label, allowed)}")
+            require(label in parts, f"{subject.name}: metadata['necessary']: {unknown('part', label, parts)}")
     if "history" in meta["necessary"]:
         require(meta["carries"], f"{subject.name}: needs history, but metadata['carries'] is False")
 
