@@ -74,7 +74,8 @@ class OldMembers:
 
     def _add_ob(self, value: Any, period: Any = None, where: Any = None, reset: bool = False) -> None:
         """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`."""
-        (self.set_ob if reset else self.add_ob)(value, period, where)
+        # not self.add_ob: a task that overrides it may call this
+        (OldMembers.set_ob if reset else OldMembers.add_ob)(self, value, period, where)
 
     # -- older names and orders of arguments ---------------------------------------------------------------------------
 

@@ -53,6 +53,6 @@ def plot_psychometric(
     ax.set(xlabel="Stimulus evidence", ylabel="P(Right)", ylim=(-0.05, 1.05), xlim=(-span, span))
     if title:
         ax.set_title(title)
-    if legend:
-        ax.legend()
+    if legend:  # where a rising curve leaves room
+        ax.legend(loc="upper left", fontsize="small")
     return beta, alpha

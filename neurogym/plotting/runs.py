@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.monitoring.rollout import run_env, unvectorised
+from neurogym.plotting.labels import legend_beside, name_ticks
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.spaces import names_of
 
@@ -176,7 +177,7 @@ def plot_env_1dbox(
         for ax in axes:
             for start in trial_starts or ():
                 ax.axvline(start + 0.5, color="grey", linestyle="--", linewidth=0.8)
-        every = 5 * max(1, int(np.ceil(len(steps) / 100)))
+        every = 5 * max(1, int(np.ceil(len(steps) / 60)))
         axes[-1].set_xticks(np.arange(every, len(steps) + 1, every))
         axes[-1].set_xlim(0.5, len(steps) + 0.5)
         axes[-1].set_xlabel("Steps")
@@ -201,14 +202,14 @@ def _observations(
         ticks = {float(np.max(cues)): "Fix. Cue"} if cues else {}
         if stimuli:
             ticks[float(np.mean(stimuli))] = "Stimuli"
-        ax.set_yticks(list(ticks), list(ticks.values()))
+        name_ticks(ax, ticks)
         if legend:
-            ax.legend(fontsize=6, loc="upper right")
+            legend_beside(ax)
     else:
         ax.imshow(ob.T, aspect="auto", origin="lower", extent=_extent(steps, ob), interpolation="nearest")
         names = names_of(env.observation_space) if env is not None else {}
         places = {float(np.mean(index)): label for label, index in names.items()}
-        ax.set_yticks(list(places), list(places.values()))
+        name_ticks(ax, places)
     ax.set_ylabel("Obs.")
 
 
@@ -225,15 +226,15 @@ def _actions(
             colour = COLOURS[(i + columns.shape[1]) % len(COLOURS)]
             ax.plot(steps, truth[:, i], "--", color=colour, label="Ground truth" if i == 0 else None)
     if legend:
-        ax.legend(fontsize=6, loc="upper right")
+        legend_beside(ax)
     if env is not None and isinstance(env.action_space, gym.spaces.Discrete):
-        ticks = {}
+        ticks: dict[float, str] = {}
         for label, index in names_of(env.action_space).items():
             listed = np.atleast_1d(index)
             for i, action in enumerate(listed):
                 ticks[int(action)] = label if len(listed) == 1 else f"{label}_{i + 1}"
         if ticks:
-            ax.set_yticks(list(ticks), list(ticks.values()))
+            name_ticks(ax, ticks, join=False)
     ax.set_ylabel("Act.")
 
 
@@ -244,8 +245,8 @@ def _rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | No
         ticks: dict[float, list[str]] = {}
         for event, amount in named.items():
             if np.isscalar(amount):
-                ticks.setdefault(float(np.asarray(amount)), []).append(event[:5])
-        ax.set_yticks(list(ticks), [f"{'/'.join(events)} {amount:0.2f}" for amount, events in ticks.items()])
+                ticks.setdefault(float(np.asarray(amount)), []).append(str(event)[:5])
+        name_ticks(ax, {amount: f"{'/'.join(events)} {amount:0.2f}" for amount, events in ticks.items()})
     ax.set_ylabel("Rew.")
 
 
@@ -253,6 +254,7 @@ def _performance(ax: Axes, steps: np.ndarray, performance: np.ndarray) -> None:
     ended = performance != -1
     ax.plot(steps[ended], performance[ended], "o", color="black", markersize=3)
     ax.set_ylim(-0.1, 1.1)
+    ax.set_yticks([0, 0.5, 1])
     ax.set_ylabel("Perf.")
     if ended.any():
         ax.set_title(f"Mean performance: {performance[ended].mean():0.2f} (n = {ended.sum()} trials)")

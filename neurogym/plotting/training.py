@@ -81,7 +81,7 @@ def plot_rew_across_training(
         if zline:
             axes.axhline(0, color="grey", linestyle="--")
         if legend:
-            axes.legend()
+            axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
         if ax is None:
             save_figure(figure, Path(folder) / f"mean_{metric_name}_across_training.png")  # type: ignore[arg-type]
     return figure  # type: ignore[return-value]
@@ -109,7 +109,7 @@ def draw_history(
         for key, label, style, colour in lines:
             axes[0, 0].plot(trials, [np.nanmean(part[key]) for part in parts], style, color=colour, label=label)
         axes[0, 0].set(xlabel="Trials", ylabel="Reward")
-        axes[0, 0].legend()
+        axes[0, 0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         if performance:
             scores = [np.nanmean(part["performance"]) for part in parts]
             axes[0, 1].plot(trials, scores, "o-", color=COLOURS[2])

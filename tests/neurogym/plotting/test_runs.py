@@ -11,6 +11,7 @@ import neurogym as ngym
 from neurogym.monitoring.files import ensure_dir, iso_timestamp
 from neurogym.monitoring.rollout import run_env
 from neurogym.utils import plotting, tasktools
+from neurogym.wrappers import PassAction, PassReward
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +114,42 @@ def test_small_helpers(tmp_path) -> None:
     assert tasktools.correct_2AFC([1, 0, -1, 1]) == (0.75, 2 / 3)
     assert tasktools.compute_perf(0.5, 1, 2, 1.0) == (2 / 3, 3) and tasktools.compute_perf(0.5, 0, 2, 1.0) == (0.5, 2)
     assert ensure_dir(tmp_path / "a" / "b").is_dir() and len(iso_timestamp()) == 19
+
+
+def _boxes(labels, renderer):
+    return [label.get_window_extent(renderer) for label in labels if label.get_text() and label.get_visible()]
+
+
+@pytest.mark.parametrize(
+    ("task", "kwargs"),
+    [
+        ("GoNogo-v0", {"ob_traces": ["Fixation cue", "NoGo", "Go", "Previous reward", "Previous action"]}),
+        ("yang19.go-v0", {}),
+        ("ProbabilisticReasoning-v0", {}),
+        ("HierarchicalReasoning-v0", {"num_steps": 40}),
+        ("PerceptualDecisionMaking-v0", {"num_steps": 500}),
+        ("ContextDecisionMaking-v0", {"num_steps": 37}),
+    ],
+)
+def test_labels_do_not_touch_and_legends_cover_nothing(task, kwargs):
+    env = PassAction(PassReward(ngym.make(task)))
+    figure = plotting.plot_env(env, **{"num_steps": 100, **kwargs})
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(ax.get_xlim() if axis is ax.xaxis else ax.get_ylim())
+            shown = [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            boxes = _boxes(shown, renderer)
+            assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i]), (task, ax.get_ylabel())
+        if ax.get_legend() is not None:
+            assert ax.get_legend().get_window_extent(renderer).x0 >= ax.get_window_extent(renderer).x1 - 1
+    plt.close(figure)
+
+
+def test_reward_keys_need_not_be_words():
+    env = ngym.make("GoNogo-v0")
+    env.unwrapped.rewards = {0: -0.5, (1, "go"): 1.0}
+    figure = plotting.plot_env(env, num_steps=20)
+    assert [label.get_text() for label in figure.axes[2].get_yticklabels()] == ["0 -0.50", "(1, ' 1.00"]
+    plt.close(figure)
