@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -30,10 +30,28 @@ SHOWN: dict[str, tuple[str, ...]] = {
 COMMON = ("perceptual", "supervised")
 
 
-def console() -> Console:
-    """Return the console that results are printed on; where there is no terminal, lines are not folded at 80."""
-    out = Console(highlight=False, emoji=False)
-    return out if out.is_terminal else Console(highlight=False, emoji=False, width=WIDTH)
+class SafeConsole(Console):
+    """A console that prints text as it is: a name in it neither moves the cursor nor is read as markup."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return the segments of something, without what would change the terminal."""
+        for segment in super().render(renderable, options):
+            text = segment.text
+            if segment.control or text.isprintable():
+                yield segment
+            else:
+                yield segment._replace(text="\n".join(printable(line) for line in text.split("\n")))
+
+
+def console(stderr: bool = False) -> Console:
+    """Return the console that results (or, on stderr, progress) are printed on.
+
+    Where there is no terminal, lines are not folded at 80.
+    """
+    out = SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False)
+    if not out.is_terminal:
+        out = SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False, width=WIDTH)
+    return out
 
 
 def print_json(data: Any) -> None:
@@ -54,7 +72,7 @@ def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
         for before, row in zip([{}, *members], members, strict=False):
             repeated = what == "differences" and before.get("task") == row["task"]
             cells = ["" if repeated and name == "task" else cell(row.get(name)) for name in names]
-            table.add_row(*(Text(printable(text)) for text in cells))
+            table.add_row(*cells)
         out.print(table)
     noun = {"algs": "algorithms"}.get(what, what)
     out.print(f"{len(rows)} {noun if len(rows) != 1 else noun.removesuffix('s')}", style="dim")
@@ -100,9 +118,8 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column()
-    table.add_row(
-        "performance", f"[bold]{found['performance']:.4f}[/bold]  95 % interval {_range(found['performance_ci'])}"
-    )
+    interval = f"  95 % interval {_range(found['performance_ci'])}"
+    table.add_row("performance", Text.assemble((f"{found['performance']:.4f}", "bold"), interval))
     beside = [f"{name} {found[name]:.4f}" for name in ("chance", "ceiling") if found.get(name) is not None]
     if found.get("ceiling"):
         beside.append(f"that is {found['performance'] / found['ceiling']:.1%} of the ceiling")
@@ -168,7 +185,8 @@ def print_checked(found: Mapping[str, Any], in_full: bool) -> None:
     out.print(f"{found['id']:<48} {found['status']:<7} {score:<16} {found['seconds']:>6.1f} s", soft_wrap=True)
     for row in found["checks"]:
         if row["status"] == "failed":
-            out.print(f"  {row['id']:<27} [bold]failed[/bold]  {escape(row['problem'])}", soft_wrap=True)
+            line = Text.assemble(f"  {row['id']:<27} ", ("failed", "bold"), f"  {row['problem']}")
+            out.print(line, soft_wrap=True)
             out.print(f"  {'':<27} {'':<7} expected: {row['description']}", style="dim", soft_wrap=True)
         elif in_full:
             out.print(f"  {row['id']:<27} ok      {row['description']}", soft_wrap=True)

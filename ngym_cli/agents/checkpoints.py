@@ -15,18 +15,19 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files import reading
-from ngym_cli.files.reading import digest, read_json
-from ngym_cli.files.writing import atomic_path, write_json
+from ngym_cli.files.reading import digest
+from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
+from ngym_cli.runs import records
 
 FOLDER = "checkpoints"
 WEIGHTS, ARRAYS, STATE = "weights.safetensors", "state.safetensors", "state.json"
+FILES = (WEIGHTS, ARRAYS, STATE)
 BEST = "best.json"
 FORMAT = 2
 
@@ -99,8 +100,7 @@ def write(folder: Path, step: int, model: Any, venv: Any, session: dict[str, Any
     weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
     others = {name: value.contiguous() for name, value in tensors.items() if name not in weights}
     path = folder / folder_of(step)
-    with atomic_path(path) as temporary:
-        temporary.mkdir()
+    with atomic_folder(path, FILES) as temporary:
         try:
             save_file({name.removeprefix("policy/"): value for name, value in weights.items()}, temporary / WEIGHTS)
             save_file(others, temporary / ARRAYS)
@@ -144,8 +144,7 @@ def best_of(folder: Path) -> dict[str, Any]:
     """Return the best checkpoint's ``name``, ``step`` and ``performance``; nothing if there is none."""
     if not (folder / BEST).is_file():
         return {}
-    found = read_json(folder / BEST)
-    return found if isinstance(found, dict) else {}
+    return records.read(folder / BEST, records.Best)
 
 
 def mark_best(folder: Path, path: Path, step: int, performance: float) -> None:
@@ -158,7 +157,7 @@ def prune(folder: Path, keep: int) -> None:
     best = best_of(folder).get("name")
     for path in found_in(folder)[:-keep]:
         if path.name != best:
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path, FILES)
 
 
 def slim(folder: Path) -> None:
@@ -172,7 +171,7 @@ def discard_after(folder: Path, step: int) -> None:
     """Remove the checkpoints of later steps."""
     for path in found_in(folder):
         if int(path.name[5:]) > step:
-            shutil.rmtree(path)
+            remove_folder(path, FILES)
     if best_of(folder) and not (folder / str(best_of(folder).get("name"))).is_dir():
         (folder / BEST).unlink()
 
@@ -214,8 +213,8 @@ def read(path: Path) -> Saved:
         for name in (WEIGHTS, ARRAYS):
             if digest(path / name) != state["sha256"][name]:
                 raise UserError(f"checkpoint {path}: {name} is damaged (its checksum differs)")
-        tensors = {f"policy/{name}": value for name, value in load_tensors(path / WEIGHTS).items()}
-        tensors.update(load_tensors(path / ARRAYS))
+        tensors = {f"policy/{name}": value for name, value in reading.read_tensors(path / WEIGHTS).items()}
+        tensors.update(reading.read_tensors(path / ARRAYS))
         bad = not_finite(tensors)
         if bad:
             raise UserError(f"checkpoint {path}: {bad} holds numbers that are not finite")
@@ -225,21 +224,6 @@ def read(path: Path) -> Saved:
         raise UserError(f"checkpoint {path}: {Path(str(error.filename)).name} is missing") from None
     except _DAMAGE as error:
         raise UserError(f"checkpoint {path} is damaged: {one_line(error)}") from None
-
-
-def load_tensors(path: Path) -> dict[str, Any]:
-    """Read a safetensors file.
-
-    Raises:
-        UserError: if it is not one.
-    """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        return load_file(path)
-    except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
 
 
 def restore(saved: Saved, model: Any, venv: Any) -> None:

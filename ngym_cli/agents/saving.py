@@ -10,8 +10,9 @@ from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
-from ngym_cli.files.reading import read_json
-from ngym_cli.files.writing import atomic_path, write_json
+from ngym_cli.files import reading
+from ngym_cli.files.writing import atomic_folder, write_json
+from ngym_cli.runs import records
 
 WEIGHTS = "weights.safetensors"
 DESCRIPTION = "model.json"
@@ -40,8 +41,7 @@ def save_model(model: Any, config: RunConfig, folder: Path) -> None:
         "tensors": {name: list(value.shape) for name, value in tensors.items()},
         "steps": int(model.num_timesteps),
     }
-    with atomic_path(folder) as temporary:
-        temporary.mkdir()
+    with atomic_folder(folder, (WEIGHTS, DESCRIPTION)) as temporary:
         save_file(tensors, str(temporary / WEIGHTS))
         write_json(temporary / DESCRIPTION, description)
 
@@ -66,8 +66,8 @@ def load_model(folder: Path, config: RunConfig, venv: Any) -> tuple[Any, int]:
     Raises:
         UserError: if files are missing or damaged, or the weights do not fit the task or the network.
     """
-    description = read_json(folder / DESCRIPTION)
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    description = records.read(folder / DESCRIPTION, records.Description)
+    if description["format"] != FORMAT:
         raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {FORMAT}")
     for name, space in (("observation_space", venv.observation_space), ("action_space", venv.action_space)):
         trained, here = description.get(name), describe_space(space)
@@ -107,15 +107,10 @@ def read_weights(path: Path) -> dict[str, Any]:
     Raises:
         UserError: if it is missing or not one.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     try:
-        return load_file(str(path))
+        return reading.read_tensors(path)
     except FileNotFoundError:
         raise UserError(f"damaged run folder {path.parent.parent}: {path.parent.name}/{path.name} is missing") from None
-    except (SafetensorError, OSError, ValueError) as error:
-        raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
 
 
 def fill(policy: Any, tensors: dict[str, Any], path: Path) -> None:
@@ -153,7 +148,7 @@ def begin_with(model: Any, config: RunConfig, run: runs.Run) -> dict[str, Any]:
         UserError: if the networks differ, or the weights are missing, damaged or not finite.
     """
     folder = run.path / runs.MODEL
-    description = read_json(folder / DESCRIPTION)
+    description = records.read(folder / DESCRIPTION, records.Description)
     for name in ("network", "units"):
         here = getattr(config, name)
         if description.get(name) != here:

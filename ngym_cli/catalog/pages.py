@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
@@ -20,13 +20,16 @@ from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, use
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.stack import facts_of, make_env
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.files.writing import check_place
 from ngym_cli.terminal import cell, console
 
 #: Steps after which the drawing of a trial is cut.
 MOST_STEPS = 2_000
 
 
-def describe(name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | None = None) -> dict[str, Any]:
+def describe(
+    name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | None = None, overwrite: bool = False
+) -> dict[str, Any]:
     """Return all that is known of a task or a wrapper.
 
     Args:
@@ -34,10 +37,13 @@ def describe(name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | 
         flags: how the task is to be made, from ``ngym_cli.config.flags.settings``.
         seed: of the trial that is drawn.
         figure: also draw the trial into this file.
+        overwrite: replace that file.
 
     Raises:
-        UserError: if there is neither a task nor a wrapper of that name.
+        UserError: if there is neither a task nor a wrapper of that name, or the file exists or cannot be written.
     """
+    if figure is not None:
+        check_place(figure, overwrite)
     if name in wrapper_names():
         return describe_wrapper(name)
     if ":" not in name:
@@ -201,7 +207,7 @@ def _save(trial: Mapping[str, Any], facts: Any, path: Path) -> None:
 def show(found: Mapping[str, Any]) -> None:
     """Print what ``describe`` found for people to read."""
     out = console()
-    out.print(f"[bold]{found['id']}[/bold]  {found['description']}", soft_wrap=True)
+    out.print(Text.assemble((found["id"], "bold"), f"  {found['description']}"), soft_wrap=True)
     if found["paper"]:
         out.print(f"{found['paper']}, {found['link']}", style="dim", soft_wrap=True)
     if found["kind"] == "wrapper":
@@ -218,14 +224,14 @@ def show(found: Mapping[str, Any]) -> None:
     out.print()
     for label, value in rows.items():
         if value not in ("", None, [], {}):
-            out.print(f"  [dim]{label:<16}[/dim] {escape(cell(value))}", soft_wrap=True)
+            out.print(Text.assemble((f"  {label:<16} ", "dim"), cell(value)), soft_wrap=True)
     _show_arguments(found)
     if found["kind"] == "task":
         out.print()
         from ngym_cli.figures.text_trial import lines
 
         for line in lines(found):
-            out.print(line, soft_wrap=True, markup=False)
+            out.print(line, soft_wrap=True)
 
 
 def _show_arguments(found: Mapping[str, Any]) -> None:
@@ -235,10 +241,10 @@ def _show_arguments(found: Mapping[str, Any]) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name, default in found["arguments"].items():
         given = str(default) if default == "required" else f"={default}"
-        table.add_row(f"  {name}", escape(given), escape(found["meaning"].get(name, "")))
+        table.add_row(f"  {name}", given, found["meaning"].get(name, ""))
     out = console()
     flag = "--task-arg NAME=VALUE" if found["kind"] == "task" else f"--wrappers {found['id']}:NAME=VALUE"
-    out.print(f"\n  [dim]arguments[/dim]  {flag}", soft_wrap=True)
+    out.print(Text.assemble("\n  ", ("arguments", "dim"), f"  {flag}"), soft_wrap=True)
     out.print(table)
 
 

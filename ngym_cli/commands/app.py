@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -52,10 +54,14 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    """Run the command line; a user's mistake, or what the system refuses, is one line on stderr and exit code 2."""
     os.environ.setdefault("NGYM_STRICT", "1")  # what the toolkit warns of in scripts is an error here
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows fewer letters than a trial is drawn with
     try:
         code = app(prog_name="ngym", standalone_mode=False)
+        sys.stdout.flush()
     except TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
         fail(message[:1].lower() + message[1:])
@@ -66,13 +72,27 @@ def main() -> None:
     except MemoryError as error:
         fail(f"not enough memory: {one_line(error)}")
     except BrokenPipeError:
-        sys.stderr.close()
+        _leave_stdout()
         sys.exit(1)
+    except OSError as error:
+        _leave_stdout()
+        place = f"{error.filename}: " if error.filename is not None else ""
+        fail(f"{place}{error.strerror or one_line(error)}")
+    except SystemExit as ended:  # no command of ours ends in this way
+        fail(f"a task's code ended the program (exit code {ended.code})")
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def fail(message: str, code: int = 2) -> None:
+def _leave_stdout() -> None:
+    """Let what could not be written to stdout go nowhere, so that the interpreter does not try again as it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def fail(message: str, code: int = 2) -> NoReturn:
     """Print one line on stderr and exit."""
     line = "".join(char if char.isprintable() else "?" for char in " ".join(message.split()))
-    sys.stderr.write(f"ngym: {line}\n")
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"ngym: {line}\n")
+        sys.stderr.flush()
     sys.exit(code)

@@ -20,6 +20,7 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Determines the trial that is drawn.")] = 0,
     figure: Annotated[Path | None, typer.Option(help="Also draw the trial into this file (png, svg, pdf).")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file named with --figure.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
 ) -> None:
     """Explain a task (paper, periods, channels, rewards, chance, ceiling, a drawn trial) or a wrapper."""
@@ -28,5 +29,5 @@ def command(
     from ngym_cli.config import flags
 
     given = flags.settings(dt=dt, timing=timing, task_arg=task_arg, wrappers=wrappers)
-    found = pages.describe(name, given, seed, figure)
+    found = pages.describe(name, given, seed, figure, overwrite)
     terminal.print_json(found) if json else pages.show(found)

@@ -32,6 +32,7 @@ def command(
     format: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
     style: Annotated[str, typer.Option(help="screen or paper.")] = "screen",
     out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the first run's own.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace figures in the folder of --out.")] = False,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
@@ -50,11 +51,11 @@ def command(
         from ngym_cli.sweeps import figures as of_sweep
 
         list_ = False
-        rows = of_sweep.draw(folder.load(Path(words[0])), words[1:], by, format, style, out)
+        rows = of_sweep.draw(folder.load(Path(words[0])), words[1:], by, format, style, out, overwrite)
     else:
         references, figures = requests.words(words or [], runs)
         seen = requests.view(references, runs, by, compare, evaluation, trust)
-        rows = requests.available(seen) if list_ else requests.draw(seen, figures, format, style, out)
+        rows = requests.available(seen) if list_ else requests.draw(seen, figures, format, style, out, overwrite)
     if json:
         terminal.print_json(rows)
         return
@@ -64,4 +65,4 @@ def command(
             where = f"{row['description']}  [{mark}]" if row["available"] else f"not available: {mark}"
         else:
             where = row["path"] or f"not drawn: {row['reason']}"
-        terminal.console().print(f"{row['id']:<14}{where}", soft_wrap=True, markup=False)
+        terminal.console().print(f"{row['id']:<14}{where}", soft_wrap=True)

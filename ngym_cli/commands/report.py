@@ -14,7 +14,10 @@ def command(
     run: Annotated[
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
-    out: Annotated[Path | None, typer.Option(help="File to write; default report.html in the run's folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write, or a folder for report.html; default the run's folder.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file named with --out.")] = False,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
@@ -28,8 +31,8 @@ def command(
     from ngym_cli import terminal
     from ngym_cli.figures import report
 
-    path = report.report(run, runs, out, trust)
+    path = report.report(run, runs, out, trust, overwrite)
     if json:
         terminal.print_json({"id": str(path)})
     else:
-        terminal.console().print(str(path), soft_wrap=True, markup=False)
+        terminal.console().print(str(path), soft_wrap=True)

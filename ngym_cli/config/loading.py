@@ -12,14 +12,18 @@ from ngym_cli.errors import UserError
 from ngym_cli.files import reading
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]:
     """Read a TOML file.
+
+    Args:
+        path: the file.
+        largest: how many bytes it may have.
 
     Raises:
         UserError: if it is missing, unreadable or not TOML.
     """
     try:
-        return reading.parse_toml(reading.read_text(path), path)
+        return reading.parse_toml(reading.read_text(path, largest), path)
     except FileNotFoundError:
         raise UserError(f"no such configuration file: {path}") from None
     except OSError as error:

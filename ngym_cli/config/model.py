@@ -26,6 +26,10 @@ STREAMS = ("network", "environments", "evaluation", "schedule")
 ARGUMENTS = ("network_args", "hyperparameters")
 
 
+#: Most trials of one evaluation; its table is held in memory.
+MOST_TRIALS = 10_000_000
+
+
 class Section(BaseModel):
     """A part of a configuration: unknown keys are errors, assignments are checked."""
 
@@ -62,7 +66,7 @@ class EvaluationConfig(Section):
     """Evaluation on fresh trials with frozen weights, during a run and at its end."""
 
     every: int = Field(default=100_000, ge=0, description="steps between evaluations; 0: only at the end")
-    trials: int = Field(default=2_000, ge=1, description="trials in each evaluation")
+    trials: int = Field(default=2_000, ge=1, le=MOST_TRIALS, description="trials in each evaluation")
     deterministic: bool = Field(default=True, description="take the most probable action instead of drawing one")
 
 

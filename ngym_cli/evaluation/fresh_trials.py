@@ -21,8 +21,8 @@ from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.stack import Facts, build_venv, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import ActivityRecorder
-from ngym_cli.files.writing import atomic_path, write_json
-from ngym_cli.runs import summary
+from ngym_cli.files.writing import atomic_folder, write_json
+from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import FILE as ACTIVITY
 from ngym_cli.runs.trial_table import Table, TrialRecorder, write_table
 
@@ -218,8 +218,7 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
 
 def save(evaluation: Evaluation, folder: Path) -> None:
     """Write ``trials.parquet`` and ``summary.json`` into a folder, complete or not at all."""
-    with atomic_path(folder) as temporary:
-        temporary.mkdir()
+    with atomic_folder(folder, EVALUATION) as temporary:
         write(evaluation, temporary)
 
 

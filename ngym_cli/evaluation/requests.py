@@ -11,8 +11,9 @@ from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents import perturbation, threads
 from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.config.model import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.files.writing import atomic_path
+from ngym_cli.files.writing import atomic_folder
 
 #: Longest part of an evaluation's own name that says what was changed.
 LONGEST_CHANGE = 80
@@ -134,6 +135,8 @@ def evaluate(references: Sequence[str], root: Path, asked: Request) -> Iterator[
     Raises:
         UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.
     """
+    if not 1 <= asked.trials <= MOST_TRIALS:
+        raise UserError(f"--trials must be between 1 and {MOST_TRIALS:,}, not {asked.trials:,}")
     label = asked.label
     if not runs.is_plain_name(label):
         raise UserError(f"evaluation name '{label}' must be a plain folder name")
@@ -183,8 +186,7 @@ def _one(policy: Any, config: Any, facts: Any, asked: Request, folder: Path, abo
     from ngym_cli.evaluation import fresh_trials
 
     protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record)
-    with atomic_path(folder) as temporary:
-        temporary.mkdir()
+    with atomic_folder(folder, runs.EVALUATION) as temporary:
         found = fresh_trials.evaluate(
             policy, config, facts, asked.trials, asked.seed, protocol=protocol, folder=temporary
         )

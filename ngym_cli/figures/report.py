@@ -12,8 +12,8 @@ from typing import Any
 from ngym_cli import runs
 from ngym_cli.figures.registry import FIGURES, natural, tags_of
 from ngym_cli.figures.requests import view
-from ngym_cli.files.reading import read_json
-from ngym_cli.files.writing import write_text
+from ngym_cli.files.writing import check_place, write_text
+from ngym_cli.runs import records
 from ngym_cli.terminal import cell
 
 #: A vector figure larger than this (bytes) is put in as pixels instead.
@@ -45,21 +45,31 @@ td.wrap { overflow-wrap: anywhere; }
 """
 
 
-def report(reference: str, root: Path, out: Path | None = None, trust: bool = False) -> Path:
+#: Name of the page where the user names only a folder.
+PAGE = "report.html"
+
+
+def report(
+    reference: str, root: Path, out: Path | None = None, trust: bool = False, overwrite: bool = False
+) -> Path:
     """Write the page of a run.
 
     Args:
         reference: folder, name or ``latest``.
         root: folder of all runs.
-        out: file to write; default ``report.html`` in the run's folder.
+        out: file to write, or a folder for ``report.html``; default the run's folder.
         trust: let the run's record name a user's own code.
+        overwrite: replace the file that the user names.
 
     Raises:
-        UserError: if the run does not exist or is damaged, or the file cannot be written.
+        UserError: if the run does not exist or is damaged, or the file exists or cannot be written.
     """
+    if out is not None and (out.is_dir() or not out.suffix):
+        out = out / PAGE
+    if out is not None:
+        check_place(out, overwrite)
     seen = view([reference], root, trust=trust)
-    run = seen.first.run
-    path = out or run.path / "report.html"
+    path = out or seen.first.run.path / PAGE
     write_text(path, _page(seen))
     return path
 
@@ -218,7 +228,7 @@ def _comparisons(source: Any) -> Iterable[str]:
         path = each.folder / "comparison.json"
         if not path.is_file():
             continue
-        found = read_json(path)
+        found = records.read(path, records.Comparison)
         yield f"<h2>Beside {_text(Path(found['data']).stem.replace('_', ' '))}</h2>"
         figure = source.run.path / "figures" / Path(found["figure"]).name
         if figure.is_file() and not figure.is_symlink():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import runs
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.registry import FIGURES, FigureSpec, natural, tags_of
-from ngym_cli.files.writing import atomic_path
+from ngym_cli.files.writing import atomic_path, check_place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,7 +75,12 @@ def view(
 
 
 def draw(
-    seen: View, names: Sequence[str], file_format: str = "png", style: str = "screen", out: Path | None = None
+    seen: View,
+    names: Sequence[str],
+    file_format: str = "png",
+    style: str = "screen",
+    out: Path | None = None,
+    overwrite: bool = False,
 ) -> list[dict[str, Any]]:
     """Draw figures.
 
@@ -85,6 +90,7 @@ def draw(
         file_format: png, svg or pdf.
         style: screen or paper.
         out: where to; default the folder ``figures`` of the first run.
+        overwrite: replace figures in the folder that the user names.
 
     Returns:
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
@@ -101,7 +107,10 @@ def draw(
     tags = tags_of(seen)
     specs = [FIGURES[name] for name in names] or [spec for spec in FIGURES.values() if natural(spec, seen, tags)]
     folder = out or seen.first.run.path / "figures"
-    rows = [_draw_one(seen, spec, style, folder / f"{spec.name}{_beside(seen)}.{file_format}") for spec in specs]
+    places = [folder / f"{spec.name}{_beside(seen)}.{file_format}" for spec in specs]
+    for place in places if out is not None else ():
+        check_place(place, overwrite)
+    rows = [_draw_one(seen, spec, style, place) for spec, place in zip(specs, places, strict=True)]
     for row in rows:
         if names and row["path"] is None:
             raise UserError(f"{row['id']}: {row['reason']}")

@@ -13,8 +13,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.style import COLOURS, Unavailable, shades
-from ngym_cli.files.reading import read_json
-from ngym_cli.runs import recordings
+from ngym_cli.runs import recordings, records
 from ngym_cli.runs.trial_table import Table, concatenate, read_trials
 
 #: By what runs can be put together.
@@ -79,7 +78,8 @@ class Source:
     @cached_property
     def evaluations(self) -> list[Evaluated]:
         """All its evaluations, oldest first."""
-        return [Evaluated(path, read_json(path / "summary.json")) for path in self.run.evaluations()]
+        folders = self.run.evaluations()
+        return [Evaluated(folder, records.read(folder / "summary.json", records.Summary)) for folder in folders]
 
     @cached_property
     def training(self) -> Table:

@@ -19,8 +19,18 @@ LARGEST_TEXT = 4 << 20
 #: Deepest nesting of a configuration or record.
 DEEPEST = 64
 
-#: A dotted key of very many parts, over which the parser of TOML would take minutes.
-_LONG_KEY = re.compile(r"""(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){64}""")
+#: Largest configuration file (bytes).
+LARGEST_TOML = 1 << 20
+
+#: A part of a dotted key, and a dotted key as long as it goes. Nothing that was passed over is looked at again
+#: (``*+``), so that the time is linear in the length of the text.
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_KEY = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+")
+
+#: Largest header of a file of weights (bytes), which names the arrays; and most arrays that are read, for which the
+#: library takes about two seconds (and for five times as many twenty times as long).
+LARGEST_HEADER = 8 << 20
+MOST_ARRAYS = 20_000
 
 #: Most files that a run folder may hold.
 MOST_FILES = 100_000
@@ -101,7 +111,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     Raises:
         UserError: if it is damaged or nested too deeply.
     """
-    if _LONG_KEY.search(text):
+    if any(_parts(key.group()) > DEEPEST for key in _KEY.finditer(text)):  # over which the parser takes minutes
         raise UserError(f"{path} has a key of more than {DEEPEST} parts; refused")
     try:
         return _shallow(tomllib.loads(text.replace("\r\n", "\n")), path)
@@ -109,6 +119,11 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is nested too deeply; refused") from None
     except ValueError as error:
         raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+
+
+def _parts(key: str) -> int:
+    """Return how many parts a dotted key has."""
+    return len(re.findall(_PART, key)) if key.count(".") >= DEEPEST else 1
 
 
 def _shallow(data: Any, path: Path) -> Any:
@@ -138,7 +153,7 @@ def read_parquet(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with path.open("rb") as data, pq.ParquetFile(data) as file:  # opened here: a name may look like an address
             meta = file.metadata
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
             chunks = [group.column(i) for group in groups for i in range(meta.num_columns)]
@@ -146,7 +161,8 @@ def read_parquet(path: Path) -> Any:
             if meta.num_rows > MOST_ROWS or values > MOST_VALUES or size > MOST_BYTES:
                 raise UserError(f"{path} says it holds {meta.num_rows:,} rows and {size:,} bytes; refused")
             words = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
-        table = pq.read_table(path, read_dictionary=sorted(words), partitioning=None)
+            data.seek(0)
+            table = pq.ParquetFile(data, read_dictionary=sorted(words)).read()
     except FileNotFoundError:
         raise UserError(f"no such trial table: {path}") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, ValueError, MemoryError) as error:
@@ -176,6 +192,28 @@ def read_json(path: Path) -> Any:
         raise UserError(f"damaged run folder {path.parent}: {path.name} is missing") from None
     except OSError as error:
         raise UserError(f"damaged run folder {path.parent}: {path.name}: {error.strerror}") from None
+
+
+def read_tensors(path: Path) -> dict[str, Any]:
+    """Read a safetensors file as torch tensors by name.
+
+    Raises:
+        UserError: if it is not one, or names more arrays than any that we write.
+        OSError: if it cannot be read.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if size > LARGEST_HEADER:
+            raise UserError(f"{path} is not a safetensors file: its header says it has {size:,} bytes; refused")
+        if file.read(size).count(b'"dtype"') > MOST_ARRAYS:
+            raise UserError(f"{path} names more than {MOST_ARRAYS:,} arrays; refused")
+    try:
+        return dict(load_file(path))
+    except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
 
 
 def digest(path: Path) -> str:

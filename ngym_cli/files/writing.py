@@ -1,33 +1,207 @@
-"""Writing files as a whole or not at all."""
+"""Writing files and folders as a whole or not at all; nothing is removed that this call did not make.
+
+While something is written it lies in a hidden folder beside its place, ``.NAME.ngym-HOST-PID-STARTED-RANDOM``, whose
+name says which process writes it: what a process that was killed has left can be told from what is being written.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fnmatch
+import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from ngym_cli.errors import UserError
+from ngym_cli.files.process import start_of_process
+
+#: Name of a hidden folder in which something is being written: its name, and the process that writes it.
+_HIDDEN = re.compile(r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-\w+")
+
+#: Seconds without a change after which a hidden folder made on another machine is taken to be left over.
+QUIET = 3600.0
+
+#: Where what stands in the place of a new file or folder is kept until that has taken it.
+_OLD = "old"
 
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` and rename it there when the block succeeds.
+    """Yield a temporary path beside a file and rename it there when the block succeeds.
 
-    Works for a file or a whole folder; nothing is left behind when the block fails. What was there is moved aside
-    before it is removed.
+    A file that is there is replaced; nothing is left behind when the block fails.
+
+    Raises:
+        UserError: if a folder, or anything else that is no file, stands there.
+        OSError: if it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    holder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
+    refuse_non_file(path)
+    with _holder(path) as holder:
         yield holder / path.name
-        if path.is_dir():
-            os.replace(path, holder / "old")
-        os.replace(holder / path.name, path)
+        refuse_non_file(path)
+        _rename_over(holder / path.name, path, holder)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path, ours: Iterable[str] = ()) -> Iterator[Path]:
+    """Yield a new folder beside a place where it is put when the block succeeds, complete or not at all.
+
+    Args:
+        path: the place.
+        ours: what a folder that is there may hold to be replaced: patterns of relative paths (``*`` matches any
+            letters, slashes too), all of files that this program writes. None: no folder is replaced.
+
+    Raises:
+        FileExistsError: if something is there and ``ours`` is empty.
+        UserError: if what is there holds anything else than that.
+        OSError: if it cannot be written.
+    """
+    patterns = tuple(ours)
+    _refuse_foreign(path, patterns)
+    with _holder(path) as holder:
+        new = holder / path.name
+        new.mkdir()
+        yield new
+        _refuse_foreign(path, patterns)
+        if os.path.lexists(path):
+            (holder / _OLD).mkdir()
+            os.rename(path, holder / _OLD / path.name)
+        try:
+            os.rename(new, path)
+        except OSError:
+            _put_back(holder)
+            if path.exists():
+                raise FileExistsError(17, "File exists", str(path)) from None
+            raise
+
+
+def _refuse_foreign(path: Path, ours: tuple[str, ...]) -> None:
+    if not os.path.lexists(path):
+        return
+    if not ours:
+        raise FileExistsError(17, "File exists", str(path))
+    if path.is_symlink() or not path.is_dir():
+        raise UserError(f"{path} is not a folder that ngym made; it will not be replaced")
+    for entry in sorted(path.rglob("*")):
+        inside = entry.relative_to(path).as_posix()
+        if entry.is_symlink() or not entry.is_dir():
+            known = any(fnmatch.fnmatchcase(inside, pattern) for pattern in ours)
+            if not known and not any(_HIDDEN.fullmatch(part) for part in Path(inside).parts):
+                raise UserError(f"{path} holds {inside}, which ngym did not write; it will not be replaced")
+
+
+@contextlib.contextmanager
+def _holder(path: Path) -> Iterator[Path]:
+    """Yield the hidden folder in which something is written; what dead processes left beside it is removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    clear_leftovers(path.parent)
+    pid = os.getpid()
+    prefix = f".{path.name[:40]}.ngym-{_this_host()}-{pid}-{start_of_process(pid)}-"
+    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+    try:
+        yield holder
     finally:
         shutil.rmtree(holder, ignore_errors=True)
+
+
+def _this_host() -> str:
+    return hashlib.sha256(os.uname().nodename.encode()).hexdigest()[:8]
+
+
+def _rename_over(new: Path, path: Path, holder: Path) -> None:
+    """Rename a file to a place where there may be one; also where a rename replaces nothing (some network disks)."""
+    try:
+        os.replace(new, path)
+        return
+    except OSError:
+        if not new.is_file() or not path.is_file():
+            raise
+    (holder / _OLD).mkdir()
+    os.rename(path, holder / _OLD / path.name)
+    try:
+        os.rename(new, path)
+    except OSError:
+        _put_back(holder)
+        raise
+
+
+def _put_back(holder: Path) -> None:
+    """Put back what was moved aside for something that did not come."""
+    with contextlib.suppress(OSError):
+        for old in list((holder / _OLD).iterdir()):
+            if not os.path.lexists(holder.parent / old.name):
+                os.rename(old, holder.parent / old.name)
+
+
+def clear_leftovers(folder: Path, below: bool = False) -> None:
+    """Remove what processes that were killed had not yet finished writing; what they had moved aside is put back.
+
+    Args:
+        folder: in which they wrote.
+        below: also in all folders below it.
+    """
+    with contextlib.suppress(OSError):
+        for path in folder.rglob(".*.ngym-*") if below else folder.glob(".*.ngym-*"):
+            if path.is_dir() and not path.is_symlink() and _is_left_over(path):
+                _put_back(path)
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_left_over(path: Path) -> bool:
+    found = _HIDDEN.fullmatch(path.name)
+    if found is None:
+        return False
+    if found["host"] != _this_host():
+        return time.time() - path.stat().st_mtime > QUIET
+    return start_of_process(int(found["pid"])) != found["started"]
+
+
+def remove_folder(path: Path, ours: Iterable[str]) -> None:
+    """Remove the files of a folder that this program wrote, and the folder unless it holds anything else.
+
+    Args:
+        path: the folder.
+        ours: names of the files.
+    """
+    for name in ours:
+        (path / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        path.rmdir()
+
+
+def refuse_non_file(path: Path) -> None:
+    """Refuse a place for a file where something stands that is no file.
+
+    Raises:
+        UserError: if there is a folder, a device or the like.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if stat.S_ISDIR(mode) or path.is_dir():
+        raise UserError(f"{path} is a folder; name a file in it")
+    if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+        raise UserError(f"{path} is not a regular file; it will not be replaced")
+
+
+def check_place(path: Path, overwrite: bool) -> None:
+    """Refuse a place that the user named for a file, unless it is free or may be overwritten.
+
+    Raises:
+        UserError: if there is a file and ``overwrite`` is not said, or something that is no file.
+    """
+    refuse_non_file(path)
+    if os.path.lexists(path) and not overwrite:
+        raise UserError(f"{path} exists; choose another place or say --overwrite")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -3,17 +3,18 @@
 Belongs here: what is known of a run without its agent. May use: `environments`, `config`, `files`. Imports no torch.
 """
 
+from ngym_cli.files.process import start_of_process, this_process
+from ngym_cli.files.writing import clear_leftovers
 from ngym_cli.runs.finding import describe, find, find_all
 from ngym_cli.runs.folder import (
     CONFIG,
+    EVALUATION,
     MANIFEST,
     MODEL,
     QUIET,
     ROOT,
-    STATES,
     TRIALS,
     Run,
-    clear_leftovers,
     create,
     folder_for,
     is_plain_name,
@@ -22,10 +23,11 @@ from ngym_cli.runs.folder import (
     refuse_existing,
     safe_name,
 )
-from ngym_cli.runs.process import start_of_process, this_process
+from ngym_cli.runs.records import STATES
 
 __all__ = [
     "CONFIG",
+    "EVALUATION",
     "MANIFEST",
     "MODEL",
     "QUIET",

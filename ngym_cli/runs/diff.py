@@ -72,4 +72,4 @@ def show(rows: list[dict[str, Any]]) -> None:
     widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
     for line in cells:
         text = "".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
-        out.print(text.rstrip(), markup=False, soft_wrap=True)
+        out.print(text.rstrip(), soft_wrap=True)

@@ -9,16 +9,11 @@ from typing import Any
 
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import reading
-from ngym_cli.files.reading import read_json
+from ngym_cli.runs import records
 from ngym_cli.runs.folder import CONFIG, MANIFEST, ROOT, Run
 
-#: What a listing of runs shows of each manifest, and of which type it is.
-LISTED: dict[str, Any] = {
-    **dict.fromkeys(("status", "task", "alg", "network"), str),
-    **dict.fromkeys(("seed", "steps", "trials"), int),
-    "performance": (int, float),
-    **dict.fromkeys(("started", "ended"), str),
-}
+#: What a listing of runs shows of each manifest.
+LISTED = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "started", "ended")
 
 
 def find_all(root: Path) -> list[Run]:
@@ -30,9 +25,12 @@ def find_all(root: Path) -> list[Run]:
 
 
 def _started(manifest: Path) -> tuple[str, float]:
-    with contextlib.suppress(UserError, AttributeError):
-        return str(read_json(manifest).get("started", "")), manifest.stat().st_mtime
-    return "", manifest.stat().st_mtime
+    """Return when a run says that it began, and when it was last written; of a damaged one the latter alone."""
+    started, written = "", 0.0
+    with contextlib.suppress(UserError, OSError):
+        written = manifest.stat().st_mtime
+        started = str(records.read(manifest, records.Manifest).get("started") or "")
+    return started, written
 
 
 def find(reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lambda run: True) -> Run:
@@ -75,7 +73,4 @@ def describe(run: Run) -> dict[str, Any]:
         manifest = run.manifest()
     except UserError as error:
         return {**row, "status": "damaged", "error": str(error)}
-    return {
-        **row,
-        **{key: value if isinstance(value := manifest.get(key), kind) else None for key, kind in LISTED.items()},
-    }
+    return {**row, **{key: manifest.get(key) for key in LISTED}}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,9 +14,9 @@ from typing import Any
 from ngym_cli.config import load
 from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
-from ngym_cli.files.reading import read_json
-from ngym_cli.files.writing import atomic_path, write_json
-from ngym_cli.runs.process import is_alive
+from ngym_cli.files.process import is_alive
+from ngym_cli.files.writing import atomic_folder, write_json
+from ngym_cli.runs import records
 
 CONFIG = "config.toml"
 MANIFEST = "manifest.json"
@@ -29,8 +27,15 @@ ROOT = Path("runs")
 #: Seconds without a change after which a run on another machine is taken to have ended.
 QUIET = 120.0
 
-#: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
-STATES = ("running", "finished", "interrupted", "failed", "crashed")
+#: What is in the folder of an evaluation, and in that of a run: patterns of all that ngym writes there.
+EVALUATION = ("summary.json", "trials.parquet", "trials.csv", "session.nwb", "activity.h5", "comparison.json")
+EVERYTHING = (
+    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "tensorboard/events.*"),
+    *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
+    *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
+    *(f"eval/*/{name}" for name in EVALUATION),
+    *(f"figures/*.{form}" for form in ("png", "svg", "pdf")),
+)
 
 
 def now() -> str:
@@ -59,18 +64,19 @@ class Run:
         Raises:
             UserError: if the record is missing or damaged.
         """
-        data = read_json(self.path / MANIFEST)
-        if not isinstance(data, dict) or data.get("status") not in STATES:
-            raise UserError(f"damaged run folder {self.path}: {MANIFEST} has no valid status")
-        if data["status"] == "running" and not is_alive(data):
+        data = records.read(self.path / MANIFEST, records.Manifest)
+        if data["status"] == "running" and not is_alive(data.get("process") or {}):
             data["status"] = "crashed"
         return data
 
     def update(self, **entries: Any) -> None:
-        """Add or replace entries of the manifest."""
+        """Add or replace entries of the manifest.
+
+        Raises:
+            UserError: if it is missing or damaged.
+        """
         path = self.path / MANIFEST
-        data = read_json(path) if path.exists() else {}
-        write_json(path, {**data, **entries})
+        write_json(path, {**records.read(path, records.Manifest), **entries})
 
     def config(self, trust: bool = False) -> Any:
         """Return the configuration that the run resolved to.
@@ -93,9 +99,14 @@ class Run:
         return sorted(found, key=lambda path: (path / "summary.json").stat().st_mtime)
 
 
+#: Longest name of a folder that is made from a task's (bytes); file systems take 255.
+LONGEST = 150
+
+
 def is_plain_name(name: str) -> bool:
     """Say whether a name can be that of a folder: visible, printable, not too long, not a path."""
-    return bool(name.strip()) and name.isprintable() and len(name) < 150 and name == Path(name).name and name[0] != "."
+    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) < LONGEST
+    return plain_text and name == Path(name).name and name[0] != "."
 
 
 def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> Path:
@@ -106,15 +117,7 @@ def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> 
     """
     if name is not None and not is_plain_name(name):
         raise UserError(f"run name '{name}' must be a plain folder name")
-    parent = root / safe_name(task) / alg
-    if name is not None:
-        return parent / name
-    stem = f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}"
-    path, count = parent / stem, 1
-    while path.exists():
-        count += 1
-        path = parent / f"{stem}-{count}"
-    return path
+    return root / safe_name(task) / alg / (name or f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}")
 
 
 def safe_name(task: str) -> str:
@@ -123,34 +126,39 @@ def safe_name(task: str) -> str:
     if file:
         stem = Path(file).stem if file.endswith(".py") else file
         task = f"{stem}.{name}"
-    return "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
+    plain_text = "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
+    return plain_text.encode()[:LONGEST].decode(errors="ignore")
 
 
-def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any]) -> Run:
+def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any], rename: bool = False) -> Run:
     """Make the folder of a run with its configuration and its record, complete or not at all.
 
     Args:
         path: the folder.
-        overwrite: replace a run, but never another kind of folder.
+        overwrite: replace a run, but never a folder that holds anything else.
         config: the complete configuration as TOML.
         manifest: what is recorded of the run when it begins.
+        rename: take the next free name (``NAME-2``, ``NAME-3``) where there is one of that name.
 
     Raises:
         UserError: if it exists or cannot be made.
     """
-    refuse_existing(path, overwrite)
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
-        with contextlib.suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > QUIET:  # of a process that was killed while it made the folder
-                shutil.rmtree(leftover)
-    try:
-        with atomic_path(path) as temporary:
-            temporary.mkdir()
-            (temporary / CONFIG).write_text(config, encoding="utf-8")
-            write_json(temporary / MANIFEST, manifest)
-    except OSError as error:
-        raise UserError(f"cannot make run folder {path}: {error.strerror or error}") from None
-    return Run(path)
+    place, count = path, 1
+    while True:
+        if not rename:
+            refuse_existing(place, overwrite)
+        try:
+            with atomic_folder(place, EVERYTHING if overwrite and not rename else ()) as temporary:
+                (temporary / CONFIG).write_text(config, encoding="utf-8")
+                write_json(temporary / MANIFEST, manifest)
+            return Run(place)
+        except FileExistsError:  # another process has just made it
+            if not rename:
+                raise Taken(f"run folder {place} exists; choose another --name or say --overwrite") from None
+            count += 1
+            place = path.with_name(f"{path.name}-{count}")
+        except OSError as error:
+            raise UserError(f"cannot make run folder {place}: {error.strerror or error}") from None
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
@@ -180,20 +188,16 @@ def _says_running(path: Path) -> bool:
 
 
 def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
-    """Refuse a run that a process on another machine seems to be writing.
+    """Refuse a run that another process seems to be writing: here, where locks do not work, or on another machine.
 
     Raises:
         UserError: if its record says that it runs there, and was changed a moment ago.
     """
-    process = manifest.get("process")
-    host = process.get("host") if isinstance(process, dict) else None
-    age = time.time() - (run.path / MANIFEST).stat().st_mtime
-    if manifest["status"] == "running" and host not in (None, os.uname().nodename) and age < QUIET:
+    process = manifest.get("process") or {}
+    if manifest["status"] != "running" or process.get("pid") == os.getpid():
+        return
+    host, age = process.get("host"), time.time() - (run.path / MANIFEST).stat().st_mtime
+    if host == os.uname().nodename:
+        raise Taken(f"run folder {run.path} is in use by another process")
+    if host is not None and age < QUIET:
         raise Taken(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Remove what a process that was killed had not yet finished writing."""
-    for path in folder.rglob(".*.*"):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)

@@ -119,6 +119,17 @@ class TrialRecorder:
             self.parts += 1
         self._unwritten = []
 
+    def require_parts(self) -> None:
+        """Make sure that all that was written is there.
+
+        Raises:
+            UserError: if a part is missing.
+        """
+        there = {path.name for path in parts_in(self.folder)} if self.folder is not None else set()
+        for number in range(self.parts if self.folder is not None else 0):
+            if self._part(number).name not in there:
+                raise UserError(f"damaged run folder: {self._part(number)} is missing")
+
     def _part(self, number: int) -> Path:
         return Path(self.folder or "") / f"part-{number:06d}.parquet"
 
@@ -148,12 +159,10 @@ class TrialRecorder:
             self.constants = dict(state["constants"])
             self._fresh = [(chunk, int(step)) for chunk, step in state["fresh"]]
             self._last = {name: list(state["last"][name]) for name in PREVIOUS}
-            missing = [i for i in range(self.parts) if self.folder and not self._part(i).is_file()]
-            if missing:
-                raise UserError(f"damaged run folder: {self._part(missing[0])} is missing")
-        if self.folder is not None and self.folder.is_dir():
-            for path in self.folder.glob("part-*.parquet"):
-                if not path.stem[5:].isdecimal() or int(path.stem[5:]) >= self.parts:
+            self.require_parts()
+        if self.folder is not None:
+            for path in parts_in(self.folder):
+                if int(path.stem[5:]) >= self.parts:
                     path.unlink()
 
     def _complete(self, chunks: list[tuple[Mapping[str, np.ndarray], int]]) -> Table:
@@ -260,6 +269,11 @@ def write_table(table: Mapping[str, np.ndarray], path: Path) -> None:
         pq.write_table(to_arrow(table), temporary, compression="zstd")
 
 
+def parts_in(folder: Path) -> list[Path]:
+    """Return the parts of a trial table in their order."""
+    return sorted(path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal() and len(path.stem) == 11)
+
+
 def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
     """Read a trial table, one file or a folder of parts.
 
@@ -273,7 +287,7 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
     Raises:
         UserError: if a file is missing or damaged.
     """
-    files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
+    files = parts_in(path) if path.is_dir() else [path]
     parts = []
     for file in files:
         part = reading.read_parquet(file)

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, merge, read_toml
 from ngym_cli.errors import UserError
@@ -62,7 +60,7 @@ def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, js
         from ngym_cli.sweeps import search
 
         search.optuna()
-    err = Console(stderr=True, highlight=False)
+    err = terminal.console(stderr=True)
     if not dry_run and folder.is_sweep(root / folder.check_name(name)):
         sweep = folder.make(root, name, recipe)
     else:
@@ -96,7 +94,7 @@ def resume(sweep: Sweep, launch: Mapping[str, Any], trust: bool, detach: bool, j
 
 def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
     """Do what is not done of a sweep, and print what came out; return the exit code."""
-    err = Console(stderr=True, highlight=False)
+    err = terminal.console(stderr=True)
     observer = status.Observer(sweep)
     rows = observer.rows()
     jobs = status.unfinished_jobs(sweep, rows)
@@ -213,12 +211,12 @@ def _print_plan(recipe: Recipe, configs: list[RunConfig], name: str, json: bool)
         return
     out = terminal.console()
     for entry in entries[:MOST_PLANNED]:
-        out.print("  " + entry.name, soft_wrap=True, markup=False)
+        out.print("  " + entry.name, soft_wrap=True)
     if len(entries) > MOST_PLANNED:
         out.print(f"  and {len(entries) - MOST_PLANNED:,} more")
     if recipe.search is not None:
         drawn = ", ".join(f"{key} {kind}" for key, kind in recipe.search.space.items())
-        out.print(f"drawn for each trial: {drawn}", soft_wrap=True, markup=False)
+        out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
     steps = sum(int(config.timesteps or 0) for config in configs) / len(configs)
     out.print(
         f"{len(entries):,} runs of {steps:,.0f} steps on average: about {live_table.duration(total)} of one core, "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.files.writing import check_place
 from ngym_cli.sweeps import plan, space, status
 from ngym_cli.sweeps.folder import STUDY, Sweep
 from ngym_cli.sweeps.live_table import word
@@ -29,7 +30,13 @@ BAND = 500
 
 
 def draw(
-    sweep: Sweep, names: Sequence[str], by: str | None, file_format: str, style: str, out: Path | None
+    sweep: Sweep,
+    names: Sequence[str],
+    by: str | None,
+    file_format: str,
+    style: str,
+    out: Path | None,
+    overwrite: bool = False,
 ) -> list[dict[str, Any]]:
     """Draw figures of a sweep.
 
@@ -40,6 +47,7 @@ def draw(
         file_format: png, svg or pdf.
         style: screen or paper.
         out: where to; default the sweep's ``figures``.
+        overwrite: replace figures in the folder that the user names.
 
     Returns:
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
@@ -60,8 +68,10 @@ def draw(
     folder = out or sweep.path / "figures"
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
     found = []
-    for name in names or NAMES:
-        path = folder / f"{name}{suffix if name != 'search' else ''}.{file_format}"
+    places = {name: folder / f"{name}{suffix if name != 'search' else ''}.{file_format}" for name in names or NAMES}
+    for place in places.values() if out is not None else ():
+        check_place(place, overwrite)
+    for name, path in places.items():
         try:
             with styled(style):
                 save_figure(globals()[f"_{name}"](sweep, rows, keys), path)

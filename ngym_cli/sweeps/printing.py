@@ -60,7 +60,7 @@ def print_errors(out: Console, rows: Sequence[Mapping[str, Any]], sweep: Sweep) 
     """Print why runs failed."""
     failed = [row for row in rows if row["state"] == "failed"]
     for row in failed[:MOST_ERRORS]:
-        out.print(f"failed: {row['name']}: {row['error']}", style="red", soft_wrap=True, markup=False)
+        out.print(f"failed: {row['name']}: {row['error']}", style="red", soft_wrap=True)
     if failed:
         more = f"{len(failed) - MOST_ERRORS:,} more failed; " if len(failed) > MOST_ERRORS else ""
         out.print(f"{more}tracebacks are in {sweep.path / 'errors'}", soft_wrap=True)

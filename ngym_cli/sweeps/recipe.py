@@ -146,6 +146,10 @@ class Recipe(Section):
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
 
+#: Largest recipe in a sweep's folder (bytes); it may list the seeds of a hundred thousand runs.
+LARGEST = 4 << 20
+
+
 def canonical(key: str) -> str:
     """Return the dotted key of a parameter; a name that no run configuration has is a hyperparameter.
 
@@ -281,7 +285,7 @@ def read(path: Path) -> Recipe:
     """Read the recipe of a sweep's folder."""
     from ngym_cli.config import read_toml
 
-    return _validate(read_toml(path), str(path))
+    return _validate(read_toml(path, LARGEST), str(path))
 
 
 def differences(old: Recipe, new: Recipe) -> list[str]:

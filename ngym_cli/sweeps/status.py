@@ -60,7 +60,7 @@ def _of_manifest(manifest: dict[str, Any]) -> Row:
         "performance": manifest.get("performance"),
         "reward_per_trial": manifest.get("reward_per_trial"),
         "steps": manifest.get("steps") or 0,
-        "timesteps": config.get("timesteps"),
+        "timesteps": steps if isinstance(steps := config.get("timesteps"), int) else None,
         "seconds": manifest.get("wall_seconds"),
         "chance": manifest.get("chance"),
         "ceiling": manifest.get("ceiling"),
@@ -75,8 +75,10 @@ def _of_manifest(manifest: dict[str, Any]) -> Row:
 def _progress(manifest: dict[str, Any], steps: int, total: int) -> Row:
     """Return the seconds that a run has taken since it was last begun, and has left."""
     resumed = manifest.get("resumed") or []
-    begun, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest["started"], 0)
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(begun)).total_seconds()
+    begun, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest.get("started"), 0)
+    moment = datetime.fromisoformat(begun) if begun else datetime.now(UTC)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    seconds = (datetime.now(UTC) - moment).total_seconds()
     left = seconds * (total - steps) / (steps - at) if steps > at and total else None
     return {"seconds": seconds, "left": left}
 

@@ -70,7 +70,8 @@ def train(
             or a number is not finite.
     """
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
-    runs.refuse_existing(path, overwrite)
+    if name is not None:
+        runs.refuse_existing(path, overwrite)
     config, facts = resolve(config)
     find_algorithm(config.alg)
     if config.network:
@@ -84,7 +85,7 @@ def train(
     venv.seed(streams(config.seed)["environments"])
     manifest = provenance.opening(config, _goal(course, facts)) | ({"init_from": begun} if begun else {})
     manifest |= {"stages": course.record()} if course else {}
-    run = runs.create(path, overwrite, config.to_toml(), manifest)
+    run = runs.create(path, overwrite, config.to_toml(), manifest, rename=name is None)
     with locks.held(run.path):
         return _go(_Parts(run, config, _goal(course, facts), model, venv, make_display, watch, course))
 
@@ -111,6 +112,7 @@ def resume(
         UserError: if the run is finished, in use, damaged, or fails as in ``train``.
     """
     with locks.held(run.path):
+        runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":
             raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
@@ -131,7 +133,6 @@ def resume(
                 begun = {"init_from": saving.begin_with(model, config, runs.find(config.init_from))}
             venv.seed(streams(config.seed)["environments"])
         with _writing(run):
-            runs.clear_leftovers(run.path)
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
             run.update(**provenance.reopening(manifest, saved.step if saved else 0), **begun)
         parts = _Parts(run, config, _goal(course, facts), model, venv, make_display, watch, course)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
@@ -42,7 +40,7 @@ def run(
     if resume is not None and (flags or file or name or overwrite):
         raise UserError("--resume continues a run as it was configured; no other settings go with it")
     config = configuration.load(file, flags, trust) if resume is None else None
-    err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    err = terminal.console(stderr=True)
     from ngym_cli.training import main_loop
     from ngym_cli.training.progress import LiveDisplay, Silent
 

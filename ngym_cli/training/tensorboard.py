@@ -52,7 +52,7 @@ class Board:
     def state(self) -> dict[str, int]:
         """Return how many bytes each event file has, all points so far included."""
         self.flush()
-        return {path.name: path.stat().st_size for path in sorted(self._folder.glob("events.*"))}
+        return {path.name: path.stat().st_size for path in sorted(self._folder.glob("events.out.tfevents.*"))}
 
     def close(self) -> None:
         """Write everything out and end."""
@@ -61,7 +61,7 @@ class Board:
 
 def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:
     """Let event files hold what they held when they had certain sizes, and no others be there."""
-    for path in folder.glob("events.*"):
+    for path in folder.glob("events.out.tfevents.*"):
         size = int(sizes.get(path.name, 0))
         if size <= 0:
             path.unlink()

@@ -1,19 +1,23 @@
-"""Which process writes a run, and whether it still exists."""
+"""Which process writes something, and whether it still exists."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 
-def is_alive(manifest: dict[str, Any]) -> bool:
-    """Say whether the process that writes a run still exists on this machine (a run elsewhere is believed)."""
-    process = manifest.get("process") or {}
+def is_alive(process: Mapping[str, Any]) -> bool:
+    """Say whether a process still exists on this machine (one elsewhere is believed).
+
+    Args:
+        process: what ``this_process`` returned in it.
+    """
     if process.get("host") != os.uname().nodename:
         return True
     pid = process.get("pid")
-    return isinstance(pid, int) and start_of_process(pid) == process.get("started")
+    return isinstance(pid, int) and pid > 0 and start_of_process(pid) == process.get("started")
 
 
 def start_of_process(pid: int) -> str | None:
@@ -27,7 +31,7 @@ def start_of_process(pid: int) -> str | None:
         return None
     try:
         os.kill(pid, 0)
-    except OSError:
+    except (OSError, OverflowError):
         return None
     return "unknown"
 

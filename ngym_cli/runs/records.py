@@ -1,0 +1,208 @@
+"""What the JSON files of a run hold: of each entry that is used, its type. Further entries may be there.
+
+A record may come from anywhere. It is read by ``read`` alone, so that what is of another type than it should be is one
+line, once, and not a different accident in each command.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_json
+
+#: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
+State = Literal["running", "finished", "interrupted", "failed", "crashed"]
+STATES: tuple[str, ...] = get_args(State)
+
+
+def _is_moment(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Interval = Annotated[list[float], Field(min_length=2, max_length=2)]
+Moment = Annotated[str, AfterValidator(_is_moment)]
+Scalar = bool | int | float | str | None
+
+
+class Record(BaseModel):
+    """A table of a JSON file; types are taken strictly, unknown entries are let through."""
+
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+
+
+class Process(Record):
+    """The process that writes a run."""
+
+    host: str | None = None
+    pid: int | None = None
+    started: str | None = None
+
+
+class Resumption(Record):
+    """A moment at which a run went on."""
+
+    at: Moment
+    step: Count
+
+
+class Manifest(Record):
+    """What a run says about itself (``manifest.json``)."""
+
+    status: State
+    task: str | None = None
+    task_id: str | None = None
+    alg: str | None = None
+    network: str | None = None
+    seed: Count | None = None
+    seeds: dict[str, int] | None = None
+    reset_state: str | None = None
+    config: dict[str, Any] | None = None
+    command: list[str] | None = None
+    started: Moment | None = None
+    ended: Moment | None = None
+    exit_reason: str | None = None
+    steps: Count | None = None
+    trials: Count | None = None
+    performance: float | None = None
+    performance_ci: Interval | None = None
+    reward_per_trial: float | None = None
+    chance: float | None = None
+    ceiling: float | None = None
+    rt_from: str | None = None
+    process: Process | None = None
+    machine: dict[str, Any] | None = None
+    versions: dict[str, str] | None = None
+    git: dict[str, Any] | None = None
+    wall_seconds: float | None = None
+    cpu_seconds: float | None = None
+    resumed: list[Resumption] | None = None
+    until: dict[str, Any] | None = None
+    stages: list[dict[str, Any]] | None = None
+    init_from: dict[str, Any] | None = None
+
+
+class Condition(Record):
+    """Performance at one value of a condition."""
+
+    condition: str
+    value: Scalar
+    performance: float
+    performance_ci: Interval
+    trials: Count
+
+
+class Change(Record):
+    """What was done to units during an evaluation."""
+
+    kind: str
+    units: list[int] | None = None
+    value: float | None = None
+    sd: float | None = None
+    period: str | None = None
+
+
+class Summary(Record):
+    """The result of an evaluation (``summary.json``)."""
+
+    trials: Count
+    performance: float
+    performance_ci: Interval
+    reward_per_trial: float | None
+    abort_rate: float
+    miss_rate: float
+    reaction_time: float | None = None
+    trial_length: float | None = None
+    chance: float | None = None
+    ceiling: float | None = None
+    conditions: list[Condition] = Field(default_factory=list)
+    choices: dict[str, float] = Field(default_factory=dict)
+    deterministic: bool = True
+    seed: int | None = None
+    reset_state: str | None = None
+    steps: Count | None = None
+    balanced: bool | None = None
+    combinations: Count | None = None
+    recorded: list[str] | None = None
+    perturbations: list[Change] | None = None
+    seconds: float | None = None
+    run: str | None = None
+    model_steps: Count | None = None
+    checkpoint: Count | None = None
+    changes: dict[str, Any] | None = None
+    exports: list[str] | None = None
+    comparison: dict[str, Any] | None = None
+
+
+class Number(Record):
+    """A statistic of one table of trials."""
+
+    value: float | None
+
+
+class Statistic(Record):
+    """A statistic of an agent beside that of an animal."""
+
+    name: str
+    a: Number
+    b: Number
+    difference: Number
+    distance: float | None
+
+
+class Comparison(Record):
+    """An agent beside an animal (``comparison.json``)."""
+
+    data: str
+    figure: str
+    statistics: list[Statistic]
+    distance: float | None
+
+
+class Description(Record):
+    """What rebuilds a network (``model.json``)."""
+
+    format: int
+    alg: str
+    network: str | None = None
+    units: int | None = None
+    observation_space: dict[str, Any]
+    action_space: dict[str, Any]
+    tensors: dict[str, list[int]]
+    steps: Count = 0
+
+
+class Best(Record):
+    """Which checkpoint is the best so far (``best.json``)."""
+
+    name: str
+    step: Count
+    performance: float
+
+
+def read(path: Path, kind: type[Record]) -> dict[str, Any]:
+    """Read a JSON file of a run and check that it holds what it should.
+
+    Raises:
+        UserError: if it is missing or damaged, or an entry is of another type; names the first.
+    """
+    data = read_json(path)
+    try:
+        kind.model_validate(data)
+    except ValidationError as error:
+        raise UserError(f"{path} is damaged: {_complaint(error)}") from None
+    return dict(data)
+
+
+def _complaint(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "all of it"
+    given = repr(first["input"])
+    given = given if len(given) <= 40 else f"{given[:37]}..."
+    return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}, not {given}"
