@@ -13,8 +13,10 @@ It is taken between the end of an update and the next rollout, so that training 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -234,9 +236,24 @@ def restore(saved: Saved, model: Any, venv: Any) -> None:
     """
     from ngym_cli.agents.algorithms.training_state import load_training_state
 
-    try:
+    with fitting(saved):
         venv.reset()
         batch_of(venv).set_state(saved.environments)
         load_training_state(model, saved.tensors, saved.learner)
-    except Exception as error:  # whatever a damaged state may cause, deep inside any task or learner
+
+
+@contextlib.contextmanager
+def fitting(saved: Saved | None) -> Iterator[None]:
+    """Say in one line that a checkpoint does not fit, whatever it may cause where it is put in.
+
+    Args:
+        saved: what is put in; None: nothing is.
+    """
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:  # a damaged state may cause anything, deep inside any task or learner
+        if saved is None:
+            raise
         raise UserError(f"checkpoint {saved.path} does not fit its run: {one_line(error)}") from error

@@ -78,8 +78,10 @@ def main() -> None:
         _leave_stdout()
         place = f"{error.filename}: " if error.filename is not None else ""
         fail(f"{place}{error.strerror or one_line(error)}")
-    except SystemExit as ended:  # no command of ours ends in this way
-        fail(f"a task's code ended the program (exit code {ended.code})")
+    except BaseException as error:
+        if isinstance(error, Exception):
+            raise
+        fail(f"a task's code ended the program: {one_line(error)}")  # no code of ours ends in this way
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -108,7 +108,7 @@ def _lead(source: Any) -> str:
     from ngym_cli.config.tasks import find_task
 
     manifest, config = source.manifest, source.config
-    description = find_task(config.task).metadata.get("description", "")
+    description = str(find_task(config.task).metadata.get("description") or "")
     stack = ", ".join(entry.name for entry in config.wrappers) or "none"
     network = f"{manifest.get('network')} of {config.units} units" if manifest.get("network") else "network"
     return (

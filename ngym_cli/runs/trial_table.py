@@ -119,6 +119,19 @@ class TrialRecorder:
             self.parts += 1
         self._unwritten = []
 
+    def _require_fitting(self, fresh: list[tuple[Mapping[str, np.ndarray], int]], last: dict[str, list[Any]]) -> None:
+        """Refuse trials that cannot be those of these environments."""
+        n_envs = len(self._last[PREVIOUS[0]])
+        if self.trials < 0 or self.parts < 0 or any(len(values) != n_envs for values in last.values()):
+            raise ValueError(f"trials of other than {n_envs} environments")
+        for chunk, _ in fresh:
+            envs = np.asarray(chunk["env"])
+            lengths = {len(values) for values in chunk.values()}
+            if len(lengths) != 1 or envs.ndim != 1 or envs.dtype.kind not in "iu":
+                raise ValueError("columns of trials that do not belong together")
+            if len(envs) and not 0 <= envs.min() <= envs.max() < n_envs:
+                raise ValueError(f"a trial of environment {envs.max()} of {n_envs}")
+
     def require_parts(self) -> None:
         """Make sure that all that was written is there.
 
@@ -157,8 +170,10 @@ class TrialRecorder:
         if state is not None:
             self.trials, self.parts = int(state["trials"]), int(state["parts"])
             self.constants = dict(state["constants"])
-            self._fresh = [(chunk, int(step)) for chunk, step in state["fresh"]]
-            self._last = {name: list(state["last"][name]) for name in PREVIOUS}
+            fresh = [(chunk, int(step)) for chunk, step in state["fresh"]]
+            last = {name: list(state["last"][name]) for name in PREVIOUS}
+            self._require_fitting(fresh, last)
+            self._fresh, self._last = fresh, last
             self.require_parts()
         if self.folder is not None:
             for path in parts_in(self.folder):

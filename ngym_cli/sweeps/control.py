@@ -126,7 +126,7 @@ def _open(rows: list[status.Row]) -> int:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let a request to terminate do what Ctrl-C does."""
+    """Let a request to terminate, and a closed terminal, do what Ctrl-C does."""
 
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -134,11 +134,13 @@ def _stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    old = signal.signal(signal.SIGTERM, stop)
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    old = {number: signal.signal(number, stop) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, old)
+        for number, handler in old.items():
+            signal.signal(number, handler)
 
 
 def _finish(sweep: Sweep, rows: list[status.Row], json: bool) -> None:

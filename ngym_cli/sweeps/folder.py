@@ -131,7 +131,7 @@ def check_name(name: str) -> str:
     Raises:
         UserError: if it is none.
     """
-    if not name.strip() or name != Path(name).name or name.startswith("."):
+    if not runs.is_plain_name(name):
         raise UserError(f"sweep name '{name}' must be a plain folder name")
     return name
 

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from ngym_cli.config import RunConfig, Section, merge
 from ngym_cli.config.values import parse_assignment, parse_scalar, parse_value
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.sweeps.sbatch import check_options
 from ngym_cli.sweeps.value_lists import as_list, parse_list
 
 #: Flags that stand for one key each, with the key.
@@ -72,6 +73,11 @@ class LaunchSettings(Section):
     on: str = "local"
     workers: int | None = Field(None, ge=1, description="most runs at a time")
     slurm: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("slurm")
+    @classmethod
+    def _options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        return check_options(options)
 
 
 class Recipe(Section):

@@ -122,7 +122,8 @@ def resume(
         find_algorithm(config.alg)
         announce(config)
         saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
-        course = _course(config, facts, saved)
+        with checkpoints.fitting(saved):
+            course = _course(config, facts, saved)
         venv = build_venv(course.stage.config if course else config, int(config.n_envs or 1))
         model = build_model(config, venv)
         begun = {}
@@ -209,7 +210,8 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
     session: Session | None = None
     try:
         with _writing(parts.run):
-            session = parts.session(saved)
+            with checkpoints.fitting(saved):
+                session = parts.session(saved)
             session.display.start()
             for complaint in complaints or ():
                 session.display.say(f"passed over: {complaint}")
@@ -219,6 +221,8 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
                 found = _close(session, parts.model, status)
     except BaseException as error:
         _abandon(parts.run, session, error)
+        if not isinstance(error, Exception | KeyboardInterrupt):  # of a user's task: no code of ours ends in this way
+            raise UserError(f"task {parts.config.task} ended the program: {one_line(error)}") from error
         if isinstance(error, Exception) and ":" in parts.config.task and not isinstance(error, UserError):
             raise UserError(f"task {parts.config.task} failed during training: {one_line(error)}") from error
         raise
@@ -278,11 +282,24 @@ def _close(session: Session, model: Any, status: str) -> Numbers:
     found = session.evaluate()
     fresh_trials.save(found, session.run.path / "eval" / "final")
     session.board.flush()
+    _require_whole(session)
     if status == "finished":
         checkpoints.slim(session.run.path / checkpoints.FOLDER)
     ending = provenance.closing(session.times(), status, session.stop or "all steps taken")
     session.run.update(**ending, **_results(session, found))
     return {**found.summary, **({"until": session.until.record()} if session.until else {})}
+
+
+def _require_whole(session: Session) -> None:
+    """Make sure that nothing was taken away while the run went on.
+
+    Raises:
+        UserError: if its configuration, its record or a part of its trials is missing.
+    """
+    for name in (runs.CONFIG, runs.MANIFEST):
+        if not (session.run.path / name).is_file():
+            raise UserError(f"run folder {session.run.path}: {name} was removed while the run went on")
+    session.recorder.require_parts()
 
 
 def _results(session: Session, found: fresh_trials.Evaluation) -> Numbers:
@@ -299,7 +316,7 @@ def _results(session: Session, found: fresh_trials.Evaluation) -> Numbers:
 def _abandon(run: runs.Run, session: Session | None, error: BaseException) -> None:
     """Keep what there is when a run fails, and say why in the manifest."""
     status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, UserError):
         if session is None:
             run.update(status=status, exit_reason=one_line(error), ended=runs.now())
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -50,6 +51,8 @@ class Silent:
 class LiveDisplay:
     """A bar and a line of numbers on a terminal; plain lines now and then where there is none.
 
+    What cannot be shown (the terminal was closed, the disk that a log goes to is full) is not shown; the run goes on.
+
     Args:
         console: where to draw.
         total: steps of the whole run.
@@ -78,11 +81,16 @@ class LiveDisplay:
     def start(self) -> None:
         """Begin to draw."""
         self._began = self._last_line = time.monotonic()
-        if self._live:
-            self._live.start()
+        with contextlib.suppress(OSError):
+            if self._live:
+                self._live.start()
 
     def update(self, step: int, numbers: Mapping[str, Any]) -> None:
         """Draw the state after ``step`` steps."""
+        with contextlib.suppress(OSError):
+            self._show(step, numbers)
+
+    def _show(self, step: int, numbers: Mapping[str, Any]) -> None:
         self._bar.update(self._task, completed=min(step, self.total))
         if self._live:
             self._live.update(self._picture(numbers))
@@ -112,9 +120,11 @@ class LiveDisplay:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.console.print(text, soft_wrap=True)
+        with contextlib.suppress(OSError):
+            self.console.print(text, soft_wrap=True)
 
     def stop(self) -> None:
         """Leave the last picture on the screen."""
-        if self._live:
-            self._live.stop()
+        with contextlib.suppress(OSError):
+            if self._live:
+                self._live.stop()

@@ -308,7 +308,10 @@ def sentence(found: Mapping[str, Any]) -> str:
 
 @contextmanager
 def stopping(session: Session) -> Iterator[None]:
-    """Let Ctrl-C, a request to terminate and a cluster's warning end a run cleanly; a second Ctrl-C ends it at once."""
+    """Let Ctrl-C, a request to terminate, a closed terminal and a cluster's warning end a run cleanly.
+
+    A second Ctrl-C ends it at once. Under ``nohup``, which ignores the closing of the terminal, so does the run.
+    """
 
     def ask(number: int, frame: Any) -> None:
         if session.stop is not None and number == signal.SIGINT:
@@ -317,8 +320,10 @@ def stopping(session: Session) -> Iterator[None]:
             session.ask_to_stop(signal.Signals(number).name)
             session.display.say("stopping after this update; the run can be resumed (Ctrl-C again: at once)")
 
-    names = ("SIGINT", "SIGTERM", "SIGUSR1") if threading.current_thread() is threading.main_thread() else ()
+    names = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if "SIGHUP" in names and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        numbers.remove(signal.SIGHUP)
     old = {number: signal.signal(number, ask) for number in numbers}
     try:
         yield

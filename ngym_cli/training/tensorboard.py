@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,18 @@ class Board:
 
         self._folder = folder
         _cut_back(folder, state or {})
-        self._writer: Any = SummaryWriter(str(folder), flush_secs=10)
+        self._excepthook = threading.excepthook
+        threading.excepthook = self._of_a_thread
+        try:
+            self._writer: Any = SummaryWriter(str(folder), flush_secs=10)
+        except BaseException:
+            threading.excepthook = self._excepthook
+            raise
+
+    def _of_a_thread(self, what: threading.ExceptHookArgs) -> None:
+        """Be silent about TensorBoard's own thread: what it could not write is raised again at the next point."""
+        if not type(what.thread).__module__.startswith("tensorboard."):
+            self._excepthook(what)
 
     def hyperparameters(self, config: Mapping[str, Any], text: str) -> None:
         """Show the configuration, as a table to compare runs by and as text."""
@@ -56,7 +68,10 @@ class Board:
 
     def close(self) -> None:
         """Write everything out and end."""
-        self._writer.close()
+        try:
+            self._writer.close()
+        finally:
+            threading.excepthook = self._excepthook
 
 
 def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:

@@ -17,6 +17,7 @@ from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import resume, train
 from ngym_cli.training.progress import Silent
+from tests.ngym_cli.files.test_writing import killed_while_writing
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
 
 BASE = {
@@ -113,7 +114,7 @@ def test_what_was_written_after_the_checkpoint_is_written_anew(tmp_path, whole):
     assert run.manifest()["status"] == "crashed"
     saved = checkpoints.found_in(run.path / "checkpoints")[-1]
     (run.path / "trials/part-000090.parquet").write_bytes(b"of a process that was killed")
-    (run.path / "trials/.part-000091.parquet.xyz").mkdir()
+    killed_while_writing(run.path / "trials/part-000091.parquet")
     events = next((run.path / "tensorboard").iterdir())
     events.write_bytes(events.read_bytes() + b"half a point")
     assert saved.name == checkpoints.folder_of(4096)

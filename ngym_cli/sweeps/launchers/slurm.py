@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -56,8 +57,10 @@ class Slurm:
             import submitit
         except ImportError:
             raise UserError(INSTALL) from None
+        if shutil.which("sbatch") is None or shutil.which("squeue") is None:
+            raise UserError("there is no Slurm here: sbatch and squeue are not installed")
         self.submitit, self.workers = submitit, workers
-        self.options = {key.replace("-", "_"): value for key, value in options.items()}
+        self.options = dict(options)
         self.per_job = int(self.options.pop("runs_per_job", 0))
         if "time" in self.options:
             self.options["time"] = minutes(str(self.options["time"]))
@@ -65,7 +68,7 @@ class Slurm:
     def launch(self, order: Order) -> None:
         """Hand over all jobs that are not in the queue, and watch them; see ``Launcher``."""
         record = order.sweep.path / FOLDER / JOBS
-        known: dict[str, list[int]] = read_json(record) if record.exists() else {}
+        known = _submitted(record)
         queued = in_queue()
         taken = {job for name, jobs in known.items() if name in queued for job in jobs}
         todo = [job for job in order.jobs if job not in taken]
@@ -78,7 +81,10 @@ class Slurm:
 
     def _submit(self, order: Order, jobs: Sequence[int]) -> dict[str, list[int]]:
         """Submit one array; return the jobs of each of its tasks."""
-        executor = self._executor(order.sweep.path / FOLDER, order.sweep.name)
+        place = order.sweep.path.resolve()
+        if not str(place).isprintable():  # it becomes part of the script that Slurm runs
+            raise UserError(f"Slurm cannot write into a folder with such a name: {str(place)!r}")
+        executor = self._executor(place / FOLDER, order.sweep.name)
         size = self.per_job or -(-len(jobs) // MOST_TASKS)
         batches = [list(jobs[start : start + size]) for start in range(0, len(jobs), size)]
         try:
@@ -112,6 +118,20 @@ class Slurm:
                 if not names & in_queue():
                     return
             time.sleep(SECONDS_PER_LOOK)
+
+
+def _submitted(record: Path) -> dict[str, list[int]]:
+    """Return the jobs of each task that was handed over.
+
+    Raises:
+        UserError: if the record is damaged.
+    """
+    found = read_json(record) if record.exists() else {}
+    if not isinstance(found, dict) or not all(
+        isinstance(jobs, list) and all(isinstance(job, int) for job in jobs) for jobs in found.values()
+    ):
+        raise UserError(f"{record} is damaged: it is no list of jobs")
+    return found
 
 
 class Batch:

@@ -1,0 +1,58 @@
+"""What a recipe may ask of Slurm. Its words become lines of a script that is run, so each is checked first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ngym_cli.errors import unknown
+
+#: Options of ``sbatch`` (Slurm 24) that say what a job needs and whom it is for. Those that name files or commands, or
+#: that the launcher sets itself, are not among them.
+OPTIONS = (
+    *("account", "acctg_freq", "begin", "cluster_constraint", "clusters", "comment", "constraint", "contiguous"),
+    *("core_spec", "cores_per_socket", "cpu_freq", "cpus_per_gpu", "cpus_per_task", "deadline", "delay_boot"),
+    *("dependency", "distribution", "exclude", "exclusive", "extra", "extra_node_info", "gpu_bind", "gpu_freq", "gpus"),
+    *("gpus_per_node", "gpus_per_socket", "gpus_per_task", "gres", "gres_flags", "hint", "hold", "kill_on_invalid_dep"),
+    *("licenses", "mail_type", "mail_user", "mcs_label", "mem", "mem_bind", "mem_per_cpu", "mem_per_gpu", "mincpus"),
+    *("network", "nice", "no_kill", "nodelist", "nodes", "ntasks", "ntasks_per_core", "ntasks_per_gpu"),
+    *("ntasks_per_node", "ntasks_per_socket", "oom_kill_step", "overcommit", "oversubscribe", "partition", "power"),
+    *("prefer", "priority", "profile", "propagate", "qos", "reservation", "segment", "sockets_per_node"),
+    *("spread_job", "switches", "thread_spec", "threads_per_core", "time", "time_min", "tmp", "tres_bind"),
+    *("tres_per_task", "use_min_nodes", "wait_all_nodes", "wckey"),
+)
+
+#: What the launcher itself takes beside them.
+OWN = ("runs_per_job", "array_parallelism", "signal_delay_s", "use_srun", "stderr_to_stdout")
+
+#: What a word may be made of: what names, numbers, times, addresses and lists need, and nothing that a shell would act
+#: on beyond a blank.
+_VALUE = re.compile(r"[\w .,:;=+@%/\[\]()*!|&^~-]*", re.ASCII)
+
+#: Longest value (letters).
+LONGEST = 1_000
+
+
+def check_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with names as Python writes them.
+
+    Raises:
+        ValueError: if a name is none of those that may be given, or a value is not one plain word, number or truth
+            value.
+    """
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        name = key.replace("-", "_")
+        if name in ("output", "error"):
+            raise ValueError(f"slurm: '{key}' cannot be set: the output of all jobs goes into the sweep's folder")
+        if name not in (*OPTIONS, *OWN):
+            raise ValueError(str(unknown("option of sbatch that a sweep may set", key, (*OPTIONS, *OWN))))
+        if not isinstance(value, bool | int | float | str):
+            raise ValueError(f"slurm: {key} must be a word or a number, not {value!r}")
+        if isinstance(value, str) and (len(value) > LONGEST or not _VALUE.fullmatch(value)):
+            raise ValueError(f"slurm: {key} has letters that no option of sbatch takes: {value[:40]!r}")
+        if name in OWN and not isinstance(value, int):
+            raise ValueError(f"slurm: {key} must be a number, not {value!r}")
+        found[name] = value
+    return found

@@ -1,0 +1,70 @@
+"""A recipe's words for Slurm become lines of a script that runs: only names and values that sbatch knows get there."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.errors import UserError
+from ngym_cli.sweeps import recipe
+from ngym_cli.sweeps.launchers import slurm
+from ngym_cli.sweeps.sbatch import check_options
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"comment": "x\ntouch PWN #"},
+        {"comment": "x\rtouch PWN #"},
+        {"comment": "x\u2028touch PWN #"},
+        {"comment": "\x1b]0;owned\x07"},
+        {"comment": "x' \n touch PWN"},
+        {"comment": "$(touch PWN)"},
+        {"comment": "`touch PWN`"},
+        {"comment": "x" * 10_000},
+        {"comment": ["a"]},
+        {"comment": {"a": 1}},
+        {"output": "/home/other/.bashrc"},
+        {"error": "x"},
+        {"wrap": "touch PWN"},
+        {"export": "ALL,LD_PRELOAD=/tmp/x.so"},
+        {"setup": "touch PWN"},
+        {"srun_args": "--prolog=/tmp/x"},
+        {"additional_parameters": "x"},
+        {"chdir": "/"},
+        {"array": "0-100000"},
+        {"comment\ntouch PWN #": "x"},
+        {"time": "5\ntouch PWN"},
+        {"runs_per_job": "1\n"},
+        {"use_srun": "touch PWN"},
+    ],
+    ids=str,
+)
+def test_a_recipe_cannot_write_into_the_script(options):
+    with pytest.raises(UserError) as refused:
+        recipe.build({"launch": {"on": "slurm", "slurm": options}}, {})
+    assert str(refused.value).isprintable()
+
+
+def test_what_clusters_need_can_be_said():
+    given = {
+        "partition": "gpu,long", "time": "1-12:00:00", "mem": "4G", "constraint": "[rack1*2&rack2*4]|skylake",
+        "gres": "gpu:a100:2(S:0-1)", "mail-user": "a.b@c.org", "exclusive": True, "nodes": "2-4", "runs_per_job": 10,
+        "dependency": "afterok:123:456?".rstrip("?"), "begin": "now+1hour", "nodelist": "n[01-10]", "nice": -5,
+    }  # fmt: skip
+    assert check_options(given)["mail_user"] == "a.b@c.org"
+
+
+def test_without_slurm_nothing_is_made(ngym, tmp_path, monkeypatch):
+    pytest.importorskip("submitit", reason="submitit is not installed (pip install 'ngym[slurm]')")
+    monkeypatch.setattr(slurm.shutil, "which", lambda name: None)
+    result = ngym("sweep", "--task", "RDM-v0", "--seed", "0:2", "--on", "slurm")
+    assert result.code == 2
+    assert result.err == "ngym: there is no Slurm here: sbatch and squeue are not installed\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["x\ntouch PWN #", "a\tb", "\x1b[2J", "n" * 300, "é" * 140])
+def test_the_name_of_a_sweep_is_a_plain_one(ngym, tmp_path, name):
+    result = ngym("sweep", "--task", "RDM-v0", "--seed", "0:2", "--name", name)
+    assert result.code == 2 and "plain folder name" in result.err and result.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
