@@ -1,8 +1,9 @@
-"""Threads of numerical libraries: problems of our size only lose by more than one."""
+"""Threads: numerical libraries only lose by more than one at our sizes; gradients are shared out over several."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 #: What NumPy's, SciPy's and torch's libraries read when they are loaded.
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -28,3 +29,28 @@ def in_worker() -> None:
     import torch
 
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+
+
+_learning = 1
+
+
+def learning() -> int:
+    """Threads that share the work of a gradient; its result does not depend on how many they are."""
+    return _learning
+
+
+def learn_with(threads: int | None) -> None:
+    """Let so many threads share it; without a number, what ``OMP_NUM_THREADS`` says, else one on each core."""
+    global _learning
+    _learning = threads or int(os.environ.get("OMP_NUM_THREADS") or cores())
+
+
+def cores() -> int:
+    """Cores that this process may use, each counted once however many threads it runs at a time."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    shared = set()
+    for processor in os.sched_getaffinity(0):
+        place = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+        shared.add(place.read_text() if place.exists() else str(processor))
+    return len(shared)

@@ -97,6 +97,14 @@ def command(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Determines everything random.", rich_help_panel=RUN)] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda.", rich_help_panel=RUN)] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Threads that share the learning; the result is the same for any number. Default: one on each core.",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     eval_every: Annotated[
         int | None, typer.Option(help="Steps between evaluations; 0: only at the end.", rich_help_panel=RUN)
     ] = None,
@@ -140,11 +148,12 @@ def command(
     ] = False,
 ) -> None:
     """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
-    from ngym_cli.agents import threads
+    from ngym_cli.agents import threads as of_libraries
     from ngym_cli.config import flags
     from ngym_cli.training import requests, smoke_test
 
-    threads.one()
+    of_libraries.learn_with(threads)
+    of_libraries.one()
     given = flags.settings(
         task=task, schedule=schedule, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg,
         alg=alg, network=network, units=units, network_arg=network_arg, set_=set_, reset_state=reset_state,

@@ -7,6 +7,7 @@ automatic differentiation, which takes longer for its calls than for its arithme
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import compress
 from math import inf
 from typing import Any
@@ -18,6 +19,7 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import Tensor
 
 from neurogym import kernels
+from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.rollout import Rollout
 from ngym_cli.agents.algorithms.segments import Segments
@@ -52,7 +54,9 @@ class Fused:
         agent = (self._cell, features, self.net.hidden_size, self._actions, int(bool(self.net.noise_scale)))
         self._compiled("sizes", *agent, n_envs, n_steps, sizes)
         packed, sums, work, chunks = sizes.tolist()
-        self._packed, self._work = np.empty(packed, np.float32), np.empty(work, np.float32)
+        self._packed = np.empty(packed, np.float32)
+        self._works = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
+        self._pool = ThreadPoolExecutor(len(self._works)) if len(self._works) > 1 else None
         self._sums, self._numbers = np.empty((chunks, sums), np.float32), np.empty((chunks, SUMS))
 
     @staticmethod
@@ -78,7 +82,7 @@ class Fused:
             self._given = self._experience()
         rollout, (obs, noise, h, c, values, chosen, old) = self.rollout, self._given
         logits = rollout.logits.reshape(-1, self._actions)
-        given = (self._packed, self._work, obs, noise, h, c, logits, values, chosen, old, draws)
+        given = (self._packed, self._works[0], obs, noise, h, c, logits, values, chosen, old, draws)
         self._compiled("act", self._cell, *self._rates, t, *given)
 
     def gradient(
@@ -113,11 +117,7 @@ class Fused:
             return None
         columns = (*self._experience(), advantages, rollout.returns.reshape(-1), counts)
         weights = (clip, inf if reach is None else reach, ent_coef, vf_coef, mean, scale, 1 / n)
-        given = (self._packed, self._work, *columns, first, length, *weights)
-        for chunk in range(chunks):
-            place = (self._actions, envs, chunk, chunks)
-            results = (self._sums[chunk], self._numbers[chunk])
-            self._compiled("learn", self._cell, *self._rates, *place, *given, *results)
+        self._learn(chunks, envs, (*columns, first, length, *weights))
         self._compiled("collect", self._cell, chunks, self._sums, *(part.numpy() for part in self._slopes))
         numbers = self._numbers[:chunks].sum(axis=0)
         if self._behind:
@@ -129,6 +129,21 @@ class Fused:
         policy_loss, value_loss, entropy_loss = numbers[:3]
         loss = policy_loss + ent_coef * entropy_loss + vf_coef * value_loss
         return self._gradient, torch.tensor([*numbers, loss], dtype=torch.float32)
+
+    def _learn(self, chunks: int, envs: int, given: Sequence[Any]) -> None:
+        """Fill the sums over each chunk of the sequences; threads take chunk after chunk."""
+        todo = iter(range(chunks))
+
+        def take_chunks(work: np.ndarray) -> None:
+            for chunk in todo:
+                agent = (self._cell, *self._rates, self._actions, envs, chunk, chunks, self._packed, work)
+                self._compiled("learn", *agent, *given, self._sums[chunk], self._numbers[chunk])
+
+        works = self._works[:chunks]
+        others = [] if self._pool is None else [self._pool.submit(take_chunks, work) for work in works[1:]]
+        take_chunks(works[0])
+        for other in others:
+            other.result()
 
     @staticmethod
     def _compiled(name: str, *arguments: Any) -> int:

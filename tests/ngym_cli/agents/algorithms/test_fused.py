@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
@@ -110,3 +111,20 @@ def test_a_saved_model_goes_on(recall, tmp_path):
     torch.testing.assert_close(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
     loaded.learn(model.n_steps * model.n_envs)
     assert not torch.equal(before, torch.nn.utils.parameters_to_vector(loaded.policy.parameters()))
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_the_result_is_the_same_for_any_number_of_threads(recall, reset):
+    found = []
+    for n in (1, 2, 3, 20):
+        threads.learn_with(n)
+        try:
+            model = build(recall(reset=reset), n_steps=160, batch_size=None)
+        finally:
+            threads.learn_with(1)
+        assert len(model._fused._works) == min(n, 8)
+        for _ in range(2):
+            model.learn(model.n_steps * model.n_envs)
+        found.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
+    for other in found[1:]:
+        assert torch.equal(found[0], other)
