@@ -152,9 +152,10 @@ class Supervised(Learner):
         size = self.batch_size * self.seq_len
         rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 8 * size
         seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
-        return [TrialStream(env, int(seed), self._weigh, not self.carried, draw, rows) for seed in seeds]
+        return [TrialStream(env, int(seed), self.weigh, not self.carried, draw, rows) for seed in seeds]
 
-    def _weigh(self, trials: Any, keep: np.ndarray | None) -> np.ndarray:
+    def weigh(self, trials: Any, keep: np.ndarray | None) -> np.ndarray:
+        """Weight of each row of a block of trials in the loss."""
         return row_weights(trials, keep, self.answer_share, self.loss_weight)
 
     def take_new_tasks(self) -> None:

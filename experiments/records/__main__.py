@@ -1,0 +1,69 @@
+"""Make the numbers that the repository keeps, where they are out of date.
+
+    python -m experiments.records                     # what is kept, and what of it is out of date
+    python -m experiments.records --make              # make that anew, one row after the other; can be interrupted
+    python -m experiments.records --make --only defaults/GoNogo-v0 --jobs 2
+    python -m experiments.records --texts             # write the tables in the texts anew
+
+A row is measured with one thread, and kept as soon as it is there: another call goes on where one ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from experiments.records import quotes
+from experiments.records.record import Record
+from experiments.records.registry import RECORDS, measure
+
+
+def chosen(only: list[str]) -> list[tuple[Record, str | None]]:
+    """Return the records and items that ``NAME`` or ``NAME/ITEM`` mean; all without a word.
+
+    Raises:
+        SystemExit: If there is no such record or item.
+    """
+    found: list[tuple[Record, str | None]] = []
+    for word in only or list(RECORDS):
+        name, _, item = word.partition("/")
+        if name not in RECORDS or item and item not in RECORDS[name].items():
+            sys.exit(f"no record {word!r}; there are {', '.join(RECORDS)}")
+        found.append((RECORDS[name], item or None))
+    return found
+
+
+def main() -> None:
+    """List, make, or write texts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--make", action="store_true", help="make what is out of date")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME[/ITEM]")
+    parser.add_argument("--jobs", type=int, default=1, help="rows side by side")
+    parser.add_argument("--texts", action="store_true", help="write the tables in the texts anew")
+    given = parser.parse_args()
+    work = []
+    for record, item in chosen(given.only):
+        missing = record.missing()
+        mine = [(record.name, name, seed) for name, seed in missing if item in (None, name)]
+        total = record.seeds * len(list(record.items()))
+        print(f"{record.name:<12} {total - len(missing):>4} of {total:>4} rows are up to date  {record.what}")
+        work += mine
+    if given.make:
+        with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as pool:
+            waiting = {pool.submit(measure, *job): job for job in work}
+            for done, future in enumerate(as_completed(waiting), start=1):
+                name, item, seed = waiting[future]
+                row, seconds = future.result()
+                RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
+                print(f"{done} of {len(work)}: {name}/{item}, seed {seed}: {seconds:.0f} s", flush=True)
+    if given.make or given.texts:
+        for path in quotes.renew():
+            print(f"tables anew in {path.relative_to(quotes.ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

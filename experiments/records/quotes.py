@@ -1,0 +1,49 @@
+"""Tables in texts that come from records.
+
+Between ``<!-- record NAME TABLE -->`` and ``<!-- end -->`` stands what the record's table gives, and nothing else. It
+is never written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments.records.registry import RECORDS
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"(<!-- record (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def texts() -> Iterator[Path]:
+    """Yield the texts of the repository that may quote a record."""
+    yield from sorted(ROOT.glob("*.md"))
+    for folder in ("docs", "experiments"):
+        yield from sorted((ROOT / folder).rglob("*.md"))
+
+
+def renewed(path: Path) -> str:
+    """Return a text with its tables as the records have them now.
+
+    Raises:
+        KeyError: If it quotes a record or a table that does not exist.
+    """
+
+    def quoted(found: re.Match[str]) -> str:
+        record = RECORDS[found[2]]
+        table = record.tables[found[3]](record.rows()).strip("\n")
+        return f"{found[1]}\n{table}\n\n{found[4]}"
+
+    return BLOCK.sub(quoted, path.read_text(encoding="utf-8"))
+
+
+def renew() -> list[Path]:
+    """Write all tables anew; returns the texts that changed."""
+    changed = []
+    for path in texts():
+        text = renewed(path)
+        if text != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8")
+            changed.append(path)
+    return changed

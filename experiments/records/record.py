@@ -1,0 +1,79 @@
+"""One record: a file of rows, one for each item and seed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experiments.records import stamp
+
+Row = dict[str, Any]
+#: Item to seed (as text, for JSON) to row.
+Rows = dict[str, dict[str, Row]]
+
+
+def nothing(item: str) -> Any:
+    """Return no settings: what decides an item is its name, and the code of the record."""
+    return None
+
+
+@dataclass(frozen=True)
+class Record:
+    """Numbers that are kept in one file.
+
+    Attributes:
+        name: on the command line.
+        what: one sentence.
+        file: where the rows are.
+        items: names of what is measured.
+        make: measures one item with one seed; returns a row of plain data.
+        tasks: ids of the tasks whose code decides an item.
+        settings: what else decides it, as plain data.
+        tables: renders the rows as Markdown, by the name under which a text quotes them.
+        seeds: how many.
+    """
+
+    name: str
+    what: str
+    file: Path
+    items: Callable[[], Iterable[str]]
+    make: Callable[[str, int], Row]
+    tasks: Callable[[str], Iterable[str]]
+    settings: Callable[[str], Any] = nothing
+    tables: Mapping[str, Callable[[Rows], str]] = field(default_factory=dict)
+    seeds: int = 3
+
+    def rows(self) -> Rows:
+        """Return what is kept."""
+        return json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}
+
+    def digest(self, item: str) -> str:
+        """Return the digest that a row of an item would have now."""
+        code = (Path(__file__).parents[1] / self.make.__module__.replace("experiments.", "", 1).replace(".", "/"))
+        source = code.with_suffix(".py") if code.with_suffix(".py").exists() else code / "__init__.py"
+        return stamp.digest(self.tasks(item), [self.name, item, self.settings(item), stamp.plain(source)])
+
+    def missing(self) -> list[tuple[str, int]]:
+        """Return the items and seeds that have no row, or one that is out of date."""
+        kept, found = self.rows(), []
+        for item in self.items():
+            now = self.digest(item)
+            for seed in range(self.seeds):
+                made = kept.get(item, {}).get(str(seed), {}).get("made", {})
+                if made.get("digest") != now:
+                    found.append((item, seed))
+        return found
+
+    def keep(self, item: str, seed: int, row: Row) -> None:
+        """Write one row, with what made it; the file is complete at any time."""
+        kept = self.rows()
+        kept.setdefault(item, {})[str(seed)] = {**row, "made": stamp.stamp(self.digest(item))}
+        order = [name for name in self.items() if name in kept]
+        text = json.dumps({name: dict(sorted(kept[name].items())) for name in order}, indent=1) + "\n"
+        beside = self.file.with_name(f".{self.file.name}.new")
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, self.file)

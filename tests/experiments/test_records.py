@@ -1,0 +1,74 @@
+"""Records say what made them; texts say what the records hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from experiments import bandit
+from experiments.records import quotes, stamp
+from experiments.records.record import Record
+from experiments.records.registry import RECORDS
+
+
+@pytest.mark.parametrize("path", list(quotes.texts()), ids=lambda path: path.relative_to(quotes.ROOT).as_posix())
+def test_texts_quote_what_the_records_hold(path):
+    told = "python -m experiments.records --texts writes it anew"
+    assert quotes.renewed(path) == path.read_text(encoding="utf-8"), told
+
+
+@pytest.mark.parametrize("record", list(RECORDS.values()), ids=lambda record: record.name)
+def test_every_row_says_what_made_it(record):
+    for item, seeds in record.rows().items():
+        assert item in record.items()
+        for row in seeds.values():
+            assert {"commit", "digest", "on"} <= row["made"].keys()
+
+
+@pytest.mark.parametrize("record", list(RECORDS.values()), ids=lambda record: record.name)
+def test_tables_are_quoted(record):
+    texts = "".join(path.read_text(encoding="utf-8") for path in quotes.texts())
+    for table in record.tables:
+        assert f"<!-- record {record.name} {table} -->" in texts
+
+
+def test_comments_and_docstrings_do_not_make_a_record_old(tmp_path):
+    source = tmp_path / "a.py"
+
+    def digest(text):
+        source.write_text(text)
+        stamp.plain.cache_clear()
+        return stamp.plain(source)
+
+    first = digest('"""One."""\n\n\ndef f(x):\n    """Two."""\n    return x + 1\n')
+    assert digest('"""Three."""\n\n\ndef f(x):\n    # why\n    return x + 1\n') == first
+    assert digest('"""One."""\n\n\ndef f(x):\n    """Two."""\n    return x + 2\n') != first
+
+
+def test_the_digest_follows_the_task_and_the_settings():
+    first = stamp.digest(["GoNogo-v0"], {"units": 64})
+    assert stamp.digest(["GoNogo-v0"], {"units": 64}) == first
+    assert stamp.digest(["GoNogo-v0"], {"units": 65}) != first
+    assert stamp.digest(["NBack-v0"], {"units": 64}) != first
+
+
+def test_only_what_is_out_of_date_is_missing(tmp_path):
+    settings = {"x": 1}
+    record = Record(
+        name="it",
+        what="a record",
+        file=tmp_path / "results.json",
+        items=lambda: ["a", "b"],
+        make=bandit.make,
+        tasks=lambda item: ["GoNogo-v0"],
+        settings=lambda item: settings["x"] if item == "a" else None,
+        seeds=2,
+    )
+    assert record.missing() == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+    for item, seed in record.missing():
+        record.keep(item, seed, {"value": seed})
+    assert record.missing() == []
+    assert json.loads(record.file.read_text())["b"]["1"]["value"] == 1
+    settings["x"] = 2
+    assert record.missing() == [("a", 0), ("a", 1)]
