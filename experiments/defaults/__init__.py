@@ -109,7 +109,7 @@ def counts(rows: Rows) -> str:
     """How many tasks are learned, in one sentence."""
     learned = sum(all(row.get("reached") for row in seeds.values()) for seeds in rows.values())
     seeds = max((len(part) for part in rows.values()), default=0)
-    return f"{learned} of {len(rows)} tasks reach the criterion with every seed (of {seeds})."
+    return f"{learned} of {len(with_ground_truth())} tasks reach the criterion with every seed (of {seeds})."
 
 
 RECORD = Record(

@@ -33,7 +33,7 @@ def renewed(path: Path) -> str:
     def quoted(found: re.Match[str]) -> str:
         record = RECORDS[found[2]]
         table = record.tables[found[3]](record.rows()).strip("\n")
-        return f"{found[1]}\n{table}\n\n{found[4]}"
+        return f"{found[1]}\n{table}\n\n{found[5]}"
 
     return BLOCK.sub(quoted, path.read_text(encoding="utf-8"))
 

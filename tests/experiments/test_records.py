@@ -33,6 +33,12 @@ def test_tables_are_quoted(record):
         assert f"<!-- record {record.name} {table} -->" in texts
 
 
+def test_every_table_ends():
+    for path in quotes.texts():
+        text = path.read_text(encoding="utf-8")
+        assert len(quotes.BLOCK.findall(text)) == text.count("<!-- record ") == text.count("<!-- end -->"), path
+
+
 def test_comments_and_docstrings_do_not_make_a_record_old(tmp_path):
     source = tmp_path / "a.py"
 
