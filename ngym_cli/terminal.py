@@ -26,6 +26,9 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "differences": ("task", "difference"),
 }
 
+#: Scores that a performance is shown beside: random actions, the best agent that sees nothing, the ideal observer.
+REFERENCES = ("chance", "blind", "ceiling")
+
 #: Tags that too many tasks have to be a heading.
 COMMON = ("perceptual", "supervised")
 
@@ -118,12 +121,17 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column()
-    interval = f"  95 % interval {_range(found['performance_ci'])}"
+    spread = f" over {found['sessions']} sessions" if found.get("sessions") else ""
+    interval = f"  95 % interval {_range(found['performance_ci'])}{spread}"
     table.add_row("performance", Text.assemble((f"{found['performance']:.4f}", "bold"), interval))
-    beside = [f"{name} {found[name]:.4f}" for name in ("chance", "ceiling") if found.get(name) is not None]
+    beside = [f"{name} {found[name]:.4f}" for name in REFERENCES if found.get(name) is not None]
     if found.get("ceiling"):
         beside.append(f"that is {found['performance'] / found['ceiling']:.1%} of the ceiling")
     table.add_row("", ", ".join(beside)) if beside else None
+    if found.get("blind") is not None and found["performance_ci"][0] <= found["blind"]:
+        table.add_row("", "not clearly above an agent that sees nothing (blind)")
+    if found.get("no_ceiling"):
+        table.add_row("ceiling", Text(f"not known: {found['no_ceiling']}"))
     table.add_row(
         "trials", f"{found['trials']:,}, {'most probable action' if found['deterministic'] else 'drawn actions'}"
     )
@@ -134,7 +142,7 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
     out.print(table)
     if found["conditions"]:
         rows = Table(box=None, padding=(0, 2, 0, 0))
-        beside = [name for name in ("chance", "ceiling") if any(name in row for row in found["conditions"])]
+        beside = [name for name in REFERENCES if any(name in row for row in found["conditions"])]
         for name in ("condition", "value", "performance", "95 % interval", "trials", *beside):
             rows.add_column(name, justify="left" if name == "condition" else "right")
         for row in found["conditions"]:

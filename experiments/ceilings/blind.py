@@ -14,6 +14,7 @@ import numpy as np
 
 import neurogym as ngym
 from neurogym.ceilings.blind_agent import ALWAYS, BY_TIME, declared_blind
+from neurogym.ceilings.random_agent import TRIALS as CHANCE_TRIALS
 from neurogym.core import TrialEnv
 
 Policy = Sequence[Any]
@@ -21,6 +22,7 @@ CELLS, SEARCHED, SCORED = 20_000_000, 4_000, 200_000  #: for tasks with a declar
 FEWEST, MOST, CHECKED = 12, 150, 6_000  #: trials by which a sequence is judged, and by which the best is scored
 SEARCH, STEPS = 300_000, 200_000  #: of all judgements, and of the last scoring, about
 STARTS, IMPROVED, OTHERS = 12, 20, 4  #: steps from which to act, steps that are improved, actions tried there
+AT_RANDOM = "actions drawn at random, simulated"
 LEVELS = 5  #: values of each component of a vector action that are tried
 
 
@@ -34,6 +36,9 @@ def blind_entry(task: str) -> dict[str, Any]:
         found = declared_blind(env, SEARCHED, SCORED, CELLS)
     else:
         found = _searched(task, 50 if large else 1)
+    random = env.chance()["performance"]
+    if random > found["performance"] + 2 * found["error"]:  # an opponent, or a habit, makes any fixed sequence worse
+        found = {"performance": random, "error": (random * (1 - random) / CHANCE_TRIALS) ** 0.5, "method": AT_RANDOM}
     return {**found, "performance": round(found["performance"], 5), "error": round(found["error"], 5)}
 
 
@@ -41,7 +46,7 @@ def _searched(task: str, cost: int) -> dict[str, Any]:
     """The best sequence that is found with as many steps as may be spent; a step counts ``cost`` times."""
     length = int(ngym.make(task).unwrapped.trial_length_stats(50)["max"])
     actions, steps = _actions(task), STEPS // cost
-    judged = len(actions) * (1 + STARTS) + IMPROVED * min(OTHERS, len(actions))
+    judged = len(actions) * (1 + STARTS * min(OTHERS, len(actions))) + IMPROVED * min(OTHERS, len(actions))
     tried = int(np.clip(SEARCH / cost / judged / length, FEWEST, MOST))
     policies: list[Policy] = [[action] * length for action in actions]
     policies += [_mean_action(task, length)] if _is_vector(task) else []
@@ -50,8 +55,8 @@ def _searched(task: str, cost: int) -> dict[str, Any]:
     if not _is_vector(task):
         starts = np.unique(np.linspace(1, length - 1, min(length - 1, STARTS)).astype(int))
         for start in starts:
-            for wait in actions[:1]:
-                for action in actions[1:]:
+            for wait in actions[:OTHERS]:
+                for action in actions:
                     policy = [wait] * start + [action] * (length - start)
                     reached = _score(task, policy, tried).mean()
                     best, score = (policy, reached) if reached > score + 1e-9 else (best, score)

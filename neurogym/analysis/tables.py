@@ -91,17 +91,33 @@ def groups(data: Any, by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any],
         )
 
 
-def in_sequence(data: Any) -> tuple[Table, NDArray[np.int64]]:
-    """Return the trials in the order in which each environment (or subject) met them, and the session of each.
+def sessions(data: Any) -> NDArray[np.int64]:
+    """Return the session of each trial, numbered from 0.
 
-    A session is one environment: the columns ``env`` and ``trial`` say which and when; without them the rows are one
-    session in order.
+    A session is one environment (column ``env``; without it all trials are of one) and begins anew where
+    ``session_trial`` is 0; ``trial`` says in which order trials came.
     """
     table = as_table(data)
     n = n_trials(table)
-    env = table.get("env", np.zeros(n, int))
+    env = np.unique(table.get("env", np.zeros(n, int)), return_inverse=True)[1]
+    if "session_trial" not in table:
+        return env.astype(np.int64)
     order = np.lexsort((table.get("trial", np.arange(n)), env))
-    return select(table, order), np.unique(env[order], return_inverse=True)[1].astype(np.int64)
+    begins = numbers(table["session_trial"])[order] == 0
+    started = np.empty(n, np.int64)
+    started[order] = np.cumsum(begins)
+    return np.unique(env * (n + 1) + started, return_inverse=True)[1].astype(np.int64)
+
+
+def in_sequence(data: Any) -> tuple[Table, NDArray[np.int64]]:
+    """Return the trials in the order in which each environment (or subject) met them, and the session of each.
+
+    See `sessions`; without the columns ``env`` and ``trial`` the rows are in order.
+    """
+    table = as_table(data)
+    n = n_trials(table)
+    order = np.lexsort((table.get("trial", np.arange(n)), table.get("env", np.zeros(n, int))))
+    return select(table, order), sessions(table)[order]
 
 
 def with_previous(data: Any) -> Table:

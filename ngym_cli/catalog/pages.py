@@ -12,6 +12,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from neurogym.ceilings import needs_reward
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
 from ngym_cli.catalog import docstrings
@@ -69,6 +70,7 @@ def describe_wrapper(name: str) -> dict[str, Any]:
         "link": meta.get("paper_link"),
         "order": meta.get("order", ""),
         "carries": bool(getattr(cls, "carries", False)),
+        "ceiling_effect": _effect(cls),
         "changes": changes(cls),
         "decides": list(getattr(cls, "decides", ())),
         "inside_of": [key_of(other) for other in getattr(cls, "inside_of", ())],
@@ -76,6 +78,14 @@ def describe_wrapper(name: str) -> dict[str, Any]:
         "meaning": docstrings.arguments(cls),
         "text": inspect.getdoc(cls) or "",
     }
+
+
+def _effect(cls: Any) -> str:
+    """What a wrapper does to the ceiling, as far as it does not depend on its arguments."""
+    effect = getattr(cls, "ceiling_effect", None)
+    if effect is None:
+        return "as the arguments and the task say"
+    return "left as it is" if effect.kind == "leaves" else f"not known: {effect.why}"
 
 
 def _arguments(entry: Any, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -117,7 +127,11 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "rewards": dict(inner.rewards) if isinstance(inner.rewards, Mapping) else {},
         "conditions": {key: _values(value) for key, value in facts.conditions.items()},
         "chance": facts.chance,
+        "blind": facts.blind,
         "ceiling": facts.ceiling,
+        "no_ceiling": facts.no_ceiling,
+        "needs_reward": needs_reward(env),
+        "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
         "learned_with": asdict(EXCEPTIONS[task.id]) if task.id in EXCEPTIONS else None,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
         "meaning": docstrings.arguments(task.entry),
@@ -217,6 +231,7 @@ def show(found: Mapping[str, Any]) -> None:
             "decides": found["decides"],
             "order": found["order"],
             "must be inside": found["inside_of"],
+            "ceiling": found["ceiling_effect"],
             "across trials": "carries information" if found["carries"] else "trials stay independent",
         }
     else:
@@ -255,7 +270,6 @@ def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
         if steps["std"]
         else ""
     )
-    ceiling = found["ceiling"]
     action = found["action"]
     return {
         "also called": found["aliases"],
@@ -269,11 +283,29 @@ def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
         "rewards": found["rewards"],
         "conditions": ", ".join(f"{key} {_short(value)}" for key, value in found["conditions"].items()),
         "chance": found["chance"],
-        "ceiling": f"{ceiling['performance']:.4f}, {ceiling['method']}" if ceiling else None,
+        "blind": _blind(found["blind"]),
+        "ceiling": _ceiling(found),
+        "needs as input": "the last reward (pass_reward)" if found["needs_reward"] else None,
         "across trials": "carries information" if found["carries"] else "trials are independent",
         "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
         "differences": "; ".join(found["differences"]),
     }
+
+
+def _blind(score: float | None) -> str | None:
+    """What an agent reaches that sees nothing but the time in the trial."""
+    if score is None:
+        return None
+    all_of_it = ": no observation is needed to reach the best performance" if score >= 0.999 else ""
+    return f"{score:.4f}, the best agent that sees nothing{all_of_it}"
+
+
+def _ceiling(found: Mapping[str, Any]) -> str:
+    ceiling, full = found["ceiling"], found["ceiling_with_reward"]
+    if ceiling is None:
+        return f"not known: {found['no_ceiling']}"
+    text = f"{ceiling['performance']:.4f}, {ceiling['method']}"
+    return text if full is None else f"{text}; with the last reward as input {full['performance']:.4f}"
 
 
 def _exception(exception: Mapping[str, Any]) -> str:

@@ -90,10 +90,13 @@ def command(
     until: Annotated[
         float | None,
         typer.Option(
-            help="End when this fraction of the ceiling (of 1 where it is not known) is held on fresh trials; "
-            "--timesteps is the most.",
+            help="End when this fraction of the ceiling is held on fresh trials beyond doubt; --timesteps is the most.",
             rich_help_panel=AGENT,
         ),
+    ] = None,
+    until_performance: Annotated[
+        float | None,
+        typer.Option(help="As --until, but a performance, whatever the ceiling.", rich_help_panel=AGENT),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Determines everything random.", rich_help_panel=RUN)] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda.", rich_help_panel=RUN)] = None,
@@ -158,8 +161,8 @@ def command(
         task=task, schedule=schedule, wrappers=wrappers, dt=dt, timing=timing, reward=reward, task_arg=task_arg,
         alg=alg, network=network, units=units, network_arg=network_arg, set_=set_, reset_state=reset_state,
         n_envs=n_envs, timesteps=timesteps, loss_weight=loss_weight, task_weight=task_weight, init_from=init_from,
-        until=until, seed=seed, device=device, eval_every=eval_every, eval_trials=eval_trials,
-        checkpoint_every=checkpoint_every,
+        until=until, until_performance=until_performance, seed=seed, device=device, eval_every=eval_every,
+        eval_trials=eval_trials, checkpoint_every=checkpoint_every,
     )  # fmt: skip
     if smoke:
         code = smoke_test.smoke(given, config, json, trust)

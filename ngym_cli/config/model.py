@@ -143,6 +143,7 @@ class RunConfig(TaskSettings):
     init_from: str | None = Field(None, min_length=1, description="run whose weights to begin with")
     reset_state: ResetState = "auto"
     until: float | None = Field(None, gt=0, le=1, description="end when this fraction of the ceiling is held")
+    until_performance: float | None = Field(None, gt=0, le=1, description="end when this performance is held")
     stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
     hyperparameters: dict[str, Any] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
@@ -152,6 +153,12 @@ class RunConfig(TaskSettings):
     @classmethod
     def _none(cls, arguments: dict[str, Any]) -> dict[str, Any]:
         return {key: None if value == "none" else value for key, value in arguments.items()}
+
+    @model_validator(mode="after")
+    def _one_criterion(self) -> RunConfig:
+        if self.until is not None and self.until_performance is not None:
+            raise ValueError("until and until_performance are two ways of saying when to end: give one of them")
+        return self
 
     @field_validator("stages")
     @classmethod

@@ -11,6 +11,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings import blind, chance, needs_reward, sees_reward
+from neurogym.ceilings.stack import verdict
 from neurogym.core import TrialEnv
 from neurogym.messages.plain_data import is_plain
 from neurogym.state import CannotSave
@@ -40,12 +42,16 @@ class Facts:
         carries: whether task or wrappers carry information across trials.
         conditions: the task's conditions, name to values or distribution.
         chance: performance of random choices, or None.
+        blind: performance of the best agent that sees nothing but the time in the trial, or None.
         ceiling: ``performance``, ``reward``, ``error`` and ``method`` of the best possible agent, or None.
+        no_ceiling: why the ceiling is not known; empty where it is.
+        lacks_reward: whether the task needs the last reward as input and the agent is not shown it.
+        session: trials of a session, if the task has sessions that follow each other.
         rt_from: name of the period that reaction times count from.
         observation_space: of the whole stack.
         action_space: of the task.
         labels: channel and action names.
-        tasks: of several tasks in one session, ``chance`` and ``ceiling`` of each by name.
+        tasks: of several tasks in one session, ``chance``, ``blind`` and ``ceiling`` of each by name.
     """
 
     id: str
@@ -54,12 +60,21 @@ class Facts:
     carries: bool
     conditions: dict[str, Any]
     chance: float | None
+    blind: float | None
     ceiling: dict[str, Any] | None
+    no_ceiling: str
+    lacks_reward: bool
+    session: int | None
     rt_from: str
     observation_space: gym.Space
     action_space: gym.Space
     labels: dict[str, Any] = field(default_factory=dict)
     tasks: dict[str, dict[str, float | None]] = field(default_factory=dict)
+
+    @property
+    def references(self) -> dict[str, float | None]:
+        """Performance of random actions, of the best agent that sees nothing, and of the ideal observer."""
+        return {"chance": self.chance, "blind": self.blind, "ceiling": (self.ceiling or {}).get("performance")}
 
 
 def make_env(task: Task, settings: TaskSettings) -> gym.Env:
@@ -142,20 +157,34 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
             check_state(lambda: make_env(task, config), env)
         except CannotSave as error:
             raise UserError(f"task {config.task}: {error}") from error
-    return facts_of(env, task, rt_from)
+    return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
 
 
-def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
-    """Return what is known of a stack that has been reset."""
+def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:
+    """Return what is known of a stack that has been reset.
+
+    Args:
+        env: the whole stack.
+        task: what it was made from.
+        rt_from: name of the period that reaction times count from.
+        memory: whether the agent remembers earlier trials.
+    """
     inner: Any = env.unwrapped
+    best = verdict(env, memory)
+    carries = _carries(env, task)
+    session = getattr(inner, "session", None)
     return Facts(
         id=task.id,
         dt=float(getattr(inner, "dt", 1.0)),
         trial_steps=int(inner.trial_length_stats(TRIALS_SEEN)["max"]),
-        carries=_carries(env, task),
+        carries=carries,
         conditions=dict(getattr(inner, "conditions", {}) or {}),
         chance=chance_of(env),
-        ceiling=_call(inner, "ceiling"),
+        blind=blind_of(env),
+        ceiling=best.score,
+        no_ceiling=best.why,
+        lacks_reward=needs_reward(env) and not sees_reward(env),
+        session=session if carries and isinstance(session, int) and session > 0 else None,
         rt_from=rt_from,
         observation_space=env.observation_space,
         action_space=env.action_space,
@@ -163,15 +192,19 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "") -> Facts:
             "observation": dict(getattr(env.observation_space, "name", {}) or {}),
             "action": dict(getattr(env.action_space, "name", {}) or {}),
         },
-        tasks=_each_task(inner) if isinstance(inner, ScheduleEnvs) else {},
+        tasks=_each_task(inner, memory, sees_reward(env)) if isinstance(inner, ScheduleEnvs) else {},
     )
 
 
-def _each_task(several: ScheduleEnvs) -> dict[str, dict[str, float | None]]:
-    """Return chance and ceiling of each of several tasks."""
+def _each_task(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, dict[str, float | None]]:
+    """Return chance, blind score and ceiling of each of several tasks."""
     return {
-        name: {"chance": chance_of(task), "ceiling": (_call(task, "ceiling") or {}).get("performance")}
-        for name, task in zip(several.names, several.tasks, strict=True)
+        name: {
+            "chance": chance_of(env),
+            "blind": blind_of(env),
+            "ceiling": (verdict(env, memory, told).score or {}).get("performance"),
+        }
+        for name, env in zip(several.names, several.envs, strict=True)
     }
 
 
@@ -187,17 +220,19 @@ def _layers(env: gym.Env) -> list[gym.Env]:
     return layers(env)
 
 
-def _call(env: Any, method: str) -> Any:
-    function = getattr(env, method, None)
-    return function() if callable(function) else None
-
-
 def chance_of(env: gym.Env) -> float | None:
-    """Return what an agent scores that answers at random when an answer is due, or None where the task cannot say."""
-    value = _call(env.unwrapped, "chance")
+    """Return what an agent scores that draws every action at random, or None where the task says something else."""
+    task: Any = env.unwrapped
+    value = chance(env) if type(task).chance is TrialEnv.chance else task.chance()
     if isinstance(value, Mapping):
         value = value.get("performance")
     return None if value is None else float(value)
+
+
+def blind_of(env: gym.Env) -> float | None:
+    """Return what the best agent scores that sees nothing but the time in the trial, or None where not known."""
+    found = blind(env)
+    return None if found is None else float(found["performance"])
 
 
 def _try_out(env: gym.Env) -> str:

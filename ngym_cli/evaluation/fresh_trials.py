@@ -29,6 +29,9 @@ from ngym_cli.runs.trial_table import Table, TrialRecorder, write_table
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128
 MOST_ENVS_CARRIED = 16
+#: First trials of each environment that do not count where trials are linked and the task has no sessions of its own:
+#: the agent knows nothing yet of the state that lasts, and the ceiling is that of the long run.
+WARM_UP = 20
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,38 @@ class Evaluation:
 
     table: Table
     summary: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Quota:
+    """Which trials of the environments side by side count.
+
+    Attributes:
+        warm: first trials of each environment that do not.
+        trials: how many then do, shape (environments,).
+    """
+
+    warm: int
+    trials: np.ndarray
+
+    @classmethod
+    def of(cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False) -> Quota:
+        """Divide trials evenly, whole sessions where the task has them (then there may be a few trials more)."""
+        most = MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED
+        unit = 1 if balanced else facts.session or 1
+        units = -(-trials // unit)
+        n = min(units, most)
+        warm = WARM_UP if facts.carries and unit == 1 and not balanced else 0
+        return cls(warm, unit * (units // n + (np.arange(n) < units % n)))
+
+    @property
+    def n_envs(self) -> int:
+        """Number of environments."""
+        return len(self.trials)
+
+    def counts(self, place: np.ndarray, env: np.ndarray) -> np.ndarray:
+        """Say whether trials count, by their place in their environments."""
+        return (place >= self.warm) & (place < self.warm + self.trials[env])
 
 
 @dataclass(frozen=True)
@@ -74,7 +109,7 @@ def evaluate(
     """Run an agent on fresh trials.
 
     Every environment contributes its first trials, the same number each (give or take one), so that short trials are
-    not favoured.
+    not favoured. Tasks with sessions are run over whole sessions.
 
     Args:
         policy: a trained policy.
@@ -91,7 +126,8 @@ def evaluate(
     """
     began = time.perf_counter()
     protocol = protocol or Protocol(deterministic)
-    n_envs = min(trials, MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED)
+    quota = Quota.of(trials, config, facts, protocol.balanced)
+    n_envs = quota.n_envs
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
     around, cells = _around(config, protocol, n_envs, unit_seed)
     venv = build_venv(config, n_envs, around)
@@ -103,8 +139,8 @@ def evaluate(
             units = drawn(protocol.perturbations, units_of(policy), unit_seed)
             perturb = Perturber(units, _within(venv), unit_seed)
         agent = Agent(policy, n_envs, action_seed, protocol.deterministic, perturb)
-        recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from)
-        quota = trials // n_envs + (np.arange(n_envs) < trials % n_envs)
+        linked = facts.carries or config.reset_state == "never"
+        recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from, linked)
         with contextlib.ExitStack() as stack:
             steps_to = None
             if protocol.record and folder is not None:
@@ -112,8 +148,10 @@ def evaluate(
             steps = _run(venv, agent, recorder, quota, steps_to)
     finally:
         venv.close()
-    table = _first_trials(recorder.collect(), quota)
+    table = _counted(recorder.collect(), quota)
     found = summarise(table, facts)
+    if protocol.balanced and facts.carries:
+        found.update(ceiling=None, no_ceiling="balanced conditions do not follow each other as in the task")
     found.update(
         deterministic=protocol.deterministic, seed=seed, reset_state=config.reset_state, steps=steps,
         balanced=protocol.balanced, combinations=cells, recorded=list(protocol.record) or None,
@@ -162,34 +200,34 @@ def units_of(policy: Any) -> int:
 
 
 def _run(
-    venv: Any, agent: Agent, recorder: TrialRecorder, quota: np.ndarray, activity: ActivityRecorder | None = None
+    venv: Any, agent: Agent, recorder: TrialRecorder, quota: Quota, activity: ActivityRecorder | None = None
 ) -> int:
     observations = venv.reset()
-    starts = np.ones(len(quota), bool)
-    done = np.zeros(len(quota), int)
+    starts = np.ones(quota.n_envs, bool)
+    done = np.zeros(quota.n_envs, int)
     steps = 0
-    while np.any(done < quota):
+    while np.any(done < quota.warm + quota.trials):
         seen = observations
         act = agent.act(seen, starts)
         observations, rewards, starts, _ = venv.step(act.actions)
-        steps += len(quota)
+        steps += quota.n_envs
         if activity is not None:
             activity.step(seen, act, rewards)
         if venv.finished is not None:
             envs = venv.finished["env"]
             recorder.add(venv.finished, steps)
             if activity is not None:
-                activity.finish(venv.finished, (done < quota)[envs])
-            done += np.bincount(envs, minlength=len(quota))
+                activity.finish(venv.finished, quota.counts(done[envs], envs))
+            done += np.bincount(envs, minlength=quota.n_envs)
     return steps
 
 
-def _first_trials(table: Table, quota: np.ndarray) -> Table:
-    """Keep the first trials of each environment, as many as its quota."""
+def _counted(table: Table, quota: Quota) -> Table:
+    """Keep the trials that count."""
     order = np.argsort(table["env"], kind="stable")
     envs = table["env"][order]
     place = np.arange(len(envs)) - np.searchsorted(envs, envs)
-    keep = np.sort(order[place < quota[envs]])
+    keep = np.sort(order[quota.counts(place, envs)])
     return {name: values[keep] for name, values in table.items()} | {"trial": np.arange(len(keep))}
 
 
@@ -197,20 +235,27 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
     """Return what an evaluation reports.
 
     Returns:
-        ``trials``, ``performance`` with its 95 % Wilson interval ``performance_ci``, ``chance``, ``ceiling`` (None
-        where not known), ``reward_per_trial``, rates and means as in ``ngym_cli.runs.summary.summarise``, and
-        ``conditions``: a row per value of each condition; of several tasks each with its own chance and ceiling.
+        ``trials``, ``performance`` with its 95 % interval ``performance_ci``, the ``sessions`` (or blocks of trials)
+        that it comes from where trials are linked (else None), ``chance``, ``blind``, ``ceiling`` (None where not
+        known, and then ``no_ceiling`` says why), ``reward_per_trial``, rates and means as in
+        ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several tasks
+        each with its own chance, blind score and ceiling.
     """
+    from neurogym.analysis.intervals import clusters
+
     names = summary.condition_names(facts.conditions, table)
     rows = summary.by_condition(table, names)
     for row in rows:
         row.update(facts.tasks.get(row["value"], {}) if row["condition"] == "task" else {})
-    ceiling = facts.ceiling or {}
+    ceiling, groups = facts.ceiling or {}, clusters(table)
     return {
         **summary.summarise(table),
-        "performance_ci": summary.interval(table["performance"]),
+        "performance_ci": summary.interval(table),
+        "sessions": None if groups is None else len(np.unique(groups)),
         "chance": facts.chance,
+        "blind": facts.blind,
         "ceiling": ceiling.get("performance"),
+        "no_ceiling": facts.no_ceiling,
         "conditions": rows,
         "choices": summary.choice_probabilities(table),
     }

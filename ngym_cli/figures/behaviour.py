@@ -20,6 +20,7 @@ from ngym_cli.figures.style import (
 )
 from ngym_cli.figures.view import Part, View
 from ngym_cli.runs import summary
+from ngym_cli.terminal import REFERENCES
 
 #: What a condition is called on an axis.
 LABELS = {"coh": "coherence (%)", "coh_1": "coherence of modality 1 (%)", "coh_2": "coherence of modality 2 (%)"}
@@ -188,19 +189,18 @@ def _panels(view: View) -> list[str]:
 def conditions(view: View) -> Figure:
     """Draw performance at each value of each condition."""
     parts = [Part(series.text, series.colour, series.table) for series in view.series]
-    return condition_panels(parts, _panels(view), view.chance, view.ceiling)
+    return condition_panels(parts, _panels(view), view.evaluated_references)
 
 
 def condition_panels(
-    parts: Sequence[Part], names: Sequence[str], chance: float | None = None, ceiling: float | None = None
+    parts: Sequence[Part], names: Sequence[str], references: Mapping[str, float | None] | None = None
 ) -> Figure:
     """Draw performance at each value of each condition.
 
     Args:
         parts: trials, one colour each.
         names: conditions, a panel each.
-        chance: performance of random choices.
-        ceiling: performance of the best possible agent over all conditions.
+        references: scores of other agents over all conditions, by name.
     """
     columns = min(3, len(names))
     figure, axes = new_figure(-(-len(names) // columns), columns, height=2.9, squeeze=False, sharey=True)
@@ -209,7 +209,7 @@ def condition_panels(
     for axis, name in zip(axes.flat, names, strict=False):
         _panel(axis, name, parts)
         axis.set(xlabel=LABELS.get(name, name), ylim=(-0.03, 1.08), title=f"performance by {name}, 95 % interval")
-        reference_lines(axis, chance, ceiling)
+        reference_lines(axis, references or {})
     for row in axes:
         row[0].set_ylabel("performance")
     if len(parts) > 1:
@@ -246,4 +246,4 @@ def condition_figure(table: Table, listed: Mapping[str, Any], found: Mapping[str
         else:
             return figure
     names = summary.condition_names(listed, table)[:MOST_PANELS]
-    return condition_panels([part], names, found.get("chance"), found.get("ceiling")) if names else None
+    return condition_panels([part], names, {name: found.get(name) for name in REFERENCES}) if names else None

@@ -36,7 +36,7 @@ def learning(view: View) -> Figure:
     for (label, sources), colour in zip(groups.items(), COLOURS * (1 + len(groups) // 7), strict=False):
         name = f"seed {label}" if view.compare == "seed" else label
         _group(axes, name, sources, colour)
-    reference_lines(axes, view.chance, view.ceiling)
+    reference_lines(axes, view.references)
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="learning")
     legend_below(axes)
     _thousands(axes)
@@ -86,7 +86,7 @@ def _one(view: View) -> Figure:
     rows, steps = _bins(table)
     figure, (left, right) = new_figure(1, 2)
     _performance(left, table, rows, steps, COLOURS[0], f"training, {len(rows[0]):,} trials per point, 95 % interval")
-    reference_lines(left, view.chance, view.ceiling)
+    reference_lines(left, view.references)
     final = [e for e in source.evaluations if e.intact and e.summary.get("model_steps") is not None]
     for evaluated in final[-1:]:
         found = evaluated.summary
@@ -137,7 +137,7 @@ def development(view: View) -> Figure:
             left.fill_between(steps, low, high, alpha=0.25, linewidth=0, color=colour)
             label = f"{source.run.name}, n = {found[0]['trials']:,} trials each"
             left.plot(steps, [each["performance"] for each in found], "o-", markersize=3, color=colour, label=label)
-    reference_lines(left, view.chance, view.ceiling)
+    reference_lines(left, view.references)
     left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="development, 95 % intervals")
     left.legend(loc="lower right")
     _by_condition(right, next(source for source in view.sources if _development(source)))

@@ -211,6 +211,7 @@ def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
 def decoding(view: View) -> Figure:
     """Draw the cross-validated accuracy of decoding choice and conditions at each time, and the choice across time."""
     from neurogym.analysis import decode
+    from neurogym.analysis.intervals import clusters
 
     found = population(view)
     rng = np.random.default_rng(0)
@@ -218,14 +219,15 @@ def decoding(view: View) -> Figure:
     activity = found.aligned(trials)
     thin = np.arange(0, activity.shape[1], -(-activity.shape[1] // MOST_STEPS))
     activity, time = activity[:, thin], found.time[thin]
-    targets = _targets(view, found.table)
+    targets, sessions = _targets(view, found.table), clusters(found.table)
     figure, (left, right) = new_figure(1, 2, width=4.2)
     across = None
     for (name, labels), colour in zip(list(targets.items())[:4], COLOURS, strict=False):
         chosen = labels[trials]
         known = chosen != "nan" if chosen.dtype.kind in "UO" else np.isfinite(chosen)
         try:
-            result = decode(activity[known], chosen[known], across_time=across is None, folds=3)
+            groups = None if sessions is None else sessions[trials][known]
+            result = decode(activity[known], chosen[known], across_time=across is None, folds=3, groups=groups)
         except ModuleNotFoundError as error:
             raise Unavailable(str(error)) from None
         except ValueError:

@@ -14,13 +14,16 @@ from ngym_cli.figures.registry import FIGURES, natural, tags_of
 from ngym_cli.figures.requests import view
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
-from ngym_cli.terminal import cell
+from ngym_cli.terminal import REFERENCES, cell
 
 #: A vector figure larger than this (bytes) is put in as pixels instead.
 LARGEST_VECTOR = 300_000
 
 #: Entries of the manifest that the page shows elsewhere.
-SHOWN_ELSEWHERE = ("performance", "performance_ci", "chance", "ceiling", "reward_per_trial", "checkpoint", "process")
+SHOWN_ELSEWHERE = (
+    *("performance", "performance_ci", *REFERENCES, "no_ceiling", "sessions", "reward_per_trial"),
+    *("checkpoint", "process"),
+)
 
 STYLE = """
 :root { color-scheme: light; }
@@ -128,8 +131,7 @@ def _numbers(seen: Any) -> str:
     low, high = found["performance_ci"]
     rows = [
         (f"{found['performance']:.3f}", f"performance [{low:.3f}, {high:.3f}], n = {found['trials']:,}"),
-        (cell(found.get("chance")), "chance"),
-        (cell(found.get("ceiling")), "ceiling"),
+        *((cell(found.get(name)), name) for name in REFERENCES),
         (cell(found.get("reward_per_trial")), "reward per trial"),
         (f"{found['abort_rate']:.1%}", "trials with a fixation break"),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -13,6 +13,10 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+#: How each score of another agent is drawn, and how near two are that share a line.
+LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
+NEAR = 0.02
 
 #: Colours that people with any colour vision tell apart (Okabe & Ito 2008), darkest contrast first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -122,19 +126,32 @@ def new_figure(
     return figure, figure.subplots(rows, columns, **options)
 
 
-def reference_lines(axes: Axes, chance: float | None, ceiling: float | None) -> None:
-    """Draw chance and ceiling as horizontal lines with their names at the right end."""
-    for name, value, style in (("chance", chance, ":"), ("ceiling", ceiling, "--")):
-        if value is not None:
-            axes.axhline(value, color=GREY, linestyle=style, linewidth=1, zorder=0)
-            axes.annotate(
-                f"{name} {value:.3g}",
-                (1, value),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                xytext=(-2, 2),
-                ha="right",
-                va="bottom",
-                color=GREY,
-                fontsize=8,
-            )
+def reference_lines(axes: Axes, references: Mapping[str, float | None]) -> None:
+    """Draw chance, blind score and ceiling as horizontal lines with their names at the right end.
+
+    Args:
+        axes: where to.
+        references: value of each by name, None where not known; those that are nearly equal share a line.
+    """
+    lines: list[tuple[float, list[str]]] = []
+    for name, value in references.items():
+        if value is None:
+            continue
+        near = next((words for at, words in lines if abs(at - value) < NEAR), None)
+        if near is None:
+            lines.append((value, [name]))
+        else:
+            near.append(name)
+    for value, names in lines:
+        axes.axhline(value, color=GREY, linestyle=LINES[names[-1]], linewidth=1, zorder=0)
+        axes.annotate(
+            f"{', '.join(names)} {value:.3g}",
+            (1, value),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            xytext=(-2, 2),
+            ha="right",
+            va="bottom",
+            color=GREY,
+            fontsize=8,
+        )

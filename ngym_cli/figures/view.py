@@ -15,6 +15,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.style import COLOURS, Unavailable, shades
 from ngym_cli.runs import recordings, records
 from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+from ngym_cli.terminal import REFERENCES
 
 #: By what runs can be put together.
 COMPARE = ("alg", "network", "seed", "task", "run")
@@ -206,18 +207,14 @@ class View:
         return self.first.facts
 
     @property
-    def chance(self) -> float | None:
-        """Performance of random choices, where all runs are of one task."""
-        return self._common("chance")
+    def references(self) -> dict[str, float | None]:
+        """Scores to draw beside training, each where it is the same for all runs."""
+        return _common([source.manifest for source in self.sources])
 
     @property
-    def ceiling(self) -> float | None:
-        """Performance of the best possible agent, where all runs are of one task."""
-        return self._common("ceiling")
-
-    def _common(self, name: str) -> float | None:
-        values = {source.manifest.get(name) for source in self.sources}
-        return values.pop() if len(values) == 1 else None
+    def evaluated_references(self) -> dict[str, float | None]:
+        """Scores to draw beside evaluations, each where it is the same for all of them."""
+        return _common([evaluated.summary for series in self.series for _, evaluated in series.members])
 
     @cached_property
     def series(self) -> list[Series]:
@@ -320,6 +317,14 @@ class View:
             words = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
                               for name, value in values.items())  # fmt: skip
             yield Part(words if len(self.series) == 1 else f"{series.text}, {words}", colour, part)
+
+
+def _common(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name in REFERENCES:
+        values = {record.get(name) for record in records}
+        found[name] = values.pop() if len(values) == 1 else None
+    return found
 
 
 def _what(evaluated: Evaluated) -> str:

@@ -11,7 +11,7 @@ from ngym_cli.config import flatten, read_toml
 
 #: Parts of the manifest that are compared, beside the configuration; times and the machine are not.
 SEEDS, VERSIONS = "seeds", "versions"
-RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "ceiling")
+RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
 
 
 def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:

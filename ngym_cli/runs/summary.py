@@ -70,13 +70,13 @@ def _few(values: Any) -> bool:
 
 def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
     """Return the columns that the task added to the trial table, numbers and words only."""
-    known = {*COLUMNS, *(f"prev_{name}" for name in PREVIOUS)}
+    known = {*COLUMNS, "linked", *(f"prev_{name}" for name in PREVIOUS)}
     names = [name for name in table if name not in known and not name.startswith(("period_", "onset_"))]
     return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
 
 
 def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return performance at each value of each condition, with its Wilson interval.
+    """Return performance at each value of each condition, with its interval.
 
     Returns:
         Rows of ``condition``, ``value``, ``trials``, ``performance``, ``performance_ci``.
@@ -95,7 +95,7 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
                     "value": values[name],
                     "trials": len(scores),
                     "performance": float(np.mean(scores)),
-                    "performance_ci": interval(scores),
+                    "performance_ci": interval(part),
                 }
             )
     return rows
@@ -106,12 +106,12 @@ def label(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def interval(performance: np.ndarray) -> tuple[float, float]:
-    """Return the 95 % Wilson interval of a mean performance (fractional scores count as such)."""
-    from neurogym.analysis.results import wilson
+def interval(table: Mapping[str, np.ndarray]) -> tuple[float, float]:
+    """Return the 95 % interval of mean performance; where trials are linked it comes from their sessions."""
+    from neurogym.analysis.intervals import clusters, mean_interval
 
-    low, high = wilson(float(np.sum(performance)), len(performance))
-    return float(low), float(high)
+    found = mean_interval(table["performance"], clusters(table))
+    return found.low, found.high
 
 
 def scalars(table: Mapping[str, np.ndarray], conditions: Sequence[str]) -> dict[str, float]:

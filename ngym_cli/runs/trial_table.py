@@ -51,17 +51,19 @@ class TrialRecorder:
         dt: time step in ms.
         n_envs: number of environments.
         rt_from: name of the period that reaction times count from, for trials that do not say their own.
+        linked: whether neighbouring trials of an environment tell about each other, because the task carries something
+            across trials or the agent's state is carried; intervals then come from sessions (column ``linked``).
 
     Attributes:
         constants: columns that are the same for every trial from now on (the stage of a curriculum).
         trials: number of trials recorded so far.
     """
 
-    def __init__(self, folder: Path | None, task: str, dt: float, n_envs: int, rt_from: str = ""):
+    def __init__(self, folder: Path | None, task: str, dt: float, n_envs: int, rt_from: str = "", linked: bool = False):
         self.folder = folder
         self.defaults = {"task": task, "rt_from": rt_from}
         self.dt = dt
-        self.constants: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {"linked": True} if linked else {}
         self.trials = 0
         self.parts = 0
         self._fresh: list[tuple[Mapping[str, np.ndarray], int]] = []

@@ -14,6 +14,7 @@ from ngym_cli.sweeps import plan, space, status
 from ngym_cli.sweeps.folder import STUDY, Sweep
 from ngym_cli.sweeps.live_table import word
 from ngym_cli.sweeps.status import Row
+from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +118,7 @@ def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figu
             axes.set_xscale("log" if ranges[key].name in ("log", "logint") else "linear")
         else:
             _categories(axes, done, key)
-        reference_lines(axes, *levels)
+        reference_lines(axes, levels)
         axes.set_xlabel(names[key])
     grid[0][0].set(ylabel="performance", title=f"n = {len(done):,} runs")
     return figure
@@ -156,13 +157,13 @@ def _values(rows: Sequence[Row], key: str) -> list[Any]:
     return sorted(values) if numbers else values
 
 
-def _levels(rows: Sequence[Row]) -> tuple[float | None, float | None]:
-    """Return chance and ceiling, where they are the same for all runs."""
-    found = []
-    for name in ("chance", "ceiling"):
+def _levels(rows: Sequence[Row]) -> dict[str, float | None]:
+    """Return chance, blind score and ceiling, where they are the same for all runs."""
+    found: dict[str, float | None] = {}
+    for name in REFERENCES:
         values = {row.get(name) for row in rows}
-        found.append(values.pop() if len(values) == 1 else None)
-    return found[0], found[1]
+        found[name] = values.pop() if len(values) == 1 else None
+    return found
 
 
 def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
@@ -193,7 +194,7 @@ def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
                 draws = table[:, kept][resamples(len(table))[:BAND]].mean(axis=1)
                 low, high = np.percentile(draws, [2.5, 97.5], axis=0)
                 axes.fill_between(middles[kept], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
-        reference_lines(axes, *_levels(started))
+        reference_lines(axes, _levels(started))
         axes.set(xlabel="training steps", title=f"by {names[key]}")
         axes.legend()
     grid[0][0].set_ylabel("performance in training")

@@ -14,6 +14,7 @@ from ngym_cli.files.writing import atomic_path
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.status import Row
+from ngym_cli.terminal import REFERENCES
 
 FILE = "summary.parquet"
 RESAMPLES = 2_000
@@ -25,8 +26,7 @@ RECORDED = (
     "performance",
     "performance_ci",
     "reward_per_trial",
-    "chance",
-    "ceiling",
+    *REFERENCES,
     "steps",
     "trials",
     "wall_seconds",

@@ -12,6 +12,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.one_run import PRUNED
 from ngym_cli.sweeps.plan import Entry
+from ngym_cli.terminal import REFERENCES
 
 #: States of a run in a sweep, and those that nothing will be added to.
 STATES = ("queued", "running", "done", "pruned", "interrupted", "failed")
@@ -62,8 +63,7 @@ def _of_manifest(manifest: dict[str, Any]) -> Row:
         "steps": manifest.get("steps") or 0,
         "timesteps": steps if isinstance(steps := config.get("timesteps"), int) else None,
         "seconds": manifest.get("wall_seconds"),
-        "chance": manifest.get("chance"),
-        "ceiling": manifest.get("ceiling"),
+        **{name: manifest.get(name) for name in REFERENCES},
         "reason": reason,
         "error": reason if state == "failed" else None,
     }

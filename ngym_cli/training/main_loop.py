@@ -79,6 +79,7 @@ def train(
     announce(config)
     config = complete(config, facts)
     course = _course(config, facts)
+    _until(config, _goal(course, facts))  # refused before anything is written
     venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
     model = build_model(config, venv)
     begun = saving.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
@@ -150,6 +151,15 @@ def _course(config: RunConfig, facts: Facts, saved: checkpoints.Saved | None = N
     return course
 
 
+def _until(config: RunConfig, facts: Facts) -> Until | None:
+    """Return the criterion that ends a run, or None.
+
+    Raises:
+        UserError: if it needs a ceiling that is not known.
+    """
+    return Until.asked(config.until, config.until_performance, facts, int(config.timesteps or 0))
+
+
 def _goal(course: Curriculum | None, facts: Facts) -> Facts:
     """Return what is known of the task that is to be learned: that of the last stage."""
     return course.stages[-1].facts if course else facts
@@ -171,7 +181,10 @@ class _Parts:
     def session(self, saved: checkpoints.Saved | None) -> Session:
         """Return the session of a new run, or of one that goes on from a checkpoint."""
         path, facts, state = self.run.path, self.facts, saved.session if saved else {}
-        recorder = TrialRecorder(path / runs.TRIALS, self.config.task, facts.dt, self.venv.num_envs, facts.rt_from)
+        linked = facts.carries or self.config.reset_state == "never"
+        recorder = TrialRecorder(
+            path / runs.TRIALS, self.config.task, facts.dt, self.venv.num_envs, facts.rt_from, linked
+        )
         recorder.set_state(state.get("recorder"))
         if self.course is not None:
             stage = self.course.stage
@@ -188,18 +201,13 @@ class _Parts:
             self.watch,
             self.course,
             lambda stage: renew(self.model, self.venv, stage.config, stage.seed),
-            self._until(),
+            _until(self.config, self.facts),
         )
         if saved is None:
             session.board.hyperparameters(self.config.model_dump(), self.config.to_toml())
         else:
             session.set_state(saved.step, state)
         return session
-
-    def _until(self) -> Until | None:
-        if self.config.until is None:
-            return None
-        return Until(self.config.until, (self.facts.ceiling or {}).get("performance"), int(self.config.timesteps or 0))
 
     def _write_checkpoint(self, step: int, state: Numbers) -> Path:
         return checkpoints.write(self.run.path / checkpoints.FOLDER, step, self.model, self.venv, state)
@@ -303,7 +311,7 @@ def _require_whole(session: Session) -> None:
 
 
 def _results(session: Session, found: fresh_trials.Evaluation) -> Numbers:
-    keys = ("performance", "performance_ci", "chance", "ceiling", "reward_per_trial")
+    keys = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
     return {
         "steps": session.step,
         "trials": session.recorder.trials,

@@ -1,4 +1,4 @@
-"""The live display of a run: how far, how long still, and how well, beside chance and ceiling."""
+"""The live display of a run: how far, how long still, and how well, beside chance, blind score and ceiling."""
 
 from __future__ import annotations
 
@@ -56,14 +56,13 @@ class LiveDisplay:
     Args:
         console: where to draw.
         total: steps of the whole run.
-        chance: performance of random choices, or None.
-        ceiling: performance of the best possible agent, or None.
+        references: performance of random choices, of the best blind and of the best possible agent, by name.
     """
 
-    def __init__(self, console: Console, total: int, chance: float | None, ceiling: float | None):
+    def __init__(self, console: Console, total: int, references: Mapping[str, float | None]):
         self.console = console
         self.total = total
-        self.chance, self.ceiling = chance, ceiling
+        self.references = dict(references)
         self._bar = Progress(
             TextColumn("training"),
             BarColumn(bar_width=None),
@@ -108,8 +107,8 @@ class LiveDisplay:
         return grid
 
     def _numbers(self, numbers: Mapping[str, Any]) -> list[str]:
-        known = (("chance", numbers.get("chance", self.chance)), ("ceiling", numbers.get("ceiling", self.ceiling)))
-        beside = ", ".join(f"{name} {value:.3f}" for name, value in known if value is not None)
+        known = {name: numbers.get(name, value) for name, value in self.references.items()}
+        beside = ", ".join(f"{name} {value:.3f}" for name, value in known.items() if value is not None)
         performance = f"performance {numbers['performance']:.3f} over the last {numbers['trials']:,} trials"
         return [
             (f"{numbers['stage']}, " if "stage" in numbers else "") + performance + (f" ({beside})" if beside else ""),

@@ -52,8 +52,13 @@ def run(
 
     def display(resolved: RunConfig, facts: Any, path: Path) -> Any:
         err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
-        ceiling = (facts.ceiling or {}).get("performance")
-        return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.chance, ceiling)
+        if facts.lacks_reward:
+            err.print(
+                "the task needs the last reward as input, which the agent is not shown (--wrappers pass_reward); "
+                "the ceiling is that without it",
+                soft_wrap=True,
+            )
+        return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references)
 
     if config is None:
         outcome = main_loop.resume(runs.find(str(resume), root), trust, announce, display)

@@ -22,9 +22,10 @@ from ngym_cli.environments.stack import Facts
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import Table, TrialRecorder, concatenate
+from ngym_cli.terminal import REFERENCES
 from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.progress import Display
-from ngym_cli.training.stopping import PROBE_TRIALS, Until
+from ngym_cli.training.stopping import Until
 from ngym_cli.training.tensorboard import Board
 
 #: Trials over which the live display averages.
@@ -146,8 +147,7 @@ class Session:
     def _stage_numbers(self) -> Numbers:
         if self.curriculum is None:
             return {}
-        ceiling = (self._present.ceiling or {}).get("performance")
-        return {"stage": self.curriculum.label, "chance": self._present.chance, "ceiling": ceiling}
+        return {"stage": self.curriculum.label, **self._present.references}
 
     def recent(self) -> Numbers:
         """Return the summary of the last trials."""
@@ -177,10 +177,6 @@ class Session:
         why = self.watch(self.step, found.summary) if self.watch is not None and self.stop is None else None
         if why:
             self.ask_to_stop(why)
-        if self.until is not None:
-            seconds, trials = self.times()[0], self.recorder.trials
-            if self.until.look_at(found.summary["performance"], self.step, trials, seconds):
-                self._complete(self.until.sentence())
         steps, moment = self._point
         self._point = steps, moment + time.monotonic() - began  # the speed that is shown is that of learning
         return found
@@ -191,6 +187,18 @@ class Session:
         seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
         goal = self.config.in_stage(-1)
         return fresh_trials.evaluate(self.policy(), goal, self.facts, trials, seed, settings.deterministic)
+
+    def holds(self, until: Until) -> bool:
+        """Look whether the present policy meets the criterion, with more and more trials as long as that is open."""
+        for k, trials in enumerate(until.looks(self.config.evaluation.trials), start=1):
+            found = self._on_fresh_trials(trials, self.step, k)
+            decided = until.decided(found.table)
+            if decided:
+                performance, looked = found.summary["performance"], found.summary["trials"]
+                until.hold(performance, looked, self.step, self.recorder.trials, self.times()[0])
+            if decided is not None:
+                return decided
+        return False
 
     def _complete(self, why: str) -> None:
         """Let the learner stop for good."""
@@ -217,10 +225,9 @@ class Session:
         """
         if self.curriculum is not None and self.stop is None:
             self._follow(self.curriculum)
-        if self.until is not None and self.stop is None and self.until.due(self.step):
-            trials = min(PROBE_TRIALS, self.config.evaluation.trials)
-            if self._on_fresh_trials(trials, self.step, 1).summary["performance"] >= self.until.target:
-                self.evaluate()
+        if self.until is not None and self.stop is None and self.until.due(self.step) and self.holds(self.until):
+            self.evaluate()
+            self._complete(self.until.sentence())
         performance = self._found.summary["performance"] if self._found and self._evaluated == self.step else -math.inf
         best = performance > self._best
         every = self.config.checkpoint.every
@@ -302,7 +309,7 @@ def sentence(found: Mapping[str, Any]) -> str:
     """Return the result of an evaluation in one line."""
     low, high = found["performance_ci"]
     text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
-    beside = [f"{name} {found[name]:.3f}" for name in ("chance", "ceiling") if found.get(name) is not None]
+    beside = [f"{name} {found[name]:.3f}" for name in REFERENCES if found.get(name) is not None]
     return text + (f" ({', '.join(beside)})" if beside else "")
 
 

@@ -1,75 +1,132 @@
-"""Ending a run when the agent is good enough: a fraction of the ceiling, held on fresh trials."""
+"""Ending a run when the agent is good enough: a criterion that holds on fresh trials beyond doubt.
+
+An agent whose performance lies just below the target passes many a short evaluation by luck, and a run makes many. So
+what must exceed the target is the lower end of an interval, and the probability of ever stopping too early is shared
+out evenly among all looks that a run can make (Bonferroni). A look that is promising but not certain is repeated with
+more trials.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: Trials of the quick evaluations that tell when a full one is worthwhile.
-PROBE_TRIALS = 400
+import numpy as np
 
-#: Fewest steps between two of them, and how many there are at most in a run.
-PROBE_STEPS, MOST_PROBES = 8_192, 50
+from ngym_cli.environments.stack import Facts
+from ngym_cli.errors import UserError
+
+#: Trials of the first look and of each further one, as long as they leave it open.
+LOOKS = (400, 1_600, 6_400, 25_600)
+
+#: Fewest steps between two rounds of looks, and how many rounds there are at most in a run.
+ROUND_STEPS, MOST_ROUNDS = 8_192, 50
+
+#: Probability that a run ever stops although its agent is below the target.
+ALPHA = 0.05
 
 
 class Until:
     """A criterion on evaluations with frozen weights.
 
-    Where the ceiling is not known, the fraction is of the oracle's performance, 1.
-
     Args:
-        fraction: of the ceiling.
-        ceiling: performance of the ideal observer, or None.
+        target: performance that the agent must exceed.
         timesteps: most steps of the run.
+        fraction: what the target is of the ceiling, or None for a performance that was asked for as such.
 
     Attributes:
-        target: performance that an evaluation must reach.
-        probed: step of the last quick evaluation.
+        of: ``"ceiling"`` or ``"performance"``: what was asked for.
+        probed: step of the last round of looks.
     """
 
-    def __init__(self, fraction: float, ceiling: float | None, timesteps: int):
-        self.fraction, self.of = fraction, "oracle" if ceiling is None else "ceiling"
-        self.target = fraction * (1.0 if ceiling is None else ceiling)
-        self.every = max(PROBE_STEPS, timesteps // MOST_PROBES)
+    def __init__(self, target: float, timesteps: int, fraction: float | None = None):
+        self.target, self.fraction = target, fraction
+        self.of = "performance" if fraction is None else "ceiling"
+        self.every = max(ROUND_STEPS, timesteps // MOST_ROUNDS)
+        self.alpha = ALPHA / (MOST_ROUNDS * len(LOOKS))
         self.probed = 0
         self._reached: dict[str, Any] | None = None
 
+    @classmethod
+    def asked(cls, fraction: float | None, performance: float | None, facts: Facts, timesteps: int) -> Until | None:
+        """Return the criterion of a configuration, None if there is none.
+
+        Args:
+            fraction: of the ceiling.
+            performance: to exceed, whatever the ceiling.
+            facts: what is known of the task.
+            timesteps: most steps of the run.
+
+        Raises:
+            UserError: if a fraction of a ceiling is asked for that is not known.
+        """
+        if performance is not None:
+            return cls(performance, timesteps)
+        if fraction is None:
+            return None
+        if facts.ceiling is None:
+            raise UserError(
+                f"--until is a fraction of the ceiling, which is not known ({facts.no_ceiling}); "
+                "--until-performance takes a performance"
+            )
+        return cls(fraction * float(facts.ceiling["performance"]), timesteps, fraction)
+
     @property
     def reached(self) -> bool:
-        """Whether an evaluation has reached the target."""
+        """Whether the criterion has held."""
         return self._reached is not None
 
     def due(self, step: int) -> bool:
-        """Say whether it is time for a quick evaluation; if so, it counts as made."""
+        """Say whether it is time for a round of looks; if so, it counts as made."""
         if self.reached or step - self.probed < self.every:
             return False
         self.probed = step
         return True
 
-    def look_at(self, performance: float, step: int, trials: int, seconds: float) -> bool:
-        """Take the result of a full evaluation; return whether it is the first that reaches the target.
+    def looks(self, most: int) -> Iterator[int]:
+        """Yield the number of trials of each look of a round; the caller ends the round when one is decided.
 
         Args:
-            performance: in it.
+            most: trials that are always allowed; more are taken only in later looks.
+        """
+        yield min(LOOKS[0], most)
+        yield from LOOKS[1:]
+
+    def decided(self, table: Mapping[str, np.ndarray]) -> bool | None:
+        """Say of a look whether the agent exceeds the target: True, False (not on average), None (not certain)."""
+        from neurogym.analysis.intervals import clusters, lower_bound
+
+        scores = table["performance"]
+        if float(np.mean(scores)) < self.target:
+            return False
+        return True if lower_bound(scores, clusters(table), self.alpha) >= self.target else None
+
+    def hold(self, performance: float, looked: int, step: int, trials: int, seconds: float) -> None:
+        """Note that the criterion holds.
+
+        Args:
+            performance: in the look that showed it.
+            looked: trials of that look.
             step: steps learned from.
             trials: done in training.
             seconds: since the run began, evaluations included.
         """
-        if self.reached or performance < self.target:
-            return False
-        numbers = {"trials": trials, "steps": step, "seconds": round(seconds, 3), "performance": performance}
-        self._reached = numbers
-        return True
+        if not self.reached:
+            self._reached = {
+                "trials": trials, "steps": step, "seconds": round(seconds, 3), "performance": performance,
+                "looked": looked,
+            }  # fmt: skip
 
     def record(self) -> dict[str, Any]:
         """Return what the manifest says: the criterion, and after how many trials, steps and seconds it held."""
-        numbers = self._reached or dict.fromkeys(("trials", "steps", "seconds", "performance"))
+        numbers = self._reached or dict.fromkeys(("trials", "steps", "seconds", "performance", "looked"))
         head = {"fraction": self.fraction, "of": self.of, "target": self.target, "reached": self.reached}
         return {**head, **numbers}
 
     def sentence(self) -> str:
         """Return in one line what was reached, or that it was not."""
-        what = f"{self.fraction:g} of the {self.of} ({self.target:.4f})"
+        share = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
+        what = f"performance {self.target:g}" if self.fraction is None else share
         if self._reached is None:
             return f"{what} not held"
         at = self._reached

@@ -90,6 +90,50 @@ def test_decoding_finds_when_and_whether_the_code_is_stable(rng):
         analysis.decode(activity, np.r_[0, np.ones(119)])
 
 
+def trivial(activity, labels, folds=5):
+    """Accuracy of the nearest class mean on held-out trials, at each step."""
+    fold = np.arange(len(labels)) % folds
+    classes = np.unique(labels)
+    right = np.zeros(activity.shape[:2])
+    for k in range(folds):
+        train, test = fold != k, fold == k
+        means = np.stack([activity[train & (labels == c)].mean(axis=0) for c in classes])
+        apart = ((activity[test][:, None] - means) ** 2).sum(axis=-1)
+        right[test] = classes[apart.argmin(axis=1)] == labels[test][:, None]
+    return right.mean(axis=0)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 0.01, 0.3])
+@pytest.mark.parametrize("classes", [2, 8])
+def test_decoding_is_no_worse_than_the_nearest_mean_with_and_without_noise(rng, noise, classes):
+    labels = rng.permutation(np.repeat(np.arange(classes), 25))
+    code = rng.normal(size=(classes, 6, 20)) * np.array([0, 0, 0.2, 0.5, 1, 1])[:, None]
+    activity = code[labels] + noise * rng.normal(size=(len(labels), 6, 20))
+    found = analysis.decode(activity, labels).accuracy
+    assert (found >= trivial(activity, labels) - 0.12).all()
+    assert found[4:].min() > 0.99
+    if noise == 0.0:
+        assert (found[2:] == 1).all() and np.allclose(found[:2], 1 / classes)
+
+
+def test_labels_in_blocks_are_not_decoded_from_drift(rng):
+    accuracies, inside = [], []
+    labels = np.tile(np.repeat([0, 1], 50), 5)
+    for _ in range(12):
+        drift = np.cumsum(rng.normal(size=(500, 1, 20)), axis=0)
+        found = analysis.decode(drift, labels)
+        assert found.groups == 10
+        accuracies.append(found.accuracy[0])
+        inside.append(found.low[0] <= 0.5 <= found.high[0])
+        alone = analysis.decode(drift, labels, groups=np.arange(500))
+        assert alone.accuracy[0] > 0.8  # what leaving out single trials would claim
+    assert np.mean(accuracies) < 0.62 and np.mean(inside) >= 0.75
+    signal = np.cumsum(rng.normal(size=(500, 1, 20)), axis=0) * 0.01 + labels[:, None, None]
+    assert analysis.decode(signal, labels).accuracy[0] > 0.9
+    with pytest.raises(ValueError, match="single block"):
+        analysis.decode(drift, labels, groups=labels)
+
+
 def test_decoding_of_nothing_is_at_chance_as_often_as_its_interval_says(rng):
     inside = []
     for _ in range(20):

@@ -1,0 +1,156 @@
+"""Intervals of means and proportions, of trials that are independent and of trials that are linked.
+
+Where an agent learns within a session, or a hidden state lasts for many trials, neighbouring trials tell much the
+same. What varies independently is then the session: intervals come from the spread between sessions (Liang & Zeger
+1986, 10.1093/biomet/73.1.13), and where there are too few of them, between long blocks of trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from neurogym.analysis.results import Curve, Estimate, FloatArray, normal_quantile
+from neurogym.analysis.tables import sessions
+
+Labels = NDArray[np.int64]
+
+#: Sessions that are too few to tell their spread, into how many blocks they are cut, and the shortest such block.
+FEW, BLOCKS, SHORTEST = 10, 20, 20
+
+
+def clusters(table: Mapping[str, NDArray[Any]]) -> Labels | None:
+    """The session, or block of trials, that each trial belongs to; None if trials are independent.
+
+    Trials are linked where the column ``linked`` says so. A session is one environment, and begins anew where
+    ``session_trial`` is 0.
+
+    Args:
+        table: a trial table.
+    """
+    linked = table.get("linked")
+    if linked is None or not np.any(np.asarray(linked) == True):  # noqa: E712 - the column may hold None
+        return None
+    labels = sessions(table)
+    found = np.unique(labels)
+    if len(found) >= FEW or not len(found):
+        return labels
+    place = np.zeros(len(labels), np.int64)
+    order = np.lexsort((table.get("trial", np.arange(len(labels))), labels))
+    counts = np.bincount(labels)
+    place[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    length = max(SHORTEST, int(np.ceil(len(labels) / BLOCKS)))
+    return np.unique(labels * (len(labels) + 1) + place // length, return_inverse=True)[1].astype(np.int64)
+
+
+def mean_interval(
+    values: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95, bounded: bool = True
+) -> Estimate:
+    """Mean of scores with its interval.
+
+    For scores between 0 and 1 it is Wilson's, with as many independent trials as the variance of the mean amounts to
+    and Student's quantile for the number of groups (Korn & Graubard 1998); else Student's.
+
+    Args:
+        values: one score for each trial, shape (trials,).
+        groups: label of the session or block of each trial, from `clusters`; None: trials are independent.
+        level: coverage of the interval.
+        bounded: whether scores lie between 0 and 1.
+    """
+    x = np.asarray(values, float)
+    known = np.isfinite(x)
+    x = x[known]
+    n = len(x)
+    if not n:
+        return Estimate(np.nan, 0.0 if bounded else np.nan, 1.0 if bounded else np.nan, np.nan)
+    mean = float(x.mean())
+    labels = np.arange(n) if groups is None else np.unique(np.asarray(groups)[known], return_inverse=True)[1]
+    count = int(labels.max()) + 1
+    sums = np.bincount(labels, weights=x - mean)
+    variance = float(sums @ sums) / n**2 * count / (count - 1) if count > 1 else np.nan
+    if not bounded:
+        half = _quantile(level, count) * np.sqrt(variance)
+        return Estimate(mean, mean - half, mean + half, float(np.sqrt(variance)))
+    binary = groups is None and bool(np.isin(x, (0.0, 1.0)).all())
+    if binary or (variance == 0 and mean in (0.0, 1.0)):
+        return Estimate.proportion(float(x.sum()), n, level)
+    if not np.isfinite(variance):  # one group: nothing tells how much groups vary
+        return Estimate(mean, 0.0, 1.0, np.nan)
+    if variance == 0:
+        return Estimate(mean, mean, mean, 0.0)
+    low, high = _score_interval(mean, mean * (1 - mean) / variance, _quantile(level, count))
+    return Estimate(mean, low, high, float(np.sqrt(variance)))
+
+
+def proportion_curve(
+    x: ArrayLike, index: ArrayLike, hits: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95
+) -> Curve:
+    """Proportions at several places, with their intervals; see `mean_interval`.
+
+    Args:
+        x: the places, shape (points,).
+        index: place of each trial, shape (trials,).
+        hits: whether each trial counts, shape (trials,); fractions are means.
+        groups: label of the session or block of each trial; None: trials are independent.
+        level: coverage of the intervals.
+    """
+    places, at, scores = np.asarray(x), np.asarray(index), np.asarray(hits, float)
+    n = np.bincount(at, minlength=len(places))
+    if groups is None and bool(np.isin(scores, (0.0, 1.0)).all()):
+        return Curve.proportions(places, np.bincount(at, weights=scores, minlength=len(places)), n, level)
+    labels = None if groups is None else np.asarray(groups)
+    found = [
+        mean_interval(scores[at == k], None if labels is None else labels[at == k], level) for k in range(len(places))
+    ]
+    return Curve.estimates(places, found, n)
+
+
+def lower_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> float:
+    """Lower end of a one-sided interval of mean performance; it is above the truth with probability ``alpha``."""
+    return mean_interval(values, groups, 1 - 2 * alpha).low
+
+
+def upper_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> float:
+    """Upper end of a one-sided interval of mean performance; it is below the truth with probability ``alpha``."""
+    return mean_interval(values, groups, 1 - 2 * alpha).high
+
+
+def grouped_bootstrap(statistic: Any, groups: ArrayLike, n_boot: int = 1000, seed: int | None = 0) -> FloatArray:
+    """Draws of a statistic, computed on the trials of resampled groups.
+
+    Args:
+        statistic: takes indices of trials and returns a number or an array.
+        groups: label of the session or block of each trial, shape (trials,).
+        n_boot: number of resamples.
+        seed: seed of the resampling.
+    """
+    labels = np.unique(np.asarray(groups), return_inverse=True)[1]
+    order = np.argsort(labels, kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    rng = np.random.default_rng(seed)
+    return np.array(
+        [
+            statistic(np.concatenate([members[k] for k in rng.integers(0, len(members), len(members))]))
+            for _ in range(n_boot)
+        ],
+        float,
+    )
+
+
+def _quantile(level: float, groups: int) -> float:
+    """Student's quantile; the normal one for many groups."""
+    if groups > 1000:
+        return normal_quantile(level)
+    from scipy.stats import t
+
+    return float(t.ppf((1 + level) / 2, max(1, groups - 1)))
+
+
+def _score_interval(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of a proportion among ``n`` trials, which need not be a whole number."""
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return float(np.clip(centre - half, 0, 1)), float(np.clip(centre + half, 0, 1))
