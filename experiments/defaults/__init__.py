@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.records.record import Record, Row, Rows
+import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.runs.trial_table import read_trials
 
@@ -42,11 +43,17 @@ def wrappers_of(id_: str) -> str:
     return "pass_reward,pass_action" if metadata(id_).get("carries") else ""
 
 
+def goal(id_: str) -> list[str]:
+    """Return when to stop: at 95 % of the ceiling, or of a performance of 1 where the ceiling is not known."""
+    known = ngym.make(id_).unwrapped.ceiling() is not None
+    return ["--until", "0.95"] if known else ["--until-performance", "0.95"]
+
+
 def make(id_: str, seed: int) -> Row:
     """Train on a task; returns what its record says."""
     wrappers = wrappers_of(id_)
     with tempfile.TemporaryDirectory() as folder:
-        line = [sys.executable, "-m", "ngym_cli", "run", "--task", id_, "--until", "0.95", "--seed", str(seed)]
+        line = [sys.executable, "-m", "ngym_cli", "run", "--task", id_, *goal(id_), "--seed", str(seed)]
         line += ["--timesteps", str(TIMESTEPS), "--runs", folder, "--name", "run", "--json"]
         line += ["--wrappers", wrappers] if wrappers else []
         began = time.perf_counter()
@@ -122,5 +129,3 @@ RECORD = Record(
     settings=lambda id_: [wrappers_of(id_), TIMESTEPS, LIMIT],
     tables={"tasks": table, "counts": counts},
 )
-
-

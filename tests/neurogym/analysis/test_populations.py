@@ -126,7 +126,7 @@ def test_labels_in_blocks_are_not_decoded_from_drift(rng):
         accuracies.append(found.accuracy[0])
         inside.append(found.low[0] <= 0.5 <= found.high[0])
         alone = analysis.decode(drift, labels, groups=np.arange(500))
-        assert alone.accuracy[0] > 0.8  # what leaving out single trials would claim
+        assert alone.accuracy[0] > 0.7  # what leaving out single trials would claim
     assert np.mean(accuracies) < 0.62 and np.mean(inside) >= 0.75
     signal = np.cumsum(rng.normal(size=(500, 1, 20)), axis=0) * 0.01 + labels[:, None, None]
     assert analysis.decode(signal, labels).accuracy[0] > 0.9
