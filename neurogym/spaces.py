@@ -23,6 +23,7 @@ __all__ = [
     "Space",
     "Tuple",
     "append_channels",
+    "channels",
     "flatdim",
     "flatten",
     "names_of",
@@ -91,6 +92,21 @@ class Box(_spaces.Box):
             low, high = (bound if bound.ndim else bound.item() for bound in (low, high))
         super().__init__(low, high, **kwargs)
         _set_name(self, name)
+
+
+def channels(name: Mapping[str, Index], low: float = -np.inf, high: float = np.inf) -> Box:
+    """The space of observations that are a vector with named channels.
+
+    Args:
+        name: Label to index or indices; there are as many channels as these say.
+        low: Lower bound.
+        high: Upper bound.
+
+    >>> channels({"fixation": 0, "stimulus": range(1, 3)}).shape
+    (3,)
+    """
+    n = 1 + max(int(np.max(index)) for index in name.values() if np.size(index))
+    return Box(low, high, shape=(n,), dtype=np.float32, name=name)
 
 
 class Discrete(_spaces.Discrete):

@@ -134,10 +134,18 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
         "learned_with": asdict(EXCEPTIONS[task.id]) if task.id in EXCEPTIONS else None,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
-        "meaning": docstrings.arguments(task.entry),
+        "meaning": _meanings(task.entry),
         "trial": trial,
         "text": inspect.getdoc(task.entry) or "",
     }
+
+
+def _meanings(entry: Any) -> dict[str, str]:
+    """Return what each argument of a task means; what all tasks have is described once, in their base class."""
+    from neurogym.core import TrialEnv
+
+    own, usual = docstrings.arguments(entry), docstrings.arguments(TrialEnv)
+    return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
 
 
 def _periods(env: Any) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ one, a task's id becomes an environment, the name of a schedule a schedule.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 
@@ -19,8 +19,8 @@ from ngym_cli.errors import UserError, unknown
 #: Makes a further environment: what was written, and the time step (ms).
 MakeTask = Callable[[Any, float], gym.Env]
 
-#: An example of each type that is checked, by its name in a signature.
-EXAMPLES: dict[str, Any] = {"float": 0.0, "int": 0, "bool": False, "str": ""}
+#: An example of each type that is checked.
+EXAMPLES: dict[Any, Any] = {float: 0.0, int: 0, bool: False, str: ""}
 
 #: Wrappers that only a program can use, and what to say of them.
 FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
@@ -90,7 +90,7 @@ def _made(cls: Any, env: gym.Env, args: dict[str, Any], make: MakeTask) -> gym.E
     from neurogym.core import OrderEnforcing
 
     dt = float(getattr(env.unwrapped, "dt", 0) or 0)
-    parameters = _parameters(cls)
+    parameters = argument_types(cls)
     given = {key: _value(value, parameters[key], key, lambda one: make(one, dt)) for key, value in args.items()}
     if given.get("share_action_space") == AUTO:
         others = [given[key] for key in ("distractor", "task2") if key in given]
@@ -107,29 +107,39 @@ def _actions(env: gym.Env) -> Any:
     return getattr(env.action_space, "n", env.action_space.shape)
 
 
-def _parameters(cls: Any) -> dict[str, str]:
-    """Return the types of a wrapper's arguments as they are written in its code."""
-    signature = inspect.signature(cls.__init__).parameters.values()
-    return {p.name: str(p.annotation) for p in signature if p.name not in ("self", "env")}
+def argument_types(cls: type) -> dict[str, Any]:
+    """Return the types of a class's arguments; what only a type checker imports counts as anything."""
+    unknown_names: dict[str, Any] = {}
+    while True:
+        try:
+            hints = get_type_hints(cls.__init__, localns=unknown_names)  # type: ignore[misc]
+        except NameError as error:
+            unknown_names[str(error.name)] = Any
+            continue
+        return {name: kind for name, kind in hints.items() if name not in ("env", "return")}
 
 
-def _value(value: Any, kind: str, key: str, make: Callable[[Any], gym.Env]) -> Any:
+def _value(value: Any, kind: Any, key: str, make: Callable[[Any], gym.Env]) -> Any:
     """Return a written value as its type in the signature."""
-    options = [option.strip() for option in kind.split(" | ")]
-    if "Callable" in kind and value is not None and not callable(value):
+    options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    some = [option for option in options if option is not NoneType]
+    if Callable in {*some, *map(get_origin, some)} and value is not None and not callable(value):
         raise UserError(f"{key} is a function, which only a program can give")
-    if "gym.Env" in kind:
-        return _tasks(value, make) if kind.startswith("Sequence") else make(value)
-    if kind.startswith("Sequence[") and kind.removesuffix(" | None").endswith("]") and value is not None:
-        return value if isinstance(value, list | tuple) else [value]
-    plain = [option for option in options if option != "None"]
-    if value == AUTO and key == "share_action_space":
+    if gym.Env in some:
+        return make(value)
+    if value is None and NoneType in options or value == AUTO and key == "share_action_space":
         return value
-    if len(plain) == 1 and plain[0] in EXAMPLES and not (value is None and "None" in options):
+    if len(some) > 1:
+        return value
+    if get_origin(some[0]) is Sequence:
+        if gym.Env in get_args(some[0]):
+            return _tasks(value, make)
+        return value if value is None or isinstance(value, list | tuple) else [value]
+    if some[0] in EXAMPLES:
         if value is None:
             raise UserError(f"{key} must be given a value, not none")
-        return match_type(value, EXAMPLES[plain[0]], key)
-    return tuple(value) if kind == "Any" and _is_range(key, value) else value
+        return match_type(value, EXAMPLES[some[0]], key)
+    return tuple(value) if kind is Any and _is_range(key, value) else value
 
 
 def _is_range(key: str, value: Any) -> bool:

@@ -52,9 +52,7 @@ td.wrap { overflow-wrap: anywhere; }
 PAGE = "report.html"
 
 
-def report(
-    reference: str, root: Path, out: Path | None = None, trust: bool = False, overwrite: bool = False
-) -> Path:
+def report(reference: str, root: Path, out: Path | None = None, trust: bool = False, overwrite: bool = False) -> Path:
     """Write the page of a run.
 
     Args:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 import pytest
+from neurogym.utils.plotting import plot_env
+from neurogym.utils.scheduler import RandomBlockSchedule, RandomSchedule
 
 import neurogym as ngym
 from neurogym import wrappers as w
 from neurogym.compat.leniency import LeniencyWarning
 from neurogym.utils.data import Dataset
-from neurogym.utils.plotting import plot_env
-from neurogym.utils.scheduler import RandomBlockSchedule, RandomSchedule
 
 SUPERVISED = ngym.all_envs(tag="supervised")
 

@@ -30,3 +30,9 @@ def test_appended_channels_have_a_name_of_their_own():
     assert wide.name == {"fixation": 0, "reward": 1, "reward2": [2, 3]} and wide.shape == (4,)
     with pytest.raises(TypeError, match="one-dimensional"):
         spaces.append_channels(spaces.Box(0, 1, shape=(2, 2)), "reward", 1)
+
+
+def test_channels_are_counted_from_their_names() -> None:
+    space = spaces.channels({"fixation": 0, "stimulus": range(1, 4), "cue": [4]}, low=0.0)
+    assert space.shape == (5,) and space.dtype == np.float32 and float(space.low[0]) == 0.0
+    assert space.name == {"fixation": 0, "stimulus": range(1, 4), "cue": [4]}

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -20,12 +21,8 @@ class YangTask(TrialEnv):
     """What the twenty tasks share: a fixation cue, a ring of units for each of two modalities, one action a direction.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         dim_ring: Number of directions, and of units in each ring.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``dim_ring`` is less than 2.
@@ -35,32 +32,18 @@ class YangTask(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
     one_ring = True  #: only one modality is shown in a trial; NeuroGym then calls the first ring ``stimulus``
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        dim_ring: int = 16,
-        sigma: float = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, dim_ring: int = 16, sigma: float = 1.0):
         if dim_ring < 2:
             raise ValueError(f"dim_ring must be at least 2, got {dim_ring!r}")
         self.dim_ring, self.theta = dim_ring, ring(dim_ring)
-        self.sigma = sigma / np.sqrt(dt)
+        self.sigma = sigma / np.sqrt(self.dt)
         units = {
             "stimulus_mod1": range(1, dim_ring + 1),
             "stimulus_mod2": range(dim_ring + 1, 2 * dim_ring + 1),
         }
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(1 + 2 * dim_ring,),
-            dtype=np.float32,
-            name=spaces.Labels(
-                {"fixation": 0, **units}, {"stimulus": units["stimulus_mod1"]} if self.one_ring else None
-            ),
+        self.observation_space = spaces.channels(
+            spaces.Labels({"fixation": 0, **units}, {"stimulus": units["stimulus_mod1"]} if self.one_ring else None)
         )
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
@@ -106,7 +89,7 @@ class Respond(YangTask):
     ):
         between = {} if reaction else {"stimulus": 500, "delay": delay}
         self.default_timing = {"fixation": 500, **between, "decision": 500}  # type: ignore[misc]
-        super().__init__(sigma=sigma, **kwargs)  # type: ignore[arg-type]
+        super().__init__(sigma=sigma, **kwargs)
         self.anti, self.reaction = anti, reaction
         self.conditions = {"ground_truth": np.arange(self.dim_ring), "modality": MODALITIES}
 
@@ -152,7 +135,7 @@ class Decide(YangTask):
     ):
         between = {"stim1": 500, "delay": 1000, "stim2": 500} if delayed else {"stimulus": ("choice", (200, 400, 600))}
         self.default_timing = {"fixation": ("uniform", (200, 500)), **between, "decision": 200}  # type: ignore[misc]
-        super().__init__(**kwargs)  # type: ignore[arg-type]
+        super().__init__(**kwargs)
         self.shown, self.judged, self.delayed = shown, judged, delayed
         self.cohs = tuple(((0.3, 0.6, 1.0) if delayed else (0.08, 0.16, 0.32, 0.64)) if cohs is None else cohs)
         if len(set(self.cohs)) < 1 + delayed:
@@ -228,7 +211,7 @@ class Match(YangTask):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "withhold": 1.0}
 
     def __init__(self, category: bool = False, respond_to: str = "match", **kwargs: object):
-        super().__init__(**kwargs)  # type: ignore[arg-type]
+        super().__init__(**kwargs)
         if self.dim_ring % 2:
             raise ValueError(f"dim_ring must be even, got {self.dim_ring!r}")
         self.category, self.respond_to = category, respond_to

@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
 from neurogym.trials import Trials
 
@@ -29,9 +30,6 @@ class AngleReproduction(TrialEnv):
     that of the shortest way, averaged over the two go periods.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         speed: Speed of rotation (rad/s).
 
     Raises:
@@ -65,22 +63,16 @@ class AngleReproduction(TrialEnv):
     }
     default_rewards = {"correct": 1.0, "fail": -0.1}
 
-    def __init__(
-        self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, speed: float = 1.25 * np.pi
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing)
+    @usual_arguments(abort=False)
+    def __init__(self, speed: float = 1.25 * np.pi):
         if not speed > 0:
             raise ValueError(f"speed must be positive, got {speed!r}")
-        self.turn = speed * dt / 1000
+        self.turn = speed * self.dt / 1000
         self.theta = ring(UNITS)
         self._state, self._most = START, 1.0
         self.conditions = {name: ("uniform", (0, 2 * np.pi)) for name in ("ground_truth1", "ground_truth2")}
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(2 * UNITS + 2,),
-            dtype=np.float32,
-            name={"stimulus": range(UNITS), "self": range(UNITS, 2 * UNITS), "go1": 2 * UNITS, "go2": 2 * UNITS + 1},
+        self.observation_space = spaces.channels(
+            {"stimulus": range(UNITS), "self": range(UNITS, 2 * UNITS), "go1": 2 * UNITS, "go2": 2 * UNITS + 1}
         )
         self.action_space = spaces.Discrete(3, name={"stay": STAY, "plus": PLUS, "minus": MINUS})
 

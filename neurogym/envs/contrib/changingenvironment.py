@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -19,14 +20,10 @@ class ChangingEnvironment(TrialEnv):
     (unless asked for): an error after clear motion says that it has changed, an error after weak motion says little.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         cxt_ch_prob: Probability that the context changes from one trial to the next.
         cxt_cue: Show the context on a channel of its own.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``cxt_ch_prob`` is not a probability.
@@ -57,27 +54,23 @@ class ChangingEnvironment(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         stim_scale: float = 1.0,
         sigma: float = 1.0,
         cxt_ch_prob: float = 0.05,
         cxt_cue: bool = False,
-        abort: bool = False,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 0 <= cxt_ch_prob <= 1:
             raise ValueError(f"cxt_ch_prob must lie between 0 and 1, got {cxt_ch_prob!r}")
-        self.sigma, self.cxt_ch_prob, self.cxt_cue = sigma / np.sqrt(dt), cxt_ch_prob, cxt_cue
+        self.sigma, self.cxt_ch_prob, self.cxt_cue = sigma / np.sqrt(self.dt), cxt_ch_prob, cxt_cue
         self.context: int | None = None
         self.conditions = {"side": (1, 2), "context": (0, 1), "coh": np.array(COHS) * stim_scale}
         names = {"context": 0} if cxt_cue else {}
         first = len(names)
         names |= {"fixation": first, "stimulus": range(first + 1, first + 3)}  # type: ignore[dict-item]
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(first + 3,), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(5, name={"fixation": 0, "context0": [1, 2], "context1": [3, 4]})
 
     def start_session(self) -> None:

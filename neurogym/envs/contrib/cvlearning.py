@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.trials import Trials
 
 COHS = (0, 6.4, 12.8, 25.6, 51.2)
@@ -28,8 +29,6 @@ class CVLearning(TrialEnv):
     ``th_stage`` was right. A bad run in stage 2 brings stage 1 back as a reminder.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms), those of the full task.
         stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
         sigma: Noise of the full task; its s.d. per step is sigma / sqrt(dt).
@@ -40,7 +39,6 @@ class CVLearning(TrialEnv):
         perf_len: Trials over which recent performance is averaged.
         stages: The stages to go through, in order. Default all five.
         n_ch: Stimulus channels, and actions beside fixation; only the first two matter.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If an argument is out of range.
@@ -67,11 +65,9 @@ class CVLearning(TrialEnv):
     _run: int  #: how often the last choice was made in a row
     _last_choice: int
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         stim_scale: float = 1.0,
         sigma: float = 1.0,
         max_num_reps: int = 3,
@@ -81,26 +77,18 @@ class CVLearning(TrialEnv):
         perf_len: int = 20,
         stages: Sequence[int] | None = None,
         n_ch: int = 10,
-        abort: bool = False,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.stages = tuple(range(5) if stages is None else stages)
         if not self.stages or not set(self.stages) <= set(range(5)):
             raise ValueError(f"stages must be some of 0, 1, 2, 3, 4, got {stages!r}")
         if n_ch < 2 or min(max_num_reps, trials_day, perf_len) < 1 or keep_days < 0:
             raise ValueError("n_ch must be at least 2, max_num_reps, trials_day, perf_len at least 1, keep_days 0")
-        self.sigma, self.n_ch, self.max_num_reps = sigma / np.sqrt(dt), n_ch, max_num_reps
+        self.sigma, self.n_ch, self.max_num_reps = sigma / np.sqrt(self.dt), n_ch, max_num_reps
         self.th_stage, self.keep_days, self.trials_day, self.perf_len = th_stage, keep_days, trials_day, perf_len
         self.cohs = np.array(COHS) * stim_scale
         self.conditions = {"ground_truth": SIDES, "coh": self.cohs}
         rest: dict[str, Any] = {"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {}
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(n_ch + 1,),
-            dtype=np.float32,
-            name={"fixation": 0, "stimulus": range(1, 3), **rest},
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 3), **rest})
         self.action_space = spaces.Discrete(n_ch + 1, name={"fixation": 0, "choice": [1, 2], **rest})
         self.start_session()
 

@@ -48,7 +48,7 @@ class IBL(TrialEnv):
         self.sigma = sigma
         self.cohs = np.array(COHS)
         self.conditions = {"ground_truth": np.arange(2), "coh": self.cohs}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(2,), dtype=np.float32, name={"stimulus": [0, 1]})
+        self.observation_space = spaces.channels({"stimulus": [0, 1]})
         self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
         self.start_session()
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.trials import Trials
 
 POKE, PRESS = 0, 1
@@ -20,8 +21,6 @@ class LeverPressWithPoke(TrialEnv):
     is a press too many. Performance is the smallest number of steps, n_press + 1, over the number taken.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms); ``trial`` is the longest time to earn a reward.
         n_press: Presses needed.
         show_count: Show the number of presses left in place of a constant.
@@ -42,15 +41,8 @@ class LeverPressWithPoke(TrialEnv):
     default_timing = {"trial": 3000}
     default_rewards = {"correct": 1.0}
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        n_press: int = 4,
-        show_count: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing)
+    @usual_arguments(abort=False)
+    def __init__(self, n_press: int = 4, show_count: bool = False):
         if n_press < 1:
             raise ValueError(f"n_press must be at least 1, got {n_press!r}")
         self.n_press, self.show_count, self._left = n_press, show_count, n_press

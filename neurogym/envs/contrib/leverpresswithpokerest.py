@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.trials import Trials
 
 POKE, PRESS, REST = range(3)
@@ -22,8 +23,6 @@ class LeverPressWithPokeRest(TrialEnv):
     Performance is what the trial earned over what it can earn at most.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms); ``trial`` is the longest time to earn a drink.
         n_press: Presses needed.
 
@@ -44,14 +43,8 @@ class LeverPressWithPokeRest(TrialEnv):
     default_rewards = {"correct": 2.0, "effort": -0.1}
     adaptive = True
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        n_press: int = 4,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing)
+    @usual_arguments(abort=False)
+    def __init__(self, n_press: int = 4):
         if n_press < 1:
             raise ValueError(f"n_press must be at least 1, got {n_press!r}")
         self.n_press, self._left, self._thirst = n_press, n_press, 1.0

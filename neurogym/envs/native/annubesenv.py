@@ -102,7 +102,7 @@ class AnnubesEnv(TrialEnv):
         self.conditions = {"stim_types": self.stimuli}
         names = {name: i for i, name in enumerate(["fixation", "start", *self.modalities])}
         n_actions = len(self.output_behavior)
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(len(names),), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(n_actions, name={"fixation": 0, "choice": range(1, n_actions)})
         if random_seed is not None:
             self.seed(random_seed)

@@ -54,13 +54,7 @@ class AntiReach(TrialEnv):
         self.anti = bool(anti)
         self.dim_ring, self.theta = dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": np.arange(dim_ring), "anti": (False, True)}
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(1 + dim_ring,),
-            dtype=np.float32,
-            name={"fixation": 0, "stimulus": range(1, dim_ring + 1)},
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, dim_ring + 1)})
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
     def _new_trials(self, trials: Trials) -> None:

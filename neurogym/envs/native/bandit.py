@@ -64,7 +64,7 @@ class Bandit(TrialEnv):
         if np.any((self.p < 0) | (self.p > 1)):
             raise ValueError(f"p must lie between 0 and 1, got {p!r}")
         self.conditions = {"p": Vectors(n, 0, 1), "rewards": Vectors(n)}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"fixation": 0})
+        self.observation_space = spaces.channels({"fixation": 0})
         self.action_space = spaces.Discrete(n, name={"choice": range(n)})
 
     def _new_trials(self, trials: Trials) -> None:

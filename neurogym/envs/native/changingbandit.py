@@ -57,7 +57,7 @@ class ChangingBandit(TrialEnv):
         if n < 2 or session < 1 or (n != 2 and arms != "independent"):
             raise ValueError(f"expected two arms (more if independent) and a session of trials, got {n!r}, {session!r}")
         self.arms, self.n, self.session = arms, n, session
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"start": 0})
+        self.observation_space = spaces.channels({"start": 0})
         self.action_space = spaces.Discrete(n, name={"choice": range(n)})
         self.start_session()
 

@@ -87,7 +87,7 @@ class ContextDecisionMaking(TrialEnv):
             names |= {f"stim{k}_mod{m}": channel for k, channel in enumerate(channels, start=1)}
         if use_expl_context:
             names |= {"context1": 1 + 2 * dim_ring, "context2": 2 + 2 * dim_ring}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(len(names),), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
     def _new_trials(self, trials: Trials) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -20,11 +21,7 @@ class CuedRuleSwitching(TrialEnv):
     the features are congruent.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         p_switch: Probability that the rule differs from that of the last trial.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``p_switch`` is outside [0, 1].
@@ -46,21 +43,14 @@ class CuedRuleSwitching(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation", "cue", "stimulus"), answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        p_switch: float = 0.5,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, p_switch: float = 0.5):
         if not 0 <= p_switch <= 1:
             raise ValueError(f"p_switch must lie between 0 and 1, got {p_switch!r}")
         self.p_switch = p_switch
         self.conditions: dict[str, Any] = {"rule": ("colour", "orientation"), "colour": (1, 2), "orientation": (1, 2)}
         names = {"fixation": 0, "rule": [1, 2], "colour": [3, 4], "orientation": [5, 6]}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(7,), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.trials import Rows, Trials
 
 PULSE = 0.4  #: height of the ready and set pulses
@@ -21,9 +22,6 @@ class CueSetGo(TrialEnv):
     interval is over. The first crossing ends the trial ``threshold_delay`` ms later.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         training: Whether every scenario comes once per cycle, in random order; otherwise each is drawn independently.
         scenario: The only scenario; None for all.
         input_noise: S.d. of the cue, as a fraction of its height.
@@ -59,11 +57,9 @@ class CueSetGo(TrialEnv):
     )
     total: ClassVar[float] = 2200  #: length of a trial (ms)
 
+    @usual_arguments(dt=10, abort=False)
     def __init__(
         self,
-        dt: float = 10,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         training: bool = True,
         scenario: int | None = None,
         input_noise: float = 0.0,
@@ -73,7 +69,6 @@ class CueSetGo(TrialEnv):
         prod_margin: float = 0.05,
         wait_time: float | None = None,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing)
         if wait_time is not None:
             self.timing["wait"] = wait_time
         listed = tuple(range(len(self.scenarios)))
@@ -83,9 +78,7 @@ class CueSetGo(TrialEnv):
         self.training, self.input_noise, self.target_ramp = training, input_noise, target_ramp
         self.target_threshold, self.threshold_delay = target_threshold, threshold_delay
         self.prod_margin = prod_margin
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(2,), dtype=np.float32, name={"context": 0, "pulse": 1}
-        )
+        self.observation_space = spaces.channels({"context": 0, "pulse": 1})
         self.action_space = spaces.Box(0.0, 1.0, shape=(1,), dtype=np.float32, name={"output": 0})
         self.start_session()
 

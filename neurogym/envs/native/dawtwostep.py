@@ -53,9 +53,7 @@ class DawTwoStep(TrialEnv):
         without_periods(self, timing)
         self._good, self._chosen = 0, 0
         self.conditions = {"common": (False, True), "hi_state": (0, 1)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "state": [1, 2]}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "state": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     def start_session(self) -> None:

@@ -57,9 +57,7 @@ class DelayComparison(TrialEnv):
             "ground_truth": (1, 2),
             "vpair": [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)],
         }
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(2,), dtype=np.float32, name={"fixation": 0, "stimulus": 1}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": 1})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -20,12 +21,8 @@ class DelayEstimation(TrialEnv):
     from the true colour, as a fraction of half the wheel.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         dim_ring: Number of colours, and of reports.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``dim_ring`` is less than the number of places (8).
@@ -50,22 +47,14 @@ class DelayEstimation(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "miss": -0.1}
     rule = Rule(fixate=("stimulus", "delay"), answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 50,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        dim_ring: int = 180,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments(dt=50)
+    def __init__(self, sigma: float = 1.0, dim_ring: int = 180):
         if dim_ring < PLACES:
             raise ValueError(f"dim_ring must be at least {PLACES}, got {dim_ring!r}")
-        self.sigma, self.dim_ring = sigma / np.sqrt(dt), dim_ring
+        self.sigma, self.dim_ring = sigma / np.sqrt(self.dt), dim_ring
         self.conditions = {"set_size": tuple(range(1, PLACES + 1)), "cue": tuple(range(PLACES))}
         names = {"fixation": 0, "stimulus": range(1, 1 + 2 * PLACES), "cue": range(1 + 2 * PLACES, 1 + 3 * PLACES)}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1 + 3 * PLACES,), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, 1 + dim_ring)})
 
     def _colours(self, trials: Trials) -> np.ndarray:

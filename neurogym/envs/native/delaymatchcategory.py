@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -18,12 +19,8 @@ class DelayMatchCategory(TrialEnv):
     given while the test is on.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         dim_ring: Number of units that show a direction, at least 2.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``dim_ring`` is less than 2.
@@ -44,25 +41,11 @@ class DelayMatchCategory(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("test",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        dim_ring: int = 2,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
+    @usual_arguments()
+    def __init__(self, sigma: float = 1.0, dim_ring: int = 2):
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": ["match", "non-match"], "sample_category": (0, 1)}
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(1 + dim_ring,),
-            dtype=np.float32,
-            name={"fixation": 0, "stimulus": range(1, dim_ring + 1)},
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, dim_ring + 1)})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
 
     def _new_trials(self, trials: Trials) -> None:

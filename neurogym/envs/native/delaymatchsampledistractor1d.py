@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, step_noise
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -18,12 +19,8 @@ class DelayMatchSampleDistractor1D(TrialEnv):
     """Respond to the one of three successive tests that equals the sample, and to nothing before it.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         distance: Smallest angle between a distractor and the sample (rad).
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``distance`` is not between 0 and pi.
@@ -50,23 +47,13 @@ class DelayMatchSampleDistractor1D(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0}
     rule = Rule(fixate=("fixation", "sample"), answer=("delay1", "test1", "delay2", "test2", "delay3", "test3"))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        distance: float = np.pi / 4,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, sigma: float = 1.0, distance: float = np.pi / 4):
         if not 0 <= distance < np.pi:
             raise ValueError(f"distance must be between 0 and pi, got {distance!r}")
-        self.sigma, self.distance, self.theta = step_noise(sigma, dt), distance, ring(UNITS)
+        self.sigma, self.distance, self.theta = step_noise(sigma, self.dt), distance, ring(UNITS)
         self.conditions = {"ground_truth": (1, 2, 3), "sample": ("uniform", (0.0, 2 * np.pi))}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(1 + UNITS,), dtype=np.float32, name={"fixation": 0, "stimulus": range(1, UNITS + 1)}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, UNITS + 1)})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "match": 1})
 
     def _new_trials(self, trials: Trials) -> None:

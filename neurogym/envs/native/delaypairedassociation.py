@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -18,11 +19,7 @@ class DelayPairedAssociation(TrialEnv):
     """Respond if the second of two odours belongs to the first, withhold if not.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        abort: Whether breaking fixation ends the trial.
 
     Source: Zhang et al. 2019, 10.7554/eLife.43191.
     """
@@ -53,20 +50,11 @@ class DelayPairedAssociation(TrialEnv):
     pairs = ConditionValues("pair")
     association = 0  #: odours belong together if their difference modulo 2 is this
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.sigma = step_noise(sigma, dt)
+    @usual_arguments()
+    def __init__(self, sigma: float = 1.0):
+        self.sigma = step_noise(sigma, self.dt)
         self.conditions = {"ground_truth": (0, 1), "pair": list(PAIRS)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(5,), dtype=np.float32, name={"fixation": 0, "stimulus": range(1, 5)}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 5)})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
     def _together(self, pair: np.ndarray) -> np.ndarray:

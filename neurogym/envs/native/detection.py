@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -18,14 +19,10 @@ class Detection(TrialEnv):
     """Respond as soon as a brief bump appears in noise; withhold if none does.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         delay: Time from the onset of the stimulus period to the bump (ms), or less if the period is too short for it.
             Default: drawn in each trial.
         stim_dur: Duration of the bump (ms), at least one step.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If the bump does not fit into any stimulus period.
@@ -48,29 +45,18 @@ class Detection(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0, "withhold": 0.0}
     rule = Rule(fixate=("fixation",), answer=("stimulus",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        delay: float | None = None,
-        stim_dur: float = 100,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.sigma, self.delay = step_noise(sigma, dt), delay
-        self.bump = max(1, int(stim_dur / dt + 1e-6))
+    @usual_arguments()
+    def __init__(self, sigma: float = 1.0, delay: float | None = None, stim_dur: float = 100):
+        self.sigma, self.delay = step_noise(sigma, self.dt), delay
+        self.bump = max(1, int(stim_dur / self.dt + 1e-6))
         longest = minmax(self.timing["stimulus"])[1]
-        if stim_dur <= 0 or (delay is not None and not 0 <= delay <= longest - max(stim_dur, dt)):
+        if stim_dur <= 0 or (delay is not None and not 0 <= delay <= longest - max(stim_dur, self.dt)):
             raise ValueError(
                 f"a bump of stim_dur={stim_dur!r} ms at delay={delay!r} ms never fits into a stimulus period of "
                 f"at most {longest:g} ms"
             )
         self.conditions = {"ground_truth": (0, 1)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(2,), dtype=np.float32, name={"fixation": 0, "stimulus": 1}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": 1})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
     def _new_trials(self, trials: Trials) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
 from neurogym.trials import Trials
 
@@ -20,11 +21,7 @@ class DualDelayMatchSample(TrialEnv):
     The first response in each test counts. Performance is the fraction of the two tests that were right.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        abort: Whether breaking fixation ends the trial.
 
     Source: Rose et al. 2016, 10.1126/science.aah7011.
     """
@@ -47,16 +44,9 @@ class DualDelayMatchSample(TrialEnv):
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.sigma = step_noise(sigma, dt)
+    @usual_arguments()
+    def __init__(self, sigma: float = 1.0):
+        self.sigma = step_noise(sigma, self.dt)
         self._answered, self.choices = False, [1, 2]
         self.conditions = {
             "ground_truth1": (1, 2),
@@ -65,12 +55,8 @@ class DualDelayMatchSample(TrialEnv):
             "sample2": ITEMS,
             "test_order": (0, 1),
         }
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(7,),
-            dtype=np.float32,
-            name={"fixation": 0, "stimulus1": [1, 2], "stimulus2": [3, 4], "cue1": 5, "cue2": 6},
+        self.observation_space = spaces.channels(
+            {"fixation": 0, "stimulus1": [1, 2], "stimulus2": [3, 4], "cue1": 5, "cue2": 6}
         )
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
 

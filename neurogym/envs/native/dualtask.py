@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.trials import Trials
 
 RULES = ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -22,9 +23,6 @@ class DualTask(TrialEnv):
     trials, so that it must be learned from the outcomes. Performance is the mean of the two tasks.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         block_dur: Trials until the rules change.
         abort: Whether responding outside the two response periods ends the trial.
 
@@ -59,22 +57,13 @@ class DualTask(TrialEnv):
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0}
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        block_dur: int = 1000,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, block_dur: int = 1000):
         if block_dur < 1:
             raise ValueError(f"block_dur must be at least 1, got {block_dur!r}")
         self.block_dur = block_dur
         self.conditions = {"first": (0, 1), "second": (0, 1), "odour": (0, 1), "rules": RULES}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(7,), dtype=np.float32, name={"fixation": 0, "stimulus": range(1, 7)}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 7)})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
         self.start_session()
 

@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -22,10 +23,7 @@ class EconomicDecisionMaking(TrialEnv):
     The reward is the value of what was chosen; performance says whether it was the better option.
 
     Args:
-        dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``; ``correct`` is the value of one drop of A.
-        timing: Replaces entries of ``default_timing`` (ms).
-        abort: Whether breaking fixation ends the trial.
 
     Source: Padoa-Schioppa & Assad 2006, 10.1038/nature04676.
     """
@@ -45,17 +43,11 @@ class EconomicDecisionMaking(TrialEnv):
     juices = ConditionValues("juice")
     offers = ConditionValues("offer")
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self):
         self.B_to_A = 1 / WORTH  # drops of A worth one drop of B
         self.conditions = {"juice": [("a", "b"), ("b", "a")], "offer": list(OFFERS)}
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(7,),
-            dtype=np.float32,
-            name={"fixation": 0, "a1": 1, "b1": 2, "a2": 3, "b2": 4, "n1": 5, "n2": 6},
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "a1": 1, "b1": 2, "a2": 3, "b2": 4, "n1": 5, "n2": 6})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice1": 1, "choice2": 2})
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -22,14 +23,10 @@ class GenTask(TrialEnv):
     to withhold otherwise.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         cohs: Coherences (percent): the stimuli have strength (1 +- coh/100) / 2.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         simultaneous_stim: Whether both stimuli are shown in the period ``stim1``.
         gng: Whether there is a single response.
-        abort: Whether breaking fixation ends the trial.
     """
 
     metadata = {
@@ -53,24 +50,18 @@ class GenTask(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "withhold": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         cohs: Sequence[float] | None = None,
         sigma: float = np.sqrt(2),
         simultaneous_stim: bool = False,
         gng: bool = False,
-        abort: bool = False,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
-        self.sigma, self.simultaneous_stim, self.gng = sigma / np.sqrt(dt), simultaneous_stim, gng
+        self.sigma, self.simultaneous_stim, self.gng = sigma / np.sqrt(self.dt), simultaneous_stim, gng
         self.conditions = {"ground_truth": (1, 2), "coh": self.cohs}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stimulus1": 1, "stimulus2": 2}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus1": 1, "stimulus2": 2})
         self.action_space = (
             spaces.Discrete(2, name={"fixation": 0, "go": 1})
             if gng

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
 
 class GoNogo(TrialEnv):
     """Respond after a go stimulus and a delay, withhold after a no-go stimulus.
-
-    Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
 
     Source: Zhang et al. 2019, 10.7554/eLife.43191.
     """
@@ -34,13 +28,11 @@ class GoNogo(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -0.5, "miss": -0.5, "withhold": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self):
         self.actions = [0, 1]
         self.conditions = {"ground_truth": (0, 1)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "nogo": 1, "go": 2}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "nogo": 1, "go": 2})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
     def _new_trials(self, trials: Trials) -> None:

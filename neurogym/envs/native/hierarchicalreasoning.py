@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import possible_durations
 from neurogym.trials import Trials
 from neurogym.utils.ngym_random import parse
@@ -23,10 +24,7 @@ class HierarchicalReasoning(TrialEnv):
     reported at the end of the rule period and the response are both right.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms); ``delay`` is the interval.
-        abort: Whether breaking fixation ends the trial.
 
     Source: Sarafyazd & Jazayeri 2019, 10.1126/science.aav8911.
     """
@@ -55,20 +53,18 @@ class HierarchicalReasoning(TrialEnv):
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        intervals = possible_durations(self.timing["delay"], dt)
+    @usual_arguments()
+    def __init__(self):
+        intervals = possible_durations(self.timing["delay"], self.dt)
         kind, values = parse(self.timing["delay"])
         if kind == "callable":
             raise ValueError("the delay needs a known distribution, whose median divides short from long")
-        weighted = np.floor(values / dt + 1e-6) * dt if kind == "choice" else intervals
+        weighted = np.floor(values / self.dt + 1e-6) * self.dt if kind == "choice" else intervals
         self.mid_point = float(np.median(weighted))
         self._rule, self._left = 0, 0
         self.choices = [0, 1]
         self.conditions = {"rule": (0, 1), "stimulus": (0, 1), "interval": intervals}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(5,), dtype=np.float32, name={"fixation": 0, "rule": [1, 2], "stimulus": [3, 4]}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "rule": [1, 2], "stimulus": [3, 4]})
         self.action_space = spaces.Discrete(5, name={"fixation": 0, "rule": [1, 2], "choice": [3, 4]})
 
     def start_session(self) -> None:

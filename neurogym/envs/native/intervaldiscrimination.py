@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import possible_durations
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -15,12 +16,6 @@ ROUNDS = 1000  #: attempts to draw two different durations
 
 class IntervalDiscrimination(TrialEnv):
     """Say which of two stimuli lasted longer.
-
-    Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
-        abort: Whether breaking fixation ends the trial.
 
     Source: Genovesio, Tsujimoto & Wise 2009, 10.1016/j.neuron.2009.06.018.
     """
@@ -45,16 +40,14 @@ class IntervalDiscrimination(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
-    def __init__(self, dt: float = 80, rewards: dict | None = None, timing: dict | None = None, abort: bool = False):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments(dt=80)
+    def __init__(self):
         self.conditions = {
             "ground_truth": (1, 2),
-            "duration1": possible_durations(self.timing["stim1"], dt),
-            "duration2": possible_durations(self.timing["stim2"], dt),
+            "duration1": possible_durations(self.timing["stim1"], self.dt),
+            "duration2": possible_durations(self.timing["stim2"], self.dt),
         }
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stim1": 1, "stim2": 2}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stim1": 1, "stim2": 2})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice1": 1, "choice2": 2})
 
     def _durations(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import pay_for_time
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -17,11 +18,7 @@ class MotorTiming(TrialEnv):
     """Produce a short or a long interval, as cued; it counts from the onset of the set signal.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         prod_margin: Tolerance as a fraction of the interval.
-        abort: Whether breaking fixation ends the trial.
 
     Source: Wang, Narain, Hosseini & Jazayeri 2018, 10.1038/s41593-017-0028-6.
     """
@@ -42,20 +39,11 @@ class MotorTiming(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("production",))
 
-    def __init__(
-        self,
-        dt: float = 80,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        prod_margin: float = 0.2,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments(dt=80)
+    def __init__(self, prod_margin: float = 0.2):
         self.prod_margin = prod_margin
         self.conditions = {"production_ind": (0, 1)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(4,), dtype=np.float32, name={"fixation": 0, "cue": [1, 2], "set": 3}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "cue": [1, 2], "set": 3})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
     def _new_trials(self, trials: Trials) -> None:

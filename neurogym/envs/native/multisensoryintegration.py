@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -26,13 +27,9 @@ class MultiSensoryIntegration(TrialEnv):
     one modality the channels of the other are silent.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         dim_ring: Number of directions, equally spaced.
         modalities: Kinds of trials, equally likely: ``"both"``, ``"conflict"``, ``"first"``, ``"second"``.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``modalities`` names anything else, or nothing.
@@ -57,21 +54,12 @@ class MultiSensoryIntegration(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
     cohs = ConditionValues("coh")
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        dim_ring: int = 2,
-        modalities: Sequence[str] = ("both",),
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, sigma: float = 1.0, dim_ring: int = 2, modalities: Sequence[str] = ("both",)):
         self.modalities = (modalities,) if isinstance(modalities, str) else tuple(modalities)
         if not self.modalities or not set(self.modalities) <= set(MODALITIES):
             raise ValueError(f"modalities must be some of {', '.join(MODALITIES)}, got {modalities!r}")
-        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.conditions = {
             "ground_truth": np.arange(dim_ring),
             "coh": np.array(COHERENCES),
@@ -79,12 +67,8 @@ class MultiSensoryIntegration(TrialEnv):
             "modality": list(MODALITIES),
         }
         self.channels = [range(1, 1 + dim_ring), range(1 + dim_ring, 1 + 2 * dim_ring)]
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(1 + 2 * dim_ring,),
-            dtype=np.float32,
-            name={"fixation": 0, "stimulus_mod1": self.channels[0], "stimulus_mod2": self.channels[1]},
+        self.observation_space = spaces.channels(
+            {"fixation": 0, "stimulus_mod1": self.channels[0], "stimulus_mod2": self.channels[1]}
         )
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -22,15 +23,11 @@ class NAltConditionalVisuomotor(TrialEnv):
     copies of the task agree; the condition ``mapping`` changes it trial by trial (reversals).
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         stim_scale: Contrast of the patterns, 0 to 1.
         n_ch: Bits of a pattern.
         n_stims: Number of patterns and responses, at least 2.
         pattern_seed: Seed of patterns and mapping.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``n_stims`` is less than 2 or there are not so many patterns.
@@ -51,23 +48,19 @@ class NAltConditionalVisuomotor(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         sigma: float = 0.1,
         stim_scale: float = 1.0,
         n_ch: int = 10,
         n_stims: int = 2,
         pattern_seed: int = 0,
-        abort: bool = False,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 2 <= n_stims <= 2**n_ch:
             raise ValueError(f"n_stims must lie between 2 and 2**n_ch = {2**n_ch}, got {n_stims!r}")
         rng = np.random.default_rng(pattern_seed)
-        self.sigma, self.coh = sigma / np.sqrt(dt), 100 * stim_scale
+        self.sigma, self.coh = sigma / np.sqrt(self.dt), 100 * stim_scale
         self.patterns = self._distinct_patterns(rng, n_stims, n_ch)
         self.mapping = tuple(int(action) for action in rng.permutation(n_stims) + 1)
         actions = range(1, n_stims + 1)
@@ -77,9 +70,7 @@ class NAltConditionalVisuomotor(TrialEnv):
             "stims": tuple(range(n_stims)),
             "mapping": list(permutations(actions)) if n_stims <= MOST_PERMUTED else few,
         }
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(1 + n_ch,), dtype=np.float32, name={"fixation": 0, "stimulus": range(1, n_ch + 1)}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, n_ch + 1)})
         self.action_space = spaces.Discrete(1 + n_stims, name={"fixation": 0, "choice": actions})
 
     @staticmethod

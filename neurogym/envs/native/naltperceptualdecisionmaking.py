@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -20,9 +21,6 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     """Report which of n noisy stimuli is the strong one; any subset of them may be in play.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         n_ch: Number of alternatives, at least 2.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         stim_scale: Multiplies all coherences.
@@ -30,7 +28,6 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         ob_nch: Whether a channel shows the number of alternatives in play.
         ob_histblock: Whether a channel shows the current block (condition ``curr_block``), counted from 1.
         zero_irrelevant_stim: Whether alternatives that are not in play show nothing.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``n_ch`` is less than 2, or a ground truth is asked for that is not in play.
@@ -51,11 +48,9 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         n_ch: int = 3,
         sigma: float = 1.0,
         stim_scale: float = 1.0,
@@ -63,13 +58,11 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         ob_nch: bool = False,
         ob_histblock: bool = False,
         zero_irrelevant_stim: bool = False,
-        abort: bool = False,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if int(n_ch) != n_ch or n_ch < 2:
             raise ValueError(f"n_ch must be a whole number of at least 2, got {n_ch!r}")
         self.n_ch, self.zero_irrelevant_stim = int(n_ch), zero_irrelevant_stim
-        self.sigma = sigma / np.sqrt(dt)
+        self.sigma = sigma / np.sqrt(self.dt)
         base = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
         self.cohs = base * stim_scale * (1.84665761 * np.log(n_ch) - 0.04102044)
         everything = tuple(range(1, self.n_ch + 1))
@@ -86,9 +79,7 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         for label, shown in (("n_choices", ob_nch), ("block", ob_histblock)):
             if shown:
                 names[label] = 1 + self.n_ch + ("n_choices" in names)
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(len(names) - 1 + self.n_ch,), dtype=np.float32, name=names
-        )
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(1 + self.n_ch, name={"fixation": 0, "choice": list(everything)})
 
     def _in_play(self, trials: Trials) -> np.ndarray:

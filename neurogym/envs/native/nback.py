@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -17,9 +18,7 @@ class NBack(TrialEnv):
     first n items need none, and follow each other without a pause. Performance is the fraction answered correctly.
 
     Args:
-        dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``; each item pays ``correct`` or ``fail``, or ``miss``.
-        timing: Replaces entries of ``default_timing`` (ms).
         n: How far back to compare.
         length: Items of a sequence.
         n_items: Number of different items.
@@ -45,26 +44,20 @@ class NBack(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate="*", answer=())
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         n: int = 2,
         length: int = 12,
         n_items: int = 8,
         p_match: float = 1 / 3,
-        abort: bool = False,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not 1 <= n < length:
             raise ValueError(f"n must lie between 1 and length - 1 = {length - 1}, got {n!r}")
         if n_items < 2 or not 0 <= p_match <= 1:
             raise ValueError(f"expected at least 2 items and a probability, got {n_items!r} and {p_match!r}")
         self.n, self.sequence, self.n_items, self.p_match = n, length, n_items, p_match
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(1 + n_items,), dtype=np.float32, name={"fixation": 0, "item": range(1, 1 + n_items)}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "item": range(1, 1 + n_items)})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
 
     def _sequences(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.rules import Rule
@@ -30,7 +28,7 @@ class Null(TrialEnv):
 
     def __init__(self, dt: float = 100):
         super().__init__(dt=dt)
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"fixation": 0})
+        self.observation_space = spaces.channels({"fixation": 0})
         self.action_space = spaces.Discrete(1, name={"fixation": 0})
 
     def _new_trials(self, trials: Trials) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import pay_for_time, possible_durations
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -17,11 +18,8 @@ class OneTwoThreeGo(TrialEnv):
     Intervals count from onset to onset: from flash to flash, and from the third flash to the response.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms); ``interval1`` is the interval.
         prod_margin: Tolerance as a fraction of the interval.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If an interval is not longer than the flashes.
@@ -54,20 +52,11 @@ class OneTwoThreeGo(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate="*", answer=("production",))
 
-    def __init__(
-        self,
-        dt: float = 80,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        prod_margin: float = 0.2,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments(dt=80)
+    def __init__(self, prod_margin: float = 0.2):
         self.prod_margin = prod_margin
-        self.conditions = {"interval": possible_durations(self.timing["interval1"], dt)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stimulus": 1, "target": 2}
-        )
+        self.conditions = {"interval": possible_durations(self.timing["interval1"], self.dt)}
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": 1, "target": 2})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
     def _new_trials(self, trials: Trials) -> None:

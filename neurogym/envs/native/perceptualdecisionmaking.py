@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -22,13 +23,9 @@ class PerceptualDecisionMaking(TrialEnv):
     during the stimulus and reports the direction when the fixation cue goes off.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         cohs: Coherences (percent); drawn uniformly. Default 0, 6.4, 12.8, 25.6, 51.2.
         dim_ring: Number of directions, equally spaced.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        abort: Whether breaking fixation ends the trial.
 
     Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
     """
@@ -47,30 +44,15 @@ class PerceptualDecisionMaking(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
     cohs = ConditionValues("coh")
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        cohs: Sequence[float] | None = None,
-        dim_ring: int = 2,
-        sigma: float = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, cohs: Sequence[float] | None = None, dim_ring: int = 2, sigma: float = 1.0):
         values = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
         if values.ndim != 1 or not len(values):
             raise ValueError(f"cohs must list at least one coherence, got {cohs!r}")
-        self.sigma, self.dim_ring = sigma / np.sqrt(dt), dim_ring
+        self.sigma, self.dim_ring = sigma / np.sqrt(self.dt), dim_ring
         self.theta = np.linspace(0, 2 * np.pi, dim_ring + 1)[:-1]
         self.conditions = {"ground_truth": np.arange(dim_ring), "coh": values}
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            name={"fixation": 0, "stimulus": range(1, dim_ring + 1)},
-            shape=(1 + dim_ring,),
-            dtype=np.float32,
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, dim_ring + 1)})
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
     def _new_trials(self, trials: Trials) -> None:

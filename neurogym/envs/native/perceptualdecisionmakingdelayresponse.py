@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, step_noise
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -17,12 +18,8 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
     """Decide which of two noisy stimuli is stronger and report it after a delay of unknown length.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         stim_scale: Factor on the coherences 0, 6.4, 12.8, 25.6 and 51.2 percent.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        abort: Whether breaking fixation ends the trial.
 
     Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7.
     """
@@ -45,22 +42,12 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        stim_scale: float = 1.0,
-        sigma: float = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.sigma = step_noise(sigma, dt)
+    @usual_arguments()
+    def __init__(self, stim_scale: float = 1.0, sigma: float = 1.0):
+        self.sigma = step_noise(sigma, self.dt)
         self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2]) * stim_scale
         self.conditions = {"ground_truth": (1, 2), "coh": self.cohs}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stimulus": [1, 2]}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     def _new_trials(self, trials: Trials) -> None:

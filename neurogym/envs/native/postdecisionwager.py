@@ -71,7 +71,7 @@ class PostDecisionWager(TrialEnv):
         self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
         self.conditions = {"wager": (False, True), "ground_truth": np.arange(dim_ring), "coh": np.array(COHERENCES)}
         names: dict[str, int | range] = {"fixation": 0, "stimulus": range(1, dim_ring + 1), "sure": dim_ring + 1}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(dim_ring + 2,), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(
             dim_ring + 2, name={"fixation": 0, "choice": range(1, dim_ring + 1), "sure": dim_ring + 1}
         )

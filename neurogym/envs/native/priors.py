@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -18,13 +19,9 @@ class Priors(TrialEnv):
     What an agent can gain from the last outcome needs memory across trials.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         rep_prob: Probability that the correct side repeats, in the blocks that alternate.
         block_dur: Trials of a block.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If a probability is outside [0, 1] or a block has no trials.
@@ -47,26 +44,15 @@ class Priors(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0}
     rule = Rule(fixate=("fixation", "stimulus"), answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 10.0,
-        rep_prob: tuple[float, float] = (0.2, 0.8),
-        block_dur: int = 200,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, sigma: float = 10.0, rep_prob: tuple[float, float] = (0.2, 0.8), block_dur: int = 200):
         if not all(0 <= p <= 1 for p in rep_prob) or len(rep_prob) != 2:
             raise ValueError(f"rep_prob must be two probabilities, got {rep_prob!r}")
         if block_dur < 1:
             raise ValueError(f"block_dur must be at least 1, got {block_dur!r}")
-        self.sigma, self.rep_prob, self.block_dur = sigma / np.sqrt(dt), rep_prob, block_dur
+        self.sigma, self.rep_prob, self.block_dur = sigma / np.sqrt(self.dt), rep_prob, block_dur
         self.conditions: dict[str, Any] = {"ground_truth": (1, 2)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stimulus": [1, 2]}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()
 

@@ -81,12 +81,8 @@ class ProbabilisticReasoning(TrialEnv):
             "locs": Patterns(range(self.n_loc), self.n_loc, distinct=True),
         }
         self.locations = [range(1 + k * n_shapes, 1 + (k + 1) * n_shapes) for k in range(self.n_loc)]
-        self.observation_space = spaces.Box(
-            -np.inf,
-            np.inf,
-            shape=(1 + self.n_loc * n_shapes,),
-            dtype=np.float32,
-            name={"fixation": 0, **{f"loc{k}": channels for k, channels in enumerate(self.locations)}},
+        self.observation_space = spaces.channels(
+            {"fixation": 0, **{f"loc{k}": channels for k, channels in enumerate(self.locations)}}
         )
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 

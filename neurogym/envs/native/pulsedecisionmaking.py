@@ -72,9 +72,7 @@ class PulseDecisionMaking(TrialEnv):
             raise ValueError(f"p_pulse must be two probabilities, got {p_pulse!r}")
         patterns = Patterns((0, 1), self.n_bin)
         self.conditions = {"ground_truth": (0, 1), "pulse1": patterns, "pulse2": patterns}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "stimulus": [1, 2]}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     def _pulses(self, trials: Trials) -> np.ndarray:

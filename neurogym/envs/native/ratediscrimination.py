@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -20,15 +21,11 @@ class RateDiscrimination(TrialEnv):
     cannot become negative.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         fmin: Lowest rate (Hz).
         fmax: Highest rate (Hz).
         freq_step: Distance of the rates (Hz); the boundary is the mean of the rates, which is left out.
         sigma: Noise of the units' input; its s.d. per step is sigma * sqrt(2 * tau / dt).
         tau: Time constant that the noise refers to (ms).
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If there are not at least two rates.
@@ -49,25 +46,21 @@ class RateDiscrimination(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         fmin: float = 9,
         fmax: float = 16,
         freq_step: float = 1,
         sigma: float = 0.2,
         tau: float = 100,
-        abort: bool = False,
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         rates = np.arange(fmin, fmax + 1e-9, freq_step)
         self.boundary = float(rates.mean()) if len(rates) else fmin
         self.rates = rates[np.abs(rates - self.boundary) > 1e-9]
         if len(self.rates) < 2:
             raise ValueError(f"expected at least two rates, got fmin={fmin!r}, fmax={fmax!r}, freq_step={freq_step!r}")
-        self.sigma = sigma * np.sqrt(2 * tau / dt)
+        self.sigma = sigma * np.sqrt(2 * tau / self.dt)
         self.conditions = {"modality": MODALITIES, "rate": self.rates}
         names = {"visual": [0, 2], "auditory": [1, 3], "start": 4}
         self.observation_space = spaces.Box(0.0, np.inf, shape=(5,), dtype=np.float32, name=names)

@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
 from neurogym.trials import Rows, Trials
 
@@ -22,9 +23,6 @@ class Reaching1D(TrialEnv):
     what the shortest way would have earned from the angle at which the reach began.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         dim_ring: Number of units that show the target, and of those that show the own angle.
         speed: Speed of rotation (rad/s).
 
@@ -51,15 +49,8 @@ class Reaching1D(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": -0.1}
     strength = 1.0  #: of the target on its channels
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        dim_ring: int = 16,
-        speed: float = np.pi,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing)
+    @usual_arguments(abort=False)
+    def __init__(self, dim_ring: int = 16, speed: float = np.pi):
         if not speed > 0:
             raise ValueError(f"speed must be positive, got {speed!r}")
         self.dim_ring, self.theta, self.speed = dim_ring, ring(dim_ring), speed
@@ -67,8 +58,7 @@ class Reaching1D(TrialEnv):
         self.conditions = {"ground_truth": ("uniform", (0.0, 2 * np.pi))}
         names = self._channels(dim_ring)
         self._own = slice(names["self"].start, names["self"].stop)
-        width = 1 + max(max(channels) for channels in names.values())
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(width,), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "left": 1, "right": 2})
 
     @staticmethod

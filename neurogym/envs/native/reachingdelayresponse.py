@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.trials import Trials
 
 BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
@@ -19,9 +20,6 @@ class ReachingDelayResponse(TrialEnv):
     The action has two components: respond if the first is positive, and the value reported.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         lowbound: Smallest value.
         highbound: Largest value.
     """
@@ -44,16 +42,8 @@ class ReachingDelayResponse(TrialEnv):
     default_timing = {"stimulus": 500, "delay": ("choice", (0, 1000, 2000)), "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": -0.5}
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        lowbound: float = 0.0,
-        highbound: float = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, lowbound: float = 0.0, highbound: float = 1.0):
         if not -1 <= lowbound < highbound <= 1:
             raise ValueError(f"expected -1 <= lowbound < highbound <= 1, got {lowbound!r} and {highbound!r}")
         self.r_tmax = self.rewards["miss"]

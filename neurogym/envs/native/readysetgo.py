@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import pay_for_time
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -17,9 +16,6 @@ class ReadySetGo(TrialEnv):
     Both the measured and the produced interval count from the onset of a cue: ready to set, set to go.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         gain: Produced over measured interval.
         prod_margin: Tolerance as a fraction of the interval to produce.
 
@@ -39,23 +35,13 @@ class ReadySetGo(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("production",))
 
-    def __init__(
-        self,
-        dt: float = 80,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        gain: float = 1,
-        prod_margin: float = 0.2,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments(dt=80)
+    def __init__(self, gain: float = 1, prod_margin: float = 0.2):
         if gain <= 0:
             raise ValueError(f"gain must be positive, got {gain!r}")
         self.gain, self.prod_margin = gain, prod_margin
         self.conditions = {"measure": self.timing["measure"], "gain": ("uniform", (0.1, 10))}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(3,), dtype=np.float32, name={"fixation": 0, "ready": 1, "set": 2}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "ready": 1, "set": 2})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
     def _new_trials(self, trials: Trials) -> None:

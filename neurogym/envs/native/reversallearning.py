@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -17,12 +18,8 @@ class ReversalLearning(TrialEnv):
     ``PassReward``. Performance says whether the better picture was chosen, whether or not it paid.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         p_reward: Probability that the better picture pays; the other pays with 1 - p_reward.
         block_dur: Fewest and most trials between reversals.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``p_reward`` is not in (0.5, 1] or ``block_dur`` is no range of whole numbers.
@@ -46,16 +43,8 @@ class ReversalLearning(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        p_reward: float = 0.8,
-        block_dur: tuple[int, int] = (30, 50),
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, p_reward: float = 0.8, block_dur: tuple[int, int] = (30, 50)):
         if not 0.5 < p_reward <= 1:
             raise ValueError(f"p_reward must lie between 0.5 and 1, got {p_reward!r}")
         if len(block_dur) != 2 or not 1 <= block_dur[0] <= block_dur[1]:
@@ -63,7 +52,7 @@ class ReversalLearning(TrialEnv):
         self.p_reward, self.block_dur = p_reward, block_dur
         self.conditions = {"better": (0, 1), "side": (0, 1)}
         names = {"fixation": 0, "left": [1, 2], "right": [3, 4]}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(5,), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()
 

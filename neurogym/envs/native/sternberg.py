@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.rules import Rule
 from neurogym.trials import Rows, Trials
 
@@ -16,12 +17,9 @@ class Sternberg(TrialEnv):
     """Say whether a probe was among the items of a list, shown one by one before a delay.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         timing: Replaces entries of ``default_timing`` (ms); ``item`` is the time from one item to the next.
         set_sizes: Lengths of the lists.
         n_items: Number of different items.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If a list would be empty or hold all of the items.
@@ -43,23 +41,13 @@ class Sternberg(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("probe",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        set_sizes: Sequence[int] = (1, 2, 3, 4, 5, 6),
-        n_items: int = 10,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, set_sizes: Sequence[int] = (1, 2, 3, 4, 5, 6), n_items: int = 10):
         if not set_sizes or not 1 <= min(set_sizes) <= max(set_sizes) < n_items:
             raise ValueError(f"set_sizes must lie between 1 and n_items - 1 = {n_items - 1}, got {set_sizes!r}")
         self.n_items = n_items
         self.conditions = {"set_size": tuple(set_sizes), "ground_truth": (1, 2)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(1 + n_items,), dtype=np.float32, name={"fixation": 0, "item": range(1, 1 + n_items)}
-        )
+        self.observation_space = spaces.channels({"fixation": 0, "item": range(1, 1 + n_items)})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})
 
     def _new_trials(self, trials: Trials) -> None:

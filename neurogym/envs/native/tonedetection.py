@@ -62,7 +62,7 @@ class ToneDetection(TrialEnv):
             )
         places = np.arange(len(onsets) + 1)
         self.conditions = {"condition": places, "ground_truth": places}
-        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(1,), dtype=np.float32, name={"stimulus": 0})
+        self.observation_space = spaces.channels({"stimulus": 0})
         self.action_space = spaces.Discrete(len(places), name={"no tone": 0, "choice": range(1, len(places))})
 
     def _new_trials(self, trials: Trials) -> None:

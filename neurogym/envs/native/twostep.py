@@ -64,9 +64,7 @@ class TwoStep(TrialEnv):
             raise ValueError(f"session must be at least 1, got {session!r}")
         self.p_common, self.p_reward, self.p_switch, self.session = p_common, p_reward, p_switch, session
         self.conditions = {"better": (1, 2), "common": (0, 1)}
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(4,), dtype=np.float32, name={"choose": 0, "stage": [1, 2], "start": 3}
-        )
+        self.observation_space = spaces.channels({"choose": 0, "stage": [1, 2], "start": 3})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tomllib
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import find_task
-from ngym_cli.config.wrappers import FOR_PROGRAMS, find_wrapper, wrapper_names
+from ngym_cli.config.wrappers import FOR_PROGRAMS, argument_types, find_wrapper, wrapper_names
 from ngym_cli.environments.stack import make_env, resolve
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
@@ -229,3 +230,10 @@ def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
     assert cut.manifest()["status"] == "interrupted"
     resume(cut)
     assert_same_run(whole.path, cut.path)
+
+
+@pytest.mark.parametrize("name", wrapper_names())
+def test_the_types_of_all_arguments_are_known(name):
+    kinds = argument_types(find_wrapper(name))
+    assert set(inspect.signature(find_wrapper(name)).parameters) - {"env"} == set(kinds)
+    assert not any(isinstance(kind, str) for kind in kinds.values())

@@ -1,0 +1,53 @@
+"""The arguments that tasks have in common, taken once for all of them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from neurogym.core import TrialEnv
+
+Constructor = Callable[..., None]
+
+
+def usual_arguments(dt: float = 100, abort: bool = True) -> Callable[[Constructor], Constructor]:
+    """Let the constructor of a task name its own arguments only.
+
+    ``dt``, ``rewards`` and ``timing`` come before them and ``abort`` after; they go to :class:`TrialEnv`, whose
+    constructor has run when that of the task begins. ``inspect.signature`` shows all of them.
+
+    Args:
+        dt: Default time step (ms).
+        abort: Whether the task has the argument ``abort``.
+
+    >>> class Task(TrialEnv):
+    ...     @usual_arguments(dt=20)
+    ...     def __init__(self, sigma: float = 1.0):
+    ...         self.sigma = sigma
+    >>> list(inspect.signature(Task).parameters)
+    ['dt', 'rewards', 'timing', 'sigma', 'abort']
+    """
+    usual = inspect.signature(TrialEnv.__init__).parameters
+    before = [usual["dt"].replace(default=dt), usual["rewards"], usual["timing"]]
+    after = [usual["abort"]] if abort else []
+
+    def decorate(own: Constructor) -> Constructor:
+        this, *parameters = inspect.signature(own).parameters.values()
+        signature = inspect.Signature(
+            [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in (this, *before, *parameters, *after)]
+        )
+
+        @functools.wraps(own)
+        def __init__(*args: Any, **kwargs: Any) -> None:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            self, values = given.args[0], given.arguments
+            TrialEnv.__init__(self, **{p.name: values[p.name] for p in (*before, *after)})
+            own(self, **{p.name: values[p.name] for p in parameters})
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        return __init__
+
+    return decorate
