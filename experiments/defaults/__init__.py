@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.records.record import Record, Row, Rows
 import neurogym as ngym
+from experiments.records.record import Record, Row, Rows
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.runs.trial_table import read_trials
 

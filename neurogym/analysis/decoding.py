@@ -105,7 +105,8 @@ def decode(
     10.1016/j.tics.2014.01.002), always on trials that it was not trained on.
 
     Activity drifts, and neighbouring trials are alike. Where labels come in blocks a decoder could tell them by the
-    drift alone; whole blocks are then left out (Harris 2021, 10.1101/2020.11.29.402719).
+    drift alone; whole blocks are then left out (Harris 2021, 10.1101/2020.11.29.402719). Where blocks of two labels
+    alternate, what is next to a block in time has the other label, and mere drift is decoded below chance.
 
     Args:
         activity: aligned single trials, shape (trials, steps, units); trials with ``nan`` at a step are left out there.
