@@ -40,6 +40,8 @@ class Fused:
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
         """See the class."""
         self.policy, self.rollout, self.net = policy, rollout, policy.networks[0]
+        names = ("sizes", "prepare", "act", "deal", "learn", "collect")
+        self._functions: dict[str, Any] = {name: kernels.get(name) for name in names}
         parameters, self._taken = list(policy.parameters()), self._weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
         parts = self._gradient.split([part.numel() for part in parameters])
@@ -52,7 +54,7 @@ class Fused:
         n_steps, n_envs, self._actions = rollout.logits.shape
         features, sizes = rollout.obs[0, 0].size, np.empty(4, np.int64)
         agent = (self._cell, features, self.net.hidden_size, self._actions, int(bool(self.net.noise_scale)))
-        self._compiled("sizes", *agent, n_envs, n_steps, sizes)
+        self._functions["sizes"](*agent, n_envs, n_steps, sizes)
         packed, sums, work, chunks = sizes.tolist()
         self._packed = np.empty(packed, np.float32)
         self._works = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
@@ -83,7 +85,7 @@ class Fused:
         rollout, (obs, noise, h, c, values, chosen, old) = self.rollout, self._given
         logits = rollout.logits.reshape(-1, self._actions)
         given = (self._packed, self._works[0], obs, noise, h, c, logits, values, chosen, old, draws)
-        self._compiled("act", self._cell, *self._rates, t, *given)
+        self._functions["act"](self._cell, *self._rates, t, *given)
 
     def gradient(
         self,
@@ -111,14 +113,14 @@ class Fused:
         order = np.argsort(-segments.length, kind="stable")
         first, length = segments.first(envs)[order], segments.length[order]
         advantages, counts, scales = rollout.advantages.reshape(-1), rollout.counts.reshape(-1), np.empty(3)
-        chunks = self._compiled("deal", envs, int(normalize_advantage), advantages, counts, first, length, scales)
+        chunks = self._functions["deal"](envs, int(normalize_advantage), advantages, counts, first, length, scales)
         n, mean, scale = scales.tolist()
         if not n:
             return None
         columns = (*self._experience(), advantages, rollout.returns.reshape(-1), counts)
         weights = (clip, inf if reach is None else reach, ent_coef, vf_coef, mean, scale, 1 / n)
         self._learn(chunks, envs, (*columns, first, length, *weights))
-        self._compiled("collect", self._cell, chunks, self._sums, *(part.numpy() for part in self._slopes))
+        self._functions["collect"](self._cell, chunks, self._sums, *(part.numpy() for part in self._slopes))
         numbers = self._numbers[:chunks].sum(axis=0)
         if self._behind:
             computed = [part.grad_fn is not None for part in self._taken]
@@ -137,18 +139,13 @@ class Fused:
         def take_chunks(work: np.ndarray) -> None:
             for chunk in todo:
                 agent = (self._cell, *self._rates, self._actions, envs, chunk, chunks, self._packed, work)
-                self._compiled("learn", *agent, *given, self._sums[chunk], self._numbers[chunk])
+                self._functions["learn"](*agent, *given, self._sums[chunk], self._numbers[chunk])
 
         works = self._works[:chunks]
         others = [] if self._pool is None else [self._pool.submit(take_chunks, work) for work in works[1:]]
         take_chunks(works[0])
         for other in others:
             other.result()
-
-    @staticmethod
-    def _compiled(name: str, *arguments: Any) -> int:
-        function: Any = kernels.get(name)
-        return function(*arguments)
 
     def _weights(self) -> list[Tensor]:
         """In the order of `fused.c`."""
@@ -159,7 +156,7 @@ class Fused:
         """Let the compiled agent have the present weights."""
         if self._behind:
             self._taken = self._weights()  # kept, for they were computed for this
-        self._compiled("prepare", self._cell, *(part.detach().numpy() for part in self._taken), self._packed)
+        self._functions["prepare"](self._cell, *(part.detach().numpy() for part in self._taken), self._packed)
 
     def _experience(self) -> Sequence[np.ndarray | None]:
         """Observations, noise, states before and after each step, values, actions and their log-probabilities."""
