@@ -106,16 +106,20 @@ def full(*_):
 @pytest.mark.parametrize("what", ["trials", "checkpoints"])
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, what):
     whole = train(configuration(), tmp_path, "whole").run.path
-    real, count = os.replace, []
+    count = []
 
-    def replace(source, target):
-        if what in str(target):
-            count.append(target)
-            if len(count) > 2:
-                full()
-        real(source, target)
+    def filling(real):
+        def place(source, target):
+            if what in str(target):
+                count.append(target)
+                if len(count) > 2:
+                    full()
+            real(source, target)
 
-    monkeypatch.setattr(runs.os, "replace", replace)
+        return place
+
+    for name in ("replace", "rename"):
+        monkeypatch.setattr(f"os.{name}", filling(getattr(os, name)))
     with pytest.raises(UserError, match="No space left on device.*--resume"):
         train(configuration(), tmp_path, "full")
     monkeypatch.undo()
@@ -152,7 +156,7 @@ def test_a_folder_that_cannot_be_written_to(ngym, tmp_path, monkeypatch):
 
     run = interrupt(configuration(), tmp_path, "cut", 3000)
     before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
-    monkeypatch.setattr(runs.tempfile, "mkdtemp", read_only)
+    monkeypatch.setattr("tempfile.mkdtemp", read_only)
     result = ngym("run", "--resume", run.path)
     assert result.code == 2
     assert "Read-only file system" in result.err
