@@ -1,6 +1,6 @@
 """What README's lines print: train random-dots motion with the defaults, evaluate it.
 
-    python -m experiments.records --make --only main_job
+python -m experiments.records --make --only main_job
 """
 
 from __future__ import annotations

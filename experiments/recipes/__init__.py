@@ -1,6 +1,6 @@
 """Recipes: configurations of papers, trained over seeds and measured on fresh trials.
 
-    python -m experiments.records --make --only recipes/mante2013
+python -m experiments.records --make --only recipes/mante2013
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Record:
 
     def digest(self, item: str) -> str:
         """Return the digest that a row of an item would have now."""
-        code = (Path(__file__).parents[1] / self.make.__module__.replace("experiments.", "", 1).replace(".", "/"))
+        code = Path(__file__).parents[1] / self.make.__module__.replace("experiments.", "", 1).replace(".", "/")
         source = code.with_suffix(".py") if code.with_suffix(".py").exists() else code / "__init__.py"
         return stamp.digest(self.tasks(item), [self.name, item, self.settings(item), stamp.plain(source)])
 

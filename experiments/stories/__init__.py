@@ -1,6 +1,6 @@
 """What users do, as scripts; the numbers that they report beside NeuroGym's.
 
-    python -m experiments.records --make --only stories/story05_supervised
+python -m experiments.records --make --only stories/story05_supervised
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _chosen() -> _Loaded:
         name = PLAIN
         problems = problems or ["ngym was installed without them"]
     if problems:
-        slower = "NumPy and torch take over, about three times slower" if name == PLAIN else f"{name} is used"
+        slower = "NumPy and torch take over, three to four times slower" if name == PLAIN else f"{name} is used"
         logger.warning("no compiled functions (%s): %s; %s", problems[0], slower, MEND)
     return _take(name)
 
