@@ -185,6 +185,22 @@ def print_evaluated(found: Mapping[str, Any], folder: Any, several: bool = False
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
 
 
+def print_old_uses(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print what scripts use under older names, and what it is here."""
+    out = console()
+    for file in dict.fromkeys(row["file"] for row in rows):
+        table = Table(box=None, pad_edge=False, title=file, title_justify="left")
+        for name in ("line", "uses", "here", ""):
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            if row["file"] == file:
+                cells = (str(row["line"]), row["uses"], row["status"], row["becomes"])
+                table.add_row(*(Text(printable(text)) for text in cells))
+        out.print(table)
+    counts = {status: sum(row["status"] == status for row in rows) for status in ("works", "warns", "changed", "fails")}
+    out.print(", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing old is used")
+
+
 def print_checked(found: Mapping[str, Any], in_full: bool) -> None:
     """Print how a task did in its checks: each of them, or only those that failed."""
     out = console()

@@ -1,4 +1,4 @@
-"""Arguments under the names that they had in older versions."""
+"""Arguments and members under the names that they had in older versions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,21 @@ ARGUMENTS: dict[str, dict[str, str]] = {
         "sv_per": "interval",
         "sv_stp": "trigger",
     },
+}
+
+
+#: Older member of an environment to what it is here; :mod:`neurogym.compat.members` has them all.
+MEMBERS: dict[str, str] = {
+    "_add_ob": "add_ob, set_ob",
+    "_gt_built": "kept: whether the trial has a ground truth",
+    "_init_gt": "kept: gt is made when it is first used",
+    "_init_ob": "kept: ob is made when it is first used",
+    "_ob_built": "kept: whether the trial has observations",
+    "_tmax": "kept: end of the last period (ms)",
+    "add_epoch": "add_period",
+    "in_epoch": "in_period",
+    "obs": "ob",
+    "obs_now": "ob_now",
 }
 
 

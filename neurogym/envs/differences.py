@@ -1,26 +1,31 @@
-"""Where and why the tasks differ from the reference toolkit: one table, made from the tasks' metadata."""
+"""Where and why this package differs from NeuroGym: one table, of the toolkit and of the tasks' metadata."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from neurogym.compat.changes import TOOLKIT
 from neurogym.envs import registration
 
 
 class Difference(NamedTuple):
     """One row of the table."""
 
-    task: str  #: id
+    task: str  #: id, or ``toolkit: `` and the part of it
     what: str  #: what is different, and why
 
 
 def differences(tasks: list[str] | None = None) -> list[Difference]:
-    """Every difference of the given tasks (default: of all), in the order of their ids."""
+    """Every difference of the given tasks, in the order of their ids (default: of the toolkit, then of all tasks)."""
     ids = registration.every_task() if tasks is None else [registration.resolve(task) for task in tasks]
+    toolkit = TOOLKIT if tasks is None else {}
     return [
-        Difference(id_, what)
-        for id_ in ids
-        for what in dict.fromkeys(registration.metadata(id_).get("differences", ()))
+        *(Difference(f"toolkit: {part}", what) for part, every in toolkit.items() for what in every),
+        *(
+            Difference(id_, what)
+            for id_ in ids
+            for what in dict.fromkeys(registration.metadata(id_).get("differences", ()))
+        ),
     ]
 
 
@@ -29,5 +34,9 @@ def as_markdown(rows: list[Difference] | None = None) -> str:
     by_task: dict[str, list[str]] = {}
     for row in differences() if rows is None else rows:
         by_task.setdefault(row.task, []).append(row.what.replace("|", "\\|"))
-    lines = [f"| {task.removesuffix('-v0')} | {'; '.join(what)} |" for task, what in by_task.items()]
-    return "\n".join(["| task | what is different here |", "|---|---|", *lines])
+    lines = [f"| {_plain(task)} | {'; '.join(what)} |" for task, what in by_task.items()]
+    return "\n".join(["| where | what is different here |", "|---|---|", *lines])
+
+
+def _plain(task: str) -> str:
+    return task.removeprefix("toolkit: ").removesuffix("-v0")

@@ -13,16 +13,28 @@ def command(
     tasks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Ids, old names, path/to/file.py:Class or package.module:Class.", autocompletion=completion.tasks
+            help="Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.",
+            autocompletion=completion.tasks,
         ),
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="Check every task of the registry.")] = False,
+    neurogym: Annotated[
+        bool,
+        typer.Option(
+            "--neurogym",
+            help="Read scripts written for NeuroGym; say line by line what is old, and what it is here.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array, an object for each task.")] = False,
 ) -> None:
     """Hold tasks against the contract that every task keeps to, and say what is wrong; exit code 1 if anything is."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import own_tasks
+    from ngym_cli.catalog import old_scripts, own_tasks
 
+    if neurogym:
+        found = old_scripts.read_all(tasks or [])
+        terminal.print_json(found) if json else terminal.print_old_uses(found)
+        raise typer.Exit(1 if any(row["status"] == "fails" for row in found) else 0)
     rows = []
     for row in own_tasks.check(own_tasks.chosen(tasks or [], all)):
         rows.append(row)

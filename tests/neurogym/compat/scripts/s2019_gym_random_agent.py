@@ -1,6 +1,7 @@
 """2019: an id of that time through gym, random actions, trial by trial."""
 
 import gymnasium as gym
+import neurogym as ngym
 
 for task in (
     "RDM-v0",

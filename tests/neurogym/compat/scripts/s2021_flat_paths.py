@@ -5,11 +5,12 @@ from neurogym.envs.perceptualdecisionmaking import PerceptualDecisionMaking
 from neurogym.utils.random import TruncExp
 
 import neurogym as ngym
-from neurogym.core import trunc_exp
+from neurogym.core import METADATA_DEF_KEYS, TrialEnv, TrialWrapper, trunc_exp
 from neurogym.envs import ALL_ENVS as same
 from neurogym.envs.registration import ALL_ENVS
 from neurogym.utils import info, tasktools
 from neurogym.wrappers import ALL_WRAPPERS
+from neurogym.wrappers.trial_hist import TrialHistory
 
 assert ALL_ENVS == same and "PassReward-v0" in ALL_WRAPPERS
 for name in ngym.all_envs(tag="timing"):

@@ -1,10 +1,11 @@
 """2.x: Monitor by keyword and by Config; evaluation, history."""
 
 from neurogym.config.config import Config
+from neurogym.config.base import LOCAL_DIR
 
 import neurogym as ngym
 from neurogym.utils.logging import logger
-from neurogym.wrappers.monitor import Monitor
+from neurogym.wrappers.monitor import Monitor, visualize_run
 
 logger.info("starting", color="green", style="bold")
 env = ngym.make("PerceptualDecisionMaking-v0", dt=100, timing={"stimulus": 300})

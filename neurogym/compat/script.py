@@ -1,0 +1,243 @@
+"""Reading a script written for NeuroGym: what it uses that is old, and what that becomes here. Nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from neurogym.compat import table
+from neurogym.compat.arguments import ARGUMENTS, MEMBERS
+from neurogym.messages.names import nearest
+
+MAKERS = ("make", "plot_env", "Dataset", "make_vec")
+BASES = ("TrialEnv", "PeriodEnv", "EpochEnv")
+WORKS, WARNS, CHANGED, FAILS = "works", "warns", "changed", "fails"
+
+
+class Use(NamedTuple):
+    """Something that a script uses under an older name or in an older way."""
+
+    line: int  #: from 1
+    uses: str  #: as the script has it
+    status: str  #: ``works``, ``warns``, ``changed`` (runs, and means something else) or ``fails``
+    becomes: str  #: the present name, or what to write
+
+
+def read(source: str) -> list[Use]:
+    """Everything old that a script uses, in the order of its lines.
+
+    Raises:
+        SyntaxError: If the text is no Python.
+    """
+    reader = _Reader()
+    reader.visit(ast.parse(source))
+    return sorted(set(reader.found))
+
+
+class _Reader(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.found: list[Use] = []
+        self.modules: dict[str, str] = {}  # name in the script to module of the package
+        self.values: dict[str, list[ast.expr]] = {}  # name in the script to what it is set to, one after the other
+        self.own: set[str] = set()  # ids that the script registers
+        self.imported = False
+
+    def note(self, node: ast.AST, uses: str, status: str, becomes: str) -> None:
+        self.found.append(Use(getattr(node, "lineno", 0), uses, status, becomes))
+
+    # -- imports ------------------------------------------------------------------------------------------------------
+
+    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802 - the name is Python's
+        for alias in node.names:
+            if alias.name.split(".")[0] == "gym":
+                self.note(node, "import gym", FAILS, "import gymnasium as gym")
+            elif alias.name.split(".")[0] == "neurogym":
+                self.imported = True
+                self.module(node, alias.name)
+                self.modules[alias.asname or "neurogym"] = alias.name if alias.asname else "neurogym"
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:  # noqa: N802 - the name is Python's
+        base = node.module or ""
+        if base.split(".")[0] == "gym":
+            self.note(node, f"from {base}", FAILS, f"from gymnasium{base[3:]}")
+        if base.split(".")[0] != "neurogym" or not self.module(node, base):
+            return
+        self.imported = True
+        for alias in node.names:
+            name = alias.name
+            if name != "*" and self.name(node, base, name) and _is_module(f"{base}.{name}"):
+                self.modules[alias.asname or name] = f"{base}.{name}"
+
+    def module(self, node: ast.AST, path: str) -> bool:
+        """Note where a module is now; whether there is one."""
+        if table.module_of(path) is not None:
+            self.note(node, path, WORKS, str(table.module_of(path)))
+        elif not _is_module(path):
+            known = [*table.MODULES, *table.flat_modules(), *_present_modules()]
+            self.note(node, path, FAILS, _hint("no such module", path, known))
+            return False
+        return True
+
+    def name(self, node: ast.AST, path: str, name: str) -> bool:
+        """Note where a name of a module is now; whether there is one."""
+        names = table.names_in_old(path) if table.module_of(path) is not None else table.names_in(path)
+        if name in names:
+            self.note(node, f"{path}.{name}", WORKS, names[name].replace(":", "."))
+            return True
+        if table.module_of(f"{path}.{name}") is not None:
+            return self.module(node, f"{path}.{name}")
+        module = importlib.import_module(path)
+        if hasattr(module, name) or _is_module(f"{path}.{name}"):
+            return True
+        self.note(
+            node,
+            f"{path}.{name}",
+            FAILS,
+            _hint("no such name", name, [*names, *dir(module), *getattr(module, "__all__", ())]),
+        )
+        return False
+
+    # -- what is done with them ---------------------------------------------------------------------------------------
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:  # noqa: N802 - the name is Python's
+        path = self.path_of(node.value)
+        if path is not None:
+            if not node.attr.startswith("__"):
+                self.name(node, path, node.attr)
+        elif self.imported and node.attr in MEMBERS:
+            self.note(node, f".{node.attr}", WORKS, MEMBERS[node.attr])
+        self.generic_visit(node)
+
+    def path_of(self, node: ast.AST) -> str | None:
+        """The module that an expression such as ``ngym.utils`` is, if it is one."""
+        if isinstance(node, ast.Name):
+            return self.modules.get(node.id)
+        if isinstance(node, ast.Attribute):
+            path = self.path_of(node.value)
+            return f"{path}.{node.attr}" if path is not None and _is_module(f"{path}.{node.attr}") else None
+        return None
+
+    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 - the name is Python's
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        for old, new in ARGUMENTS.get(called, {}).items():
+            if old in given:
+                self.note(node, f"{called}({old}=)", WARNS, f"{called}({new}=)")
+        if called == "reset":
+            for old in ("no_step", "step_fn"):
+                if old in given:
+                    self.note(node, f"reset({old}=)", WARNS, "reset(): it takes no step")
+        if called == "register":
+            ids = self.written(node.args[0] if node.args else given.get("id"))
+            self.own |= {str(each.value) for each in ids if isinstance(each, ast.Constant)}
+        for first in self.written(node.args[0]) if node.args and called in MAKERS else ():
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                arguments = self.keys(given.get("env_kwargs")) if called == "Dataset" else given
+                self.task(node, first.value, arguments if called in ("make", "Dataset") else {})
+        self.generic_visit(node)
+
+    def task(self, node: ast.AST, id_: str, given: dict[str, Any]) -> None:
+        """Note what an id stands for, and which arguments, periods and rewards its task does not have."""
+        from neurogym.envs import registration
+        from neurogym.envs.aliases import ALIASES
+
+        known = [*ALIASES, *registration.every_task()]
+        if not (id_ in known or f"{id_}-v0" in known):
+            if id_ not in self.own and nearest(id_, known):
+                self.note(node, f'"{id_}"', FAILS, _hint("no such task", id_, known))
+            return
+        present = registration.resolve(id_)
+        if present.rpartition("-v")[0] != id_.rpartition("-v")[0] and present != f"{id_}-v0":
+            self.note(node, f'"{id_}"', WORKS, f'"{present}"')
+        task = registration.make(id_).unwrapped
+        names = _arguments(registration.entry(present))
+        for name in given:
+            if names is not None and name not in names:
+                self.note(node, f"{id_}: {name}=", FAILS, _hint("no such argument", name, names))
+        for argument, valid in (("timing", task.timing), ("rewards", task.rewards)):  # type: ignore[attr-defined]
+            for name in self.keys(given.get(argument)) if valid else ():
+                if name not in valid:
+                    self.note(node, f"{id_}: {argument}={{{name!r}: ...}}", WARNS, _hint("not used", name, valid))
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - the name is Python's
+        if self.imported and isinstance(node.slice, ast.Constant) and node.slice.value == "trial":
+            if isinstance(node.value, ast.Name) and "info" in node.value.id:
+                self.note(node, f'{node.value.id}["trial"]', CHANGED, "the trial that ended, not the next one")
+        self.generic_visit(node)
+
+    def written(self, node: ast.expr | None) -> list[ast.expr]:
+        """What an expression is, as far as the script writes it out: names are looked up."""
+        if isinstance(node, ast.Name):
+            return self.values.get(node.id, [])
+        return [] if node is None else [node]
+
+    def keys(self, node: ast.expr | None) -> dict[str, ast.expr]:
+        """Keys that are words, of dictionaries that are written out, and what is given under each."""
+        found = {}
+        for each in self.written(node):
+            for key, value in zip(each.keys, each.values, strict=True) if isinstance(each, ast.Dict) else ():
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    found[key.value] = value
+        return found
+
+    def visit_For(self, node: ast.For) -> None:  # noqa: N802 - the name is Python's
+        for values in self.written(node.iter):
+            if isinstance(node.target, ast.Name) and isinstance(values, (ast.Tuple, ast.List)):
+                self.values[node.target.id] = list(values.elts)
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:  # noqa: N802 - the name is Python's
+        if isinstance(node.targets[0], ast.Name):
+            self.values.setdefault(node.targets[0].id, []).append(node.value)
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        if isinstance(called, ast.Attribute) and self.imported:
+            target = node.targets[0]
+            count = len(target.elts) if isinstance(target, ast.Tuple) else 1
+            if called.attr == "step" and count == 4:
+                text = "five values: observation, reward, terminated, truncated, info"
+                self.note(node, "four values from step", FAILS, text)
+            elif called.attr == "reset" and not isinstance(target, ast.Tuple):
+                self.note(node, "one value from reset", CHANGED, "two values: observation, info")
+        self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - the name is Python's
+        bases = [base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases]
+        for method in node.body if set(bases) & set(BASES) else ():
+            if isinstance(method, ast.FunctionDef) and method.name == "_step":
+                for returned in ast.walk(method):
+                    if isinstance(returned, ast.Return) and isinstance(returned.value, ast.Tuple):
+                        if len(returned.value.elts) == 4:
+                            text = "five values: observation, reward, terminated, truncated, info"
+                            self.note(returned, "four values of _step", WARNS, text)
+        self.generic_visit(node)
+
+
+def _arguments(entry: Any) -> list[str] | None:
+    """Arguments of a task; None if it passes on whatever it is given."""
+    parameters = inspect.signature(entry).parameters
+    passes = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return None if passes else list(parameters)
+
+
+def _is_module(path: str) -> bool:
+    try:
+        return importlib.util.find_spec(path) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _present_modules() -> Iterator[str]:
+    import pkgutil
+
+    import neurogym
+
+    return (module.name for module in pkgutil.walk_packages(neurogym.__path__, "neurogym."))
+
+
+def _hint(what: str, name: str, valid: Any) -> str:
+    close = nearest(name, [str(option) for option in valid])
+    return f"{what}; did you mean {close!r}?" if close else what
