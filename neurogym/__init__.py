@@ -33,7 +33,7 @@ _LAZY = {
     "all_wrappers": "neurogym.wrappers",
     "env_string": "neurogym.core",
     "logger": "neurogym.messages.console",
-    "make_multi": "neurogym.multi",
+    "make_multi": "neurogym.envs.multi",
     "plot_env": "neurogym.plotting.runs",
     "plot_psychometric": "neurogym.plotting.psychometric",
 }

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neurogym.filling import ABORT, CORRECT, END, ERROR, MISS, NONE, Tables
-from neurogym.trials import Trials
+from neurogym.trials.block import Trials, cells
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
+from neurogym.trials.rows import Tables
 
-__all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOMES", "Rule"]
-
-OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)
+__all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCOMES", "Rule"]
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,12 @@ class Rule:
         for period, action, pay, score, ends in trials.payments:
             where = trials.rows(period)
             columns = np.atleast_1d(action)
-            cells = trials._cells(where, columns, reward.shape[1])
-            reward[cells] = trials._spread(pay, where, width=True)
-            performance[cells] = gained = np.broadcast_to(
-                trials._spread(score, where, width=True), (len(where.index), len(columns))
+            place = cells(where, columns, reward.shape[1])
+            reward[place] = trials.by_row(pay, where, columns=True)
+            performance[place] = gained = np.broadcast_to(
+                trials.by_row(score, where, columns=True), (len(where.index), len(columns))
             )
-            event[cells] = np.where(gained >= 0.5, CORRECT, ERROR) | END if ends else NONE
+            event[place] = np.where(gained >= 0.5, CORRECT, ERROR) | END if ends else NONE
 
         miss = None if self.answer == () else trials.reward("miss")
         tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))

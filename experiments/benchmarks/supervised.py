@@ -24,7 +24,7 @@ import torch
 from torch import nn
 
 import neurogym
-from neurogym.multi import make_multi
+from neurogym.envs.multi import make_multi
 from neurogym.vector import make_vec
 from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.environments.sb3_batch import TrialVecEnv

@@ -32,7 +32,7 @@ def blind_entry(task: str) -> dict[str, Any]:
     assert isinstance(env, TrialEnv)
     env.reset(seed=0)
     large = len(env.observation_space.shape) == 3
-    if env.declared and env._plannable:
+    if env.traits.batched and env.stack.ahead:
         found = declared_blind(env, SEARCHED, SCORED, CELLS)
     else:
         found = _searched(task, 50 if large else 1)

@@ -72,8 +72,8 @@ def evaluate(
         actions = venv.action_space.sample() if agent is None else agent.act(obs, starts).actions
         obs, _, terminated, truncated, infos = venv.step(actions)
         starts = terminated | truncated | (infos["new_trial"] if reset_state == "trial" else False)
-        if infos["finished"] is not None:
-            parts.append(infos["finished"])
+        if venv.finished is not None:
+            parts.append(venv.finished)
             count += len(parts[-1]["env"])
     return {name: np.concatenate([part[name] for part in parts])[:trials] for name in parts[0]}
 

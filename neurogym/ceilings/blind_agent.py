@@ -40,18 +40,17 @@ def blind(env: gym.Env) -> dict[str, Any] | None:
     if not isinstance(task, TrialEnv):
         return None
     found = stored.stored_blind(task)
-    plain = all(_only_shows(wrapper) for wrapper in task._wrappers[stored.own_wrappers(task) :])
+    plain = all(_only_shows(wrapper) for wrapper in task.wrappers[stored.own_wrappers(task) :])
     if found is not None and plain:
         return found
-    if not task.declared or not task._plannable or any(type(w).step is not TrialWrapper.step for w in task._wrappers):
+    if not task.traits.batched or not task.stack.ahead or any(w.overrides("step") for w in task.wrappers):
         return None
     return declared_blind(task)
 
 
 def _only_shows(wrapper: TrialWrapper) -> bool:
     """Whether a wrapper leaves the trials and what they pay as they are."""
-    cls = type(wrapper)
-    return all(getattr(cls, name) is getattr(TrialWrapper, name) for name in ("plan", "revise", "step", "new_trial"))
+    return not wrapper.overrides("plan", "revise", "step", "new_trial")
 
 
 def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED, cells: int = CELLS) -> dict[str, Any]:

@@ -13,7 +13,7 @@ def mixture(several: Any, memory: bool, told: bool) -> dict[str, Any] | None:
     """Mean of the ceilings of several tasks, weighted by how often each comes.
 
     Args:
-        several: A :class:`neurogym.wrappers.schedule_envs.ScheduleEnvs`.
+        several: A :class:`neurogym.envs.multi.ScheduleEnvs`.
         memory: Whether the agent remembers earlier trials.
         told: Whether the agent is shown its last reward.
 

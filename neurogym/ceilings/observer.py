@@ -97,15 +97,15 @@ class Observer:
 
     def __init__(self, env: TrialEnv, settings: Settings, noises: tuple[Any, ...] = (), seed: int = 0):
         self.settings, self.rng = settings, np.random.default_rng(seed)
-        index = [env._wrappers.index(noise) for noise in noises]
+        index = [env.wrappers.index(noise) for noise in noises]
         self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)
         self.sigma = float(getattr(env, "sigma", None) or 0.0)
         for one in (self.noisy, self.clean):
             one.reset(seed=seed)
-            one._wrappers = [one._wrappers[i] for i in index]
+            one.stack.keep([one.wrappers[i] for i in index])
         if self.sigma:
             self.clean.sigma = 0.0  # type: ignore[attr-defined]
-        self._noises = self.noisy._wrappers
+        self._noises = self.noisy.wrappers
 
     @property
     def timed(self) -> bool:

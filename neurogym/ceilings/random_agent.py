@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym import rules
-from neurogym.core import TrialEnv
 from neurogym.trials import Trials
 
 TRIALS = 2000
@@ -25,12 +25,12 @@ def chance(env: gym.Env) -> dict[str, float]:
     """
     env = copy.deepcopy(env)
     env.reset(seed=0)
-    task: TrialEnv = env.unwrapped  # type: ignore[assignment]
-    if not task.declared or any(wrapper.adaptive for wrapper in task._wrappers):
+    task: Any = env.unwrapped
+    if not task.traits.batched or any(wrapper.adaptive for wrapper in task.wrappers):
         return _simulated(env)
     done, sums = 0, np.zeros(2)
     while done < TRIALS:
-        trials = task.make_trials(min(256, TRIALS - done) if task._plannable else 1)
+        trials = task.make_trials(min(256, TRIALS - done) if task.stack.ahead else 1)
         sums += _expected(trials)
         done += trials.n
     return {"performance": float(sums[0] / done), "reward": float(sums[1] / done)}

@@ -15,7 +15,7 @@ from neurogym.ceilings.processes import LONGEST, Filter, Floats, Process, Sessio
 
 Score = dict[str, Any]
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
-HOOKS = ("plan", "revise", "observe", "step", "reset", "new_trial", "observation", "reward", "action")
+HOOKS = ("plan", "revise", "observe", "appended", "step", "reset", "new_trial", "observation", "reward", "action")
 
 TIMINGS, TRIALS = 24, 800  #: of a single answer
 SESSIONS, FEWEST_SESSIONS, CELLS = 256, 16, 40_000  #: followed sessions, and the size of all beliefs together
@@ -69,7 +69,7 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
     """
     from neurogym.ceilings.mixture import mixture
     from neurogym.core import TrialEnv
-    from neurogym.wrappers.schedule_envs import ScheduleEnvs
+    from neurogym.envs.multi import ScheduleEnvs
 
     task: Any = env.unwrapped
     if not isinstance(task, TrialEnv):

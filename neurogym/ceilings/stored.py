@@ -89,13 +89,13 @@ def is_usual(env: TrialEnv) -> bool:
 
 @functools.cache
 def _own(id_: str) -> int:
-    return len(registration.make(id_).unwrapped._wrappers)  # type: ignore[attr-defined]
+    return len(registration.make(id_).unwrapped.wrappers)  # type: ignore[attr-defined]
 
 
 def own_wrappers(env: TrialEnv) -> int:
     """How many wrappers a registered task consists of, itself left out."""
     id_ = id_of(env)
-    return _own(id_) if id_ and registration.group(id_) == "collections" and env._wrappers else 0
+    return _own(id_) if id_ and registration.group(id_) == "collections" and env.wrappers else 0
 
 
 def _computed(env: TrialEnv) -> dict[str, Any] | None:

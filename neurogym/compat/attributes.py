@@ -36,7 +36,6 @@ class ConditionValues:
         plain = all(np.ndim(value) == 0 and not isinstance(value, str) for value in values)
         for name in self.conditions:
             task.conditions[name] = np.asarray(values) if plain else values
-        task.set_top(task._top)
 
 
 def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:

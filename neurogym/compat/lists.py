@@ -23,13 +23,9 @@ def __getattr__(name: str) -> Any:
     if name in _GROUPS:
         return _entry_points(*_GROUPS[name])
     if name == "ALL_WRAPPERS":
-        from neurogym.wrappers import WRAPPERS
+        from neurogym.wrappers import WRAPPERS, module_of
 
-        return {f"{cls}-v0": f"neurogym.wrappers.{module}:{cls}" for cls, module in WRAPPERS.items()}
-    if name == "EnvMeta":
-        from neurogym.core import TrialEnv
-
-        return type(TrialEnv)
+        return {f"{cls}-v0": f"{module_of(cls)}:{cls}" for cls in WRAPPERS}
     if name in ("ROOT_DIR", "CONFIG_DIR"):
         from neurogym.monitoring.settings import PACKAGE
 

@@ -17,7 +17,7 @@ class OldMembers:
     the period first.
     """
 
-    _building: Any
+    _described: Any
     dt: float
 
     # -- the arrays of the trial ---------------------------------------------------------------------------------------
@@ -43,24 +43,24 @@ class OldMembers:
             self._forget("gt")
 
     def _has(self, name: str) -> bool:
-        trials = self._building if self._building is not None else self._block  # type: ignore[attr-defined]
+        trials = self._described if self._described is not None else self.cursor.block  # type: ignore[attr-defined]
         return trials is not None and name in trials.fields
 
     def _forget(self, name: str) -> None:
         """Let an array of the trial that is described be made anew when it is next used."""
-        if self._building is not None:
-            self._building.fields.pop(name, None)
+        if self._described is not None:
+            self._described.fields.pop(name, None)
 
     @property
     def _tmax(self) -> float:
         """End of the last period so far (ms)."""
-        trials = self._building if self._building is not None else self._block  # type: ignore[attr-defined]
-        return 0.0 if trials is None else float(trials.length[0 if self._building is not None else self._at] * self.dt)  # type: ignore[attr-defined]
+        known = self._described is not None or self.cursor.block is not None  # type: ignore[attr-defined]
+        return float(self.this_trial.length[0] * self.dt) if known else 0.0  # type: ignore[attr-defined]
 
     @_tmax.setter
     def _tmax(self, value: float) -> None:
-        if self._building is not None and "ob" not in self._building.fields:
-            self._building.length[:] = self._building.steps(value)
+        if self._described is not None and "ob" not in self._described.fields:
+            self._described.length[:] = self._described.steps(value)
 
     def _init_ob(self) -> None:
         """Make the observations of the trial that is described: zeros, one row per step."""
@@ -80,17 +80,17 @@ class OldMembers:
     # -- older names and orders of arguments ---------------------------------------------------------------------------
 
     def add_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
-        """See :meth:`neurogym.current.CurrentTrial.add_ob`; the period may come first."""
+        """See :meth:`neurogym.trials.single.SingleTrial.add_ob`; the period may come first."""
         value, period = _ordered(value, period)
         super().add_ob(value, period, where)  # type: ignore[misc]
 
     def set_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
-        """See :meth:`neurogym.current.CurrentTrial.set_ob`; the period may come first."""
+        """See :meth:`neurogym.trials.single.SingleTrial.set_ob`; the period may come first."""
         value, period = _ordered(value, period)
         super().set_ob(value, period, where)  # type: ignore[misc]
 
     def set_groundtruth(self, value: Any, period: Any = None, where: str | None = None) -> None:
-        """See :meth:`neurogym.current.CurrentTrial.set_groundtruth`; the period may come first."""
+        """See :meth:`neurogym.trials.single.SingleTrial.set_groundtruth`; the period may come first."""
         value, period = _ordered(value, period)
         super().set_groundtruth(value, period, where)  # type: ignore[misc]
 

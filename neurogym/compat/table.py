@@ -8,6 +8,7 @@ SETTINGS = "neurogym.monitoring.settings"
 PROBES = "neurogym.monitoring.probes"
 LISTS = "neurogym.compat.lists"
 HISTORY = "neurogym.wrappers.trial_history"
+MULTI = "neurogym.envs.multi"
 NATIVE, CONTRIB = "neurogym.envs.native", "neurogym.envs.contrib"
 
 #: Older module to the present one that has its names. What has no such module is in ``NAMES`` alone.
@@ -42,6 +43,8 @@ MODULES: dict[str, str] = {
     "neurogym.utils.random": "neurogym.utils.ngym_random",
     "neurogym.utils.scheduler": "neurogym.sampling.schedules",
     "neurogym.utils.spaces": "neurogym.spaces",
+    "neurogym.multi": MULTI,
+    "neurogym.wrappers.combine": f"{MULTI}.combine",
     "neurogym.wrappers.components": PROBES,
     "neurogym.wrappers.components.modules": PROBES,
     **{f"neurogym.wrappers.components.modules.{name}": PROBES for name in ("af", "base", "linear", "lstm", "rnn")},
@@ -50,6 +53,8 @@ MODULES: dict[str, str] = {
     "neurogym.wrappers.cv_learning": "neurogym.wrappers.curriculum_learning",
     "neurogym.wrappers.manage_data": "neurogym.wrappers.monitor",
     "neurogym.wrappers.miss_trials_reward": "neurogym.wrappers.miss_trial_reward",
+    "neurogym.wrappers.schedule_envs": f"{MULTI}.schedule",
+    "neurogym.wrappers.transfer_learning": f"{MULTI}.transfer",
     "neurogym.wrappers.trial_hist": HISTORY,
     "neurogym.wrappers.trial_hist_ev": "neurogym.wrappers.trial_history_evolution",
     "neurogym.wrappers.trial_hist_nalt": HISTORY,
@@ -72,9 +77,8 @@ NAMES: dict[str, dict[str, str]] = {
         "ROOT_DIR": f"{LISTS}:ROOT_DIR",
     },
     "neurogym.core": {
-        "EnvMeta": f"{LISTS}:EnvMeta",
         "METADATA_DEF_KEYS": f"{LISTS}:METADATA_DEF_KEYS",
-        "OBNOW": "neurogym.current:NOW",
+        "OBNOW": "neurogym.trials.single:NOW",
         "TruncExp": "neurogym.utils.ngym_random:TruncExp",
         "trunc_exp": "neurogym.utils.ngym_random:trunc_exp",
     },
@@ -144,7 +148,7 @@ NAMES: dict[str, dict[str, str]] = {
         "TrialWrapper": "neurogym.core:TrialWrapper",
         "spaces": "neurogym.spaces",
     },
-    "neurogym.wrappers.combine": {"combine": "neurogym.wrappers.combine:Combine"},
+    "neurogym.wrappers.combine": {"combine": "neurogym.envs.multi.combine:Combine"},
     "neurogym.wrappers.manage_data": {
         "ManageData": "neurogym.wrappers.monitor:Monitor",
         "manage_data": "neurogym.wrappers.monitor:Monitor",

@@ -19,8 +19,8 @@ class Kernel(NamedTuple):
     test: str  #: file of the test that holds both equal, for every variant
 
 
-_FILLING = "neurogym/filling.c"
-_FILLED = "tests/neurogym/test_filling.py"
+_ROWS = "neurogym/trials/rows.c"
+_ROWS_TEST = "tests/neurogym/trials/test_rows.py"
 _LOOPS = "ngym_cli/agents/networks/loops.c"
 _LOOPED = "tests/ngym_cli/agents/networks/test_loops.py"
 _FUSED = "ngym_cli/agents/algorithms/fused.c"
@@ -32,13 +32,16 @@ _FUSE = "ngym_cli.agents.algorithms.fused:Fused"
 
 KERNELS: Mapping[str, Kernel] = {
     "advance": Kernel(
-        "neurogym/batch.c", "neurogym.batch:in_numpy", "neurogym.batch:advance", "tests/neurogym/test_vector.py"
+        "neurogym/vector/step.c",
+        "neurogym.vector.step:in_numpy",
+        "neurogym.vector.step:advance",
+        "tests/neurogym/vector/test_arrays.py",
     ),
-    "rows": Kernel(_FILLING, "neurogym.filling:rows_between", "neurogym.filling:rows_between", _FILLED),
-    "add": Kernel(_FILLING, "neurogym.filling:add", "neurogym.filling:add", _FILLED),
-    "respond": Kernel(_FILLING, "neurogym.filling:Tables.respond", "neurogym.filling:Tables.respond", _FILLED),
-    "answer": Kernel(_FILLING, "neurogym.filling:Tables.answer", "neurogym.filling:Tables.answer", _FILLED),
-    "run_out": Kernel(_FILLING, "neurogym.filling:Tables.run_out", "neurogym.filling:Tables.run_out", _FILLED),
+    "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),
+    "add": Kernel(_ROWS, "neurogym.trials.rows:add", "neurogym.trials.rows:add", _ROWS_TEST),
+    "respond": Kernel(_ROWS, "neurogym.trials.rows:Tables.respond", "neurogym.trials.rows:Tables.respond", _ROWS_TEST),
+    "answer": Kernel(_ROWS, "neurogym.trials.rows:Tables.answer", "neurogym.trials.rows:Tables.answer", _ROWS_TEST),
+    "run_out": Kernel(_ROWS, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST),
     "forward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
     "backward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
     "packed_size": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),

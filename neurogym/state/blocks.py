@@ -74,17 +74,17 @@ def check_place(env: Any, path: str) -> None:
     Raises:
         ValueError: If the current trial or row is not one of the block's.
     """
-    block = getattr(env, "_block", None)
-    if not isinstance(block, Trials):
+    cursor = getattr(env, "cursor", None)
+    if cursor is None or not isinstance(cursor.block, Trials):
         return
-    k, first, row, end = env._at, env._first, env._row, env._end
+    block, k, first, row, end = cursor.block, cursor.trial, cursor.first, cursor.row, cursor.end
     if any(type(number) is not int for number in (k, first, row, end)) or not 0 <= k < block.n:
         raise ValueError(f"{path}: trial {k!r} of {block.n}")
     if first != block.offset[k] or not first <= row <= end <= first + block.length[k]:
         raise ValueError(f"{path}: row {row} of a trial from {first} to {end}")
-    ahead = env._ahead
-    if isinstance(ahead, Trials) and not (type(env._ahead_next) is int and 0 <= env._ahead_next <= ahead.n):
-        raise ValueError(f"{path}: trial {env._ahead_next!r} of {ahead.n}")
+    ahead = env.ahead.block
+    if isinstance(ahead, Trials) and not 0 <= env.ahead.next <= ahead.n:
+        raise ValueError(f"{path}: trial {env.ahead.next!r} of {ahead.n}")
 
 
 def check_batch(blocks: Sequence[Any], known: Sequence[Any], steps: Any, sums: Sequence[Any]) -> None:

@@ -14,7 +14,20 @@ from neurogym.state.values import CONSTANTS, KIND, MAPPINGS, SIMPLE, bits_of, co
 from neurogym.trials import Trials
 
 #: Attributes that an environment's constructor or class provides.
-NOT_STATE = frozenset({"spec", "metadata", "rule", "_saved_kwargs", "_cached_spec", "_building"})
+NOT_STATE = frozenset(
+    {
+        "_described",
+        "_now",
+        "_stack",
+        "spec",
+        "metadata",
+        "rule",
+        "_saved_kwargs",
+        "_cached_spec",
+        "_arguments",
+        "is_made",
+    }
+)
 #: What there is to a block of trials that is ready to be stepped.
 BLOCK = ("n", "info", "starts", "ends", "length", "offset", "total", "fields", "go", "go_period", "has_gt", "bonus")
 

@@ -168,7 +168,9 @@ class Decoder:
         for name in BLOCK:
             setattr(block, name, self.decode(data[name], None, f"{path}.{name}"))
         check_block(block, present, path)
-        block.take_rows()
+        total = block.total
+        block.place(block.length, block.offset)
+        block.total = total  # rows that were cut off are there
         return block
 
     def _space(self, data: dict[str, Any], present: Any, path: str) -> gym.Space:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.utils.streams import FIELDS, Stream
+from neurogym.envs.registration import make
+from neurogym.stream import GroundTruthStream, Shown
 
+FIELDS = ("inputs", "targets", "period", "starts")
 AHEAD = 2048  #: steps that each sequence's stream makes ahead at least, unless cache_len says otherwise
 
 
@@ -88,7 +91,9 @@ class Dataset:
         size = int(np.prod(ob_shape)) + int(np.prod(self.env.action_space.shape or (1,)))
         rows = cache_len if cache_len is not None else max(AHEAD, 100_000 // size // batch_size)
         self.periods: list[str] = []
-        self._streams = [Stream(each, rows, self.periods) for each in self.envs]
+        self._streams = [GroundTruthStream(each) for each in self.envs]
+        self._rows = Rows(batch_size, aligned)
+        self._ahead, self._length_guess = rows, np.full(batch_size, 16.0)
         order = (batch_size, self.seq_len) if batch_first else (self.seq_len, batch_size)
         self.inputs_shape = [*order, *ob_shape]
         self.target_shape = [*order, *(self.env.action_space.shape or ())]
@@ -107,6 +112,8 @@ class Dataset:
         seeds = np.random.SeedSequence(self._entropy, spawn_key=key).generate_state(self.batch_size)
         for stream, one in zip(self._streams, seeds, strict=True):
             stream.restart(int(one))
+        self._rows.clear()
+        self._length_guess[:] = 16.0
 
     # -- batches ------------------------------------------------------------------------------------------------------
 
@@ -121,39 +128,44 @@ class Dataset:
             self._started = True
         if repr(kwargs) != repr(self._given):
             self._given = kwargs
-            for stream in self._streams:
-                stream.clear()
-        return self._aligned(kwargs) if self.aligned else self._window(kwargs)
+            self._rows.clear()
+        return self._next(kwargs)
 
-    def _window(self, given: dict[str, Any]) -> Batch:
-        taken = [stream.take(self.seq_len, given) for stream in self._streams]  # type: ignore[arg-type]
-        axis = 0 if self.batch_first else 1
-        inputs, targets, period, starts = (np.stack([rows[name] for rows in taken], axis) for name in FIELDS)
-        return Batch(inputs, targets, np.ones(starts.shape, np.float32), period, starts, [])
+    def _next(self, given: dict[str, Any]) -> Batch:
+        """The next window of each sequence, or its next trial."""
+        rows = self._rows
+        for b in np.flatnonzero(rows.lacks(None if self.aligned else self.seq_len)).tolist():
+            while rows.lacks(None if self.aligned else self.seq_len, b):
+                rows.append(b, *self._make(b, given))
+        records: list[dict[str, Any]] = []
+        if self.aligned:
+            count, records = rows.next_trials()
+            length = int(count.max()) if self.seq_len is None else self.seq_len
+            if count.max() > length:
+                raise ValueError(f"a trial has {count.max()} steps, more than seq_len = {length}")
+        else:
+            length = int(self.seq_len)  # type: ignore[arg-type]
+            count = np.full(self.batch_size, length)
+        taken, mask = rows.take(count, length, self.batch_first)
+        return Batch(taken["inputs"], taken["targets"], mask, taken["period"], taken["starts"], records)
 
-    def _aligned(self, given: dict[str, Any]) -> Batch:
-        taken = [stream.take_trial(given) for stream in self._streams]
-        longest = max(len(rows["starts"]) for rows, _ in taken)
-        length = longest if self.seq_len is None else self.seq_len
-        if longest > length:
-            raise ValueError(f"a trial has {longest} steps, more than seq_len = {length}")
-        first, _ = taken[0]
-        padded = {
-            name: np.full((self.batch_size, length, *first[name].shape[1:]), -1 if name == "period" else 0).astype(
-                first[name].dtype
-            )
-            for name in FIELDS
-        }
-        mask = np.zeros((self.batch_size, length), np.float32)
-        for b, (rows, _) in enumerate(taken):
-            mask[b, : len(rows["starts"])] = 1
-            for name in FIELDS:
-                padded[name][b, : len(rows[name])] = rows[name]
-        inputs, targets, period, starts = (self._ordered(padded[name]) for name in FIELDS)
-        return Batch(inputs, targets, self._ordered(mask), period, starts, [record for _, record in taken])
+    def _make(self, b: int, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], Shown]:
+        """More rows of a sequence."""
+        n = int(np.clip(np.ceil(self._ahead / self._length_guess[b]), 1, 512))
+        shown = self._streams[b].make(n, given)
+        self._length_guess[b] = max(1.0, float(shown.length.mean()))
+        starts = np.zeros(len(shown.rows), bool)
+        starts[np.cumsum(shown.length) - shown.length] = True
+        return {"inputs": shown.ob, "targets": shown.gt, "period": self._labels(shown), "starts": starts}, shown
 
-    def _ordered(self, array: np.ndarray) -> np.ndarray:
-        return array if self.batch_first else np.ascontiguousarray(np.swapaxes(array, 0, 1))
+    def _labels(self, shown: Shown) -> np.ndarray:
+        """Position in ``periods`` of the period of each row."""
+        labels = np.full(shown.trials.total, -1, np.int64)
+        for name in shown.trials.starts:
+            if name not in self.periods:
+                self.periods.append(name)
+            labels[shown.trials.rows(name).index] = self.periods.index(name)
+        return labels[shown.rows]
 
     def __call__(self, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and targets of the next batch; see :meth:`sample`."""
@@ -196,14 +208,81 @@ class Dataset:
             raise IndexError(f"there are {self.max_batch} batches, none at {i}")
         self._start(1, i)
         self._started = False
-        batch = self._aligned({}) if self.aligned else self._window({})
+        batch = self._next({})
         return batch.inputs, batch.targets
+
+
+class Rows:
+    """Rows of several sequences that are waiting to be taken.
+
+    Args:
+        sequences: How many.
+        keeps_trials: Whether they are taken trial by trial.
+    """
+
+    def __init__(self, sequences: int, keeps_trials: bool):
+        self.keeps_trials = keeps_trials
+        self._pools: dict[str, np.ndarray] = {}
+        self._capacity = 0
+        self._used, self._filled = np.zeros((2, sequences), np.int64)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self._used[:] = self._filled[:] = 0
+        self._trials: list[deque[tuple[Shown, int]]] = [deque() for _ in self._used]  # those whose rows are waiting
+
+    def lacks(self, rows: int | None, b: Any = slice(None)) -> np.ndarray:
+        """Whether sequences (default: each) have fewer rows; None: not a whole trial."""
+        return self._filled[b] - self._used[b] < (1 if rows is None else rows)
+
+    def append(self, b: int, rows: dict[str, np.ndarray], shown: Shown) -> None:
+        """Add rows to sequence ``b``, those of whole trials."""
+        left, more = slice(int(self._used[b]), int(self._filled[b])), len(rows["starts"])
+        needed = left.stop - left.start + more
+        if needed > self._capacity:
+            self._grow(int(1.25 * needed), rows)
+        for name, values in rows.items():
+            row = self._pools[name][b]
+            row[: left.stop - left.start] = row[left].copy()
+            row[left.stop - left.start : needed] = values
+        self._used[b], self._filled[b] = 0, needed
+        if self.keeps_trials:
+            self._trials[b].extend((shown, k) for k in range(len(shown.length)))
+
+    def _grow(self, capacity: int, like: dict[str, np.ndarray]) -> None:
+        for name, values in like.items():
+            pool = np.zeros((len(self._used), capacity, *values.shape[1:]), values.dtype)
+            if name in self._pools:
+                pool[:, : self._capacity] = self._pools[name]
+            self._pools[name] = pool
+        self._capacity = capacity
+
+    def next_trials(self) -> tuple[np.ndarray, list[dict[str, Any]]]:
+        """Rows of the next trial of each sequence, and its record."""
+        trials = [waiting.popleft() for waiting in self._trials]
+        return np.array([shown.length[k] for shown, k in trials]), [shown.trials.record(k) for shown, k in trials]
+
+    def take(self, count: np.ndarray, length: int, batch_first: bool) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Take so many rows of each sequence, filled up with zeros (periods: -1) to a length; and where rows are."""
+        step = np.arange(length)
+        at = (np.arange(len(count)) * self._capacity + self._used)[:, None] + step
+        inside = step < count[:, None]
+        if not batch_first:
+            at, inside = at.T, inside.T
+        whole = bool(inside.all())
+        found = {}
+        for name, pool in self._pools.items():
+            flat = pool.reshape(-1, *pool.shape[2:])
+            found[name] = flat.take(at if whole else np.where(inside, at, 0), axis=0)
+            if not whole:
+                found[name][~inside] = -1 if name == "period" else 0
+        self._used += count
+        return found, inside.astype(np.float32)
 
 
 def _copies(env: str | gym.Env, kwargs: dict[str, Any], n: int) -> list[gym.Env]:
     if isinstance(env, str):
-        from neurogym.envs.registration import make
-
         return [make(env, **kwargs) for _ in range(n)]
     if not isinstance(env, gym.Env):
         raise TypeError(f"a Dataset needs the id of a task or an environment, not {env!r}")

@@ -11,11 +11,11 @@ from typing import Any
 
 from neurogym.messages.names import unknown
 
-#: Class name to module of this package.
+#: Class name to module, of this package unless its name has a dot.
 WRAPPERS = {
     "BiasCorrection": "bias_correction",
     "CatchTrials": "catch_trials",
-    "Combine": "combine",
+    "Combine": "neurogym.envs.multi",
     "ComputeMeanPerf": "compute_mean_perf",
     "CurriculumLearning": "curriculum_learning",
     "DynamicNoise": "dynamic_noise",
@@ -24,7 +24,7 @@ WRAPPERS = {
     "MissTrialReward": "miss_trial_reward",
     "Modality": "modality",
     "Monitor": "monitor",
-    "MultiEnvs": "schedule_envs",
+    "MultiEnvs": "neurogym.envs.multi",
     "Noise": "noise",
     "PassAction": "pass_action",
     "PassGT": "pass_gt",
@@ -35,13 +35,13 @@ WRAPPERS = {
     "RandomGroundTruth": "random_ground_truth",
     "ReactionTime": "reaction_time",
     "ScheduleAttr": "schedule_attr",
-    "ScheduleEnvs": "schedule_envs",
+    "ScheduleEnvs": "neurogym.envs.multi",
     "Shaping": "shaping",
     "SideBias": "side_bias",
     "StimAccSignal": "stim_acc_signal",
     "TTLPulse": "ttl_pulse",
     "TimeOut": "time_out",
-    "TransferLearning": "transfer_learning",
+    "TransferLearning": "neurogym.envs.multi",
     "TrHReset": "trial_history",
     "TrialHistory": "trial_history",
     "TrialHistoryEvolution": "trial_history_evolution",
@@ -52,14 +52,20 @@ WRAPPERS = {
     "Variable_nch": "variable_nch",
 }
 
-__all__ = ["WRAPPERS", "all_wrappers", "key_of", "wrapper_class", *WRAPPERS]
+__all__ = ["WRAPPERS", "all_wrappers", "key_of", "module_of", "wrapper_class", *WRAPPERS]
 
 
 def __getattr__(name: str) -> Any:
     """Import a wrapper when it is first used."""
     if name in WRAPPERS:
-        return getattr(importlib.import_module(f"neurogym.wrappers.{WRAPPERS[name]}"), name)
+        return getattr(importlib.import_module(module_of(name)), name)
     raise AttributeError(f"module 'neurogym.wrappers' has no attribute {name!r}")
+
+
+def module_of(name: str) -> str:
+    """Where a wrapper is, by its class name."""
+    module = WRAPPERS[name]
+    return module if "." in module else f"neurogym.wrappers.{module}"
 
 
 def all_wrappers() -> list[str]:

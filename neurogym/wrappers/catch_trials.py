@@ -47,7 +47,8 @@ class CatchTrials(TrialWrapper):
             raise ValueError(
                 f"catch_prob is a probability and stim_th a percentile, got {catch_prob!r} and {stim_th!r}"
             )
-        if not getattr(task, "declared", False) or "correct" not in task.rewards:  # type: ignore[attr-defined]
+        traits = getattr(task, "traits", None)
+        if traits is None or not traits.batched or "correct" not in task.rewards:  # type: ignore[attr-defined]
             raise ValueError(f"CatchTrials needs a task with a declared rule and a reward 'correct', not {task}")
         cohs = getattr(task, "cohs", None)
         if stim_th is not None and cohs is None:

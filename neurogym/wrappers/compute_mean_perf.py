@@ -69,7 +69,7 @@ class ComputeMeanPerf(TrialWrapper):
                 self._window = [*self._window, float(last["performance"])][-self.perf_w :]
             self.mean_perf = float(np.mean(self._window)) if len(self._window) == self.perf_w else 0.0
         flags = {key: np.full(n, self.mean_perf > th) for key, th in zip(self.key, self.perf_th, strict=True)}
-        wanted = {name for wrapper in self.task._wrappers for name in wrapper.accepts}
+        wanted = {name for wrapper in self.task.wrappers for name in wrapper.accepts}
         return {**given, **{key: flag for key, flag in flags.items() if key in wanted}}
 
     def revise(self, trials: Trials) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels, names_of
-from neurogym.wrappers.pass_reward import appended
+from neurogym.wrappers.base import Field
 
 
 class LearnTransMatrix(TrialWrapper):
@@ -49,7 +48,7 @@ class LearnTransMatrix(TrialWrapper):
     def effect_on_ceiling(self) -> Effect:
         """None where trials are independent of each other; else the agent's choices tell about the next trial."""
         linked = self.task.metadata.get("carries") or any(
-            wrapper.carries for wrapper in self.task._wrappers if wrapper is not self
+            wrapper.carries for wrapper in self.task.wrappers if wrapper is not self
         )
         return unknown("the agent's earlier choices are shown") if linked else LEAVES
 
@@ -59,11 +58,8 @@ class LearnTransMatrix(TrialWrapper):
         self.matrix = np.full((n, n), 1 / n)
         self.prev: int | None = None
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
-        """The observation with the row appended."""
-        return appended(ob, self._row())
-
-    def _row(self) -> np.ndarray:
+    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+        """The row."""
         n = len(self._actions)
         return np.full(n, 1 / n) if self.prev is None else self.matrix[self.prev]
 

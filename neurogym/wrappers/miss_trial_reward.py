@@ -27,7 +27,7 @@ class MissTrialReward(TrialWrapper):
     def __init__(self, env: gym.Env, r_miss: float = 0.0):
         super().__init__(env)
         self.r_miss = r_miss
-        if not self.task.declared:
+        if not self.task.traits.batched:
             self.task.r_tmax += r_miss
 
     def effect_on_ceiling(self) -> Effect:

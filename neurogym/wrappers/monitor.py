@@ -17,7 +17,7 @@ from neurogym.compat.members import forgive_reset
 from neurogym.messages.names import unknown
 from neurogym.monitoring.files import ensure_dir, iso_timestamp, order_by_sufix
 from neurogym.monitoring.rollout import Agent
-from neurogym.wrapper import Forwarding
+from neurogym.wrappers.base import Forwarding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

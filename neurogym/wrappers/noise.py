@@ -13,6 +13,7 @@ from neurogym.ceilings.effects import NOISE, Effect, unknown
 from neurogym.core import TrialWrapper
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
+from neurogym.wrappers.base import Traits
 
 
 class Noise(TrialWrapper):
@@ -65,16 +66,16 @@ class Noise(TrialWrapper):
         self.std_noise = float(std_noise) if perf_th is None else 0.0
         self.observation_space = unbounded(space)
         self._performances: list[float] = []
-        self._noise = f"noise{len(self.task._wrappers)}"
+        self._noise = f"noise{len(self.task.wrappers)}"
 
     def effect_on_ceiling(self) -> Effect:
         """Lower by a known amount if the level is fixed."""
         return NOISE if self.perf_th is None else unknown("the level of the noise follows the agent's performance")
 
     @property
-    def batched(self) -> bool:
-        """Whether the noise does not depend on the agent, so that it works on a batch."""
-        return self.perf_th is None
+    def traits(self) -> Traits:
+        """It works on a batch unless the noise depends on the agent."""
+        return Traits(ahead=True, batched=self.perf_th is None, memory=False)
 
     def start_session(self) -> None:
         """Forget the agent's performance."""

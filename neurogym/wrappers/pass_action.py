@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
-from neurogym.wrappers.pass_reward import appended
+from neurogym.wrappers.base import Field
 
 
 class PassAction(TrialWrapper):
@@ -41,11 +40,15 @@ class PassAction(TrialWrapper):
             raise ValueError(f"one_hot needs discrete actions, not {space}")
         self._codes = np.eye(int(space.n), dtype=np.float32) if one_hot else None  # type: ignore[attr-defined]
         self._flat: tuple[int, ...] = () if discrete else (int(np.prod(space.shape or ())),)
+        self._axes = len(space.shape or ())
         width = len(self._codes) if self._codes is not None else int(np.prod(self._flat))
         self.observation_space = append_channels(env.observation_space, "action", width)
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
-        """The observation with the action appended."""
+    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+        """The action, its code, or all of its numbers."""
         if self._codes is not None:
-            return appended(ob, self._codes[action])
-        return appended(ob, np.reshape(action, (*ob.shape[:-1], *self._flat)))
+            return self._codes[action]
+        if not self._flat:
+            return action
+        action = np.asarray(action)
+        return action.reshape(*action.shape[: action.ndim - self._axes], *self._flat)

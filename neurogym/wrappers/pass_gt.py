@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import unknown
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
-from neurogym.wrappers.pass_reward import appended
+from neurogym.wrappers.base import Field
 
 
 class PassGT(TrialWrapper):
@@ -28,22 +27,15 @@ class PassGT(TrialWrapper):
         "order": "any",
     }
     ceiling_effect = unknown("the right answer of the last step is shown")
-    remembers = True  # observe() keeps what it saw last
 
     def __init__(self, env: gym.Env):
         width = 1 if isinstance(env.action_space, gym.spaces.Discrete) else int(np.prod(env.action_space.shape))  # type: ignore[arg-type]
         space = append_channels(env.observation_space, "gt", width)
         super().__init__(env)
         self.observation_space = space
-        self._shown: np.ndarray | None = None  # ground truth of the row(s) that the agent acts on now
+        self._axes = len(env.action_space.shape or ())
 
-    def start_session(self) -> None:
-        """Forget the last step."""
-        self._shown = None
-
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
-        """The observation with the last ground truth appended."""
-        now = np.asarray(field("gt"))
-        last = self._shown if self._shown is not None and self._shown.shape == now.shape else np.zeros_like(now)
-        self._shown = now.copy()
-        return appended(ob, last.reshape(*ob.shape[:-1], -1))
+    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+        """The ground truth of the row acted on."""
+        last = np.asarray(field("last_gt"))
+        return last if self._axes == 0 else last.reshape(*last.shape[: last.ndim - self._axes], -1)

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
 from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
-
-
-def appended(ob: np.ndarray, extra: Any) -> np.ndarray:
-    """Observations with more channels: ``extra`` has shape (..., k), or (...) for one channel."""
-    extra = np.asarray(extra)
-    if extra.ndim < ob.ndim:
-        extra = extra[..., None]
-    wide = np.empty((*ob.shape[:-1], ob.shape[-1] + extra.shape[-1]), ob.dtype)
-    wide[..., : ob.shape[-1]] = ob
-    wide[..., ob.shape[-1] :] = extra
-    return wide
+from neurogym.wrappers.base import Field
 
 
 class PassReward(TrialWrapper):
@@ -43,6 +31,6 @@ class PassReward(TrialWrapper):
         super().__init__(env)
         self.observation_space = append_channels(env.observation_space, "reward", 1)
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
-        """The observation with the reward appended."""
-        return appended(ob, reward)
+    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+        """The reward."""
+        return reward

@@ -72,7 +72,7 @@ class PerfPhases(TrialWrapper):
         self._since += n
         if self._since > self.wait and self.phase < self.end_ph and bool(given.get(self.flag_key, [False])[0]):
             self.phase, self._since = min(self.phase + self.step_ph, self.end_ph), 0
-        wanted = any("phase" in wrapper.accepts for wrapper in self.task._wrappers)
+        wanted = any("phase" in wrapper.accepts for wrapper in self.task.wrappers)
         return {**rest, "phase": np.full(n, self.phase)} if wanted else rest
 
     def revise(self, trials: Trials) -> None:

@@ -36,7 +36,7 @@ class Phased(TrialWrapper):
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
         name, task = type(self).__name__, env.unwrapped
-        fits = isinstance(task, TrialEnv) and task.declared and "decision" in task.timing
+        fits = isinstance(task, TrialEnv) and task.traits.batched and "decision" in task.timing
         if not fits:
             raise ValueError(f"{name} needs a task with a declared rule and a period called decision, not {task}")
         if not 0 <= init_ph <= last_ph:
@@ -57,7 +57,7 @@ class Phased(TrialWrapper):
 
     @property
     def _hold(self) -> int | None:
-        return self.task.rule.hold  # type: ignore[union-attr]
+        return self.task.rule.hold
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Act; the first answer of a trial is remembered."""
@@ -99,7 +99,7 @@ class Phased(TrialWrapper):
     def _silence(self, quiet: bool) -> None:
         """Switch the task's noise off or on."""
         if self._sigma is not None:
-            self.task.sigma = 0.0 if quiet else self._sigma  # type: ignore[attr-defined]
+            self.task.sigma = 0.0 if quiet else self._sigma
 
     # -- what a phase does to the trials ------------------------------------------------------------------------------
 

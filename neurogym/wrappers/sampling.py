@@ -17,7 +17,7 @@ def choices_of(env: gym.Env, wrapper: str) -> np.ndarray:
     task: Any = env.unwrapped
     try:
         choices = np.asarray(task.choices)
-        if getattr(task, "_many", False) and "ground_truth" not in task.conditions:
+        if task.conditions and "ground_truth" not in task.conditions:
             raise AttributeError(f"{type(task).__name__} does not take one ground truth for a trial")
     except AttributeError as error:
         raise AttributeError(f"{wrapper} needs a task with choices (a finite ground truth): {error}") from None

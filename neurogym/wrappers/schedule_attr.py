@@ -91,9 +91,9 @@ class ScheduleAttr(TrialWrapper):
 
 
 def _check_taken(task: TrialEnv, names: Sequence[str]) -> None:
-    accepted = {name for wrapper in task._wrappers for name in wrapper.accepts}
+    accepted = {name for wrapper in task.wrappers for name in wrapper.accepts}
     for name in names:
-        if task._many and name not in task.conditions and name not in accepted:
+        if task.conditions and name not in task.conditions and name not in accepted:
             raise ValueError(
                 f"ScheduleAttr must be outside the wrapper that takes {name!r} (as RandomGroundTruth takes 'p'); "
                 f"{type(task).__name__} itself takes {', '.join(task.conditions) or 'no conditions'}"

@@ -38,7 +38,7 @@ class StimAccSignal(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """None by itself: what is summed can be told from the sums; with noise on the sums it cannot."""
-        noisy = any(hasattr(wrapper, "std_noise") for wrapper in self.task._wrappers)
+        noisy = any(hasattr(wrapper, "std_noise") for wrapper in self.task.wrappers)
         return unknown("no exact observer is known for noise on sums") if noisy else LEAVES
 
     def revise(self, trials: Trials) -> None:

@@ -41,7 +41,7 @@ class TTLPulse(TrialWrapper):
                 raise ValueError(unknown("period", period, timing))
         super().__init__(env)
         self.periods = named
-        self._signals = f"signals{len(self.task._wrappers)}"
+        self._signals = f"signals{len(self.task.wrappers)}"
 
     def revise(self, trials: Trials) -> None:
         """Mark the rows of each signal."""

@@ -60,7 +60,7 @@ class VariableMapping(TrialWrapper):
     def start_session(self) -> None:
         """Begin with the task's own stimuli and a new mapping."""
         self.session = 0
-        self._patterns = np.array(self.task.patterns)  # type: ignore[attr-defined]
+        self._patterns = np.array(self.task.patterns)
         self._new_mapping()
         self._session_age = 0
 
@@ -94,7 +94,7 @@ class VariableMapping(TrialWrapper):
     def revise(self, trials: Trials) -> None:
         """Show the session's stimuli in place of the task's own, and record mapping and session."""
         stims, coh = trials.info["stims"], trials.info["coh"][:, None] / 100
-        own = np.asarray(self.task.patterns)[stims]  # type: ignore[attr-defined]
+        own = np.asarray(self.task.patterns)[stims]
         shown = self._shown[np.arange(trials.n), stims]
         trials.add_ob((shown - own) * coh, "stimulus", where="stimulus")
         labels = [label(np.asarray(mapping) - 1) for mapping in trials.given["mapping"]]

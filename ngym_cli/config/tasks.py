@@ -69,7 +69,7 @@ def find_task(name: str) -> Task:
     from neurogym.envs.collections import COLLECTIONS
 
     if "+" in name or name in COLLECTIONS:
-        from neurogym.multi import make_multi
+        from neurogym.envs.multi import make_multi
 
         for part in name.split("+"):
             if part not in COLLECTIONS:

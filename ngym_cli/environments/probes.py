@@ -106,10 +106,10 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
     inner: Any = env.unwrapped
     if inner.metadata.get("carries"):
         raise UserError(f"{task} cannot be balanced: its conditions follow from trial to trial")
-    decided = {name for wrapper in inner._wrappers for name in wrapper.decides}
+    decided = {name for wrapper in inner.wrappers for name in wrapper.decides}
     names = [name for name, values in inner.conditions.items() if name not in decided and not _continuous(values)]
     env.reset(seed=0)
-    size = TRIALS_AT_ONCE if inner._many else 1
+    size = TRIALS_AT_ONCE if inner.stack.ahead else 1
     blocks = [inner.make_trials(size).info for _ in range(TRIALS_SEEN // TRIALS_AT_ONCE)]
     names = [name for name in names if all(name in block for block in blocks)]
     columns = {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in names}

@@ -66,7 +66,7 @@ class TrialVecEnv(VecEnv):
         """
         observations, rewards, terminated, truncated, infos = self.venv.step(self._actions)
         _refuse_not_finite(observations, rewards)
-        self.finished, self.ground_truth = infos["finished"], infos.get("gt")
+        self.finished, self.ground_truth = self.venv.finished, infos.get("gt")
         ended = terminated | truncated
         self.trial_ended = infos["new_trial"] | ended
         dones = self.trial_ended if self.reset_state == "trial" else ended

@@ -14,10 +14,10 @@ import numpy as np
 from neurogym.ceilings import blind, chance, needs_reward, sees_reward
 from neurogym.ceilings.stack import verdict
 from neurogym.core import TrialEnv
+from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
-from neurogym.wrappers.schedule_envs import ScheduleEnvs
 from ngym_cli.config import RunConfig, TaskSettings, checked
 from ngym_cli.config.tasks import Task, find_task, keyword_parameters, user_errors
 from ngym_cli.config.values import duration_for_task, written_duration

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gymnasium as gym
 
 from neurogym.core import TrialWrapper
+from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.schedules import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
-from neurogym.wrappers.schedule_envs import ScheduleEnvs
 
 #: Schedules that would otherwise begin with the same task in every environment.
 IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)

@@ -6,11 +6,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from neurogym.utils.plotting import plot_env
-from neurogym.utils.scheduler import RandomBlockSchedule, RandomSchedule
 
 import neurogym as ngym
 from neurogym import wrappers as w
 from neurogym.compat.leniency import LeniencyWarning
+from neurogym.sampling.schedules import RandomBlockSchedule, RandomSchedule
 from neurogym.utils.data import Dataset
 
 SUPERVISED = ngym.all_envs(tag="supervised")

@@ -118,9 +118,9 @@ def batch_equals_single(subject: Subject) -> None:
             require(gain == reward[i], f"{subject.name}: rewards differ: batch {reward[i]}, single {gain}")
             require(info["new_trial"] == infos["new_trial"][i], f"{subject.name}: trials end at different steps")
             if info["new_trial"]:
-                ended.append(info)
+                ended.append((i, info))
             obs.append(env.reset()[0] if terminated or truncated else each)
-        for k, info in enumerate(ended):
-            for ours, theirs in (("performance", "performance"), ("reward", "trial_reward"), ("outcome", "outcome")):
-                got = infos["finished"][ours][k]
-                require(got == info[theirs], f"{subject.name}: {ours} differs: batch {got}, single {info[theirs]}")
+        for i, info in ended:
+            for name in ("performance", "trial_reward", "outcome"):
+                got = infos[name][i]
+                require(got == info[name], f"{subject.name}: {name} differs: batch {got}, single {info[name]}")

@@ -58,7 +58,7 @@ def metadata(subject: Subject) -> None:
 def _periods(subject: Subject) -> list[str]:
     env = subject.task()
     env.reset(seed=0)
-    return list(env._block.starts)
+    return list(env.start_ind)
 
 
 def _covers(subject: Subject, kind: str, names: dict[str, Any], n: int) -> None:

@@ -112,17 +112,17 @@ def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
     while len(obs) < MOST and (done < STEPS or len(obs) < FEWEST):
         if over or (reset_after and len(obs) % reset_after == 0):
             env.reset()
-        block, k, first, taken, ended = env._block, env._at, env._row, [], False
+        block, taken, ended = env.this_trial, [], False
         while not ended:
             taken.append(env.oracle())
             _, _, terminated, truncated, info = env.step(taken[-1])
             over = terminated or truncated
             ended = info["new_trial"] or over
-        rows = slice(first, first + len(taken))
+        rows = slice(len(taken))
         obs.append(np.asarray(block.fields["ob"][rows], float).reshape(len(taken), -1))
         actions.append(np.asarray(taken))
-        limits.append({name: (start[k], block.ends[name][k]) for name, start in block.starts.items()})
-        if env.declared:
+        limits.append({name: (start[0], block.ends[name][0]) for name, start in block.starts.items()})
+        if env.traits.batched:
             events.append(block.fields["event"][rows])
             performances.append(block.fields["performance"][rows])
         done += len(taken)

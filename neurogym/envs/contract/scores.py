@@ -71,16 +71,16 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
     """
     env = subject.task()
     env.reset(seed=5)
-    if not env.declared or env._gt is None:
+    if not env.traits.batched or env.cursor.gt is None:
         return
     target = 8 if subject.large else 100
     worth: list[np.ndarray] = []
     while len(worth) < target:
-        if env._plannable:
+        if env.traits.ahead:
             block = env.make_trials(min(target, 50))
             worth += [_follow(subject, block, k) for k in range(block.n)]
         else:
-            worth.append(_follow(subject, env._block, env._at))
+            worth.append(_follow(subject, env.this_trial, 0))
             ended = False
             while not ended:
                 ended = env.step(env.oracle())[4]["new_trial"]

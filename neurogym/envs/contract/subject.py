@@ -53,7 +53,7 @@ class Subject:
     @property
     def chance_is_simulated(self) -> bool:
         """Whether the task knows its chance score only by letting the random agent act."""
-        return not self.example.declared and type(self.example).chance is TrialEnv.chance
+        return not self.example.traits.batched and type(self.example).chance is TrialEnv.chance
 
     @functools.cached_property
     def chance(self) -> dict[str, float]:
@@ -73,9 +73,9 @@ class Subject:
         finished: list[dict[str, Any]] = []
         limit = 200 if self.large else 1500
         for _ in range(limit):
-            infos = batch.step(self._random(batch.single_action_space, rng, n))[4]
-            if infos["finished"] is not None:
-                columns = {key: infos["finished"][key] for key in ("env", "performance", "reward")}
+            batch.step(self._random(batch.single_action_space, rng, n))
+            if batch.finished is not None:
+                columns = {key: batch.finished[key] for key in ("env", "performance", "reward")}
                 finished += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
             if len(finished) >= 480:
                 break

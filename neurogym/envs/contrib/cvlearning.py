@@ -131,11 +131,11 @@ class CVLearning(TrialEnv):
         if not self.in_period("decision"):
             if action != 0:
                 reward, ended = self.rewards["abort"], self.abort
-                self._note(rules.ABORT)
+                self.report(rules.ABORT)
         elif action in SIDES:
             reward, ended = self._answer(int(action))
         info = {"new_trial": ended, "stage": self.stage, "keep_stage": self._keep_left, "recent": self.recent}
-        if ended or self._row + 1 == self._end:
+        if ended or self.cursor.at_end:
             self._progress(self.performance == 1)
         return self.ob_now, reward, False, False, info
 
@@ -148,7 +148,7 @@ class CVLearning(TrialEnv):
             self._answered = True
             self._run = self._run + 1 if choice == self._last_choice else 1
             self._last_choice = choice
-        self._note(rules.CORRECT if self.performance else rules.ERROR)
+        self.report(rules.CORRECT if self.performance else rules.ERROR)
         if right or either:
             return self.rewards["correct"], True
         return (self.rewards["fail"], True) if stage >= PUNISHED else (0.0, stage == FREE)

@@ -75,7 +75,7 @@ class LeverPressWithPoke(TrialEnv):
         if rewarded:
             earned = self.rewards["correct"]
             self.performance = (self.n_press + 1) / (self.t_ind + 1)
-            self._note(rules.CORRECT)
+            self.report(rules.CORRECT)
         self._left = max(0, left - (action == PRESS))
         if self.show_count:
             self.ob[self.t_ind + 1 :] = self._left

@@ -80,8 +80,8 @@ class LeverPressWithPokeRest(TrialEnv):
         if drinks:
             reward += self.rewards["correct"] * self.thirst
             most = self.rewards["correct"] + (self.n_press + 1) * self.rewards["effort"]
-            self.performance = float(np.clip((self._reward_sum + reward) / most, 0, 1))
-            self._note(rules.CORRECT)
+            self.performance = float(np.clip((self.trial_reward + reward) / most, 0, 1))
+            self.report(rules.CORRECT)
             self._thirst = SATED
         self._left = max(0, left - (action == PRESS))
         self._thirst += 0.8 + 0.4 * self.np_random.random()

@@ -109,6 +109,6 @@ class MemoryRecall(TrialEnv):
             reward = self.rewards["error"] * float(error.mean())
             right = error < (1.0 if self.balanced else 0.5)
             self.performance += float(right.mean()) / self.trial["recalls"]
-            if self.t_ind + 1 == self._end - self._first:
-                self._note(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+            if self.cursor.at_end:
+                self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
         return self.ob_now, reward, False, False, {"new_trial": False}

@@ -103,7 +103,7 @@ class Pneumostomeopening(TrialEnv):
         if self.t_ind == 0:
             self._depth, self._oxygen = self.trial["depth"], OXYGEN
         good = action != OPEN if self.phase == "testing" else action == self.oracle()
-        self.performance += float(good) / (self._end - self._first)
+        self.performance += float(good) / len(self.ob)
         reward, gained = self._breathe(action) if action in (OPEN, SKIN) else (self.rewards["swim"], -1.0)
         self._depth = int(np.clip(self._depth + (action == DOWN) - (action == UP), SURFACE, DEEPEST))
         self._oxygen = min(OXYGEN, self._oxygen + gained)
@@ -111,7 +111,7 @@ class Pneumostomeopening(TrialEnv):
         self.ob[self.t_ind + 1 :] = shown
         dead = self._oxygen <= 0
         if dead:
-            self._note(rules.ERROR)
+            self.report(rules.ERROR)
         return self.ob_now, reward, dead, False, {"new_trial": dead}
 
     def _breathe(self, action: int) -> tuple[float, float]:

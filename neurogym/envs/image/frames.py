@@ -30,6 +30,7 @@ class ImageTask(TrialEnv):
         ValueError: If ``win_kwargs`` has another key, or the size is not two positive integers.
     """
 
+    most_ahead = 1  # frames take too much memory to be made far ahead
     background = 0  #: grey level of an empty frame
 
     def __init__(self, win_kwargs: Mapping[str, Any] | None = None, **kwargs: Any):
@@ -47,10 +48,6 @@ class ImageTask(TrialEnv):
         self.observation_space = spaces.Box(0, 255, shape=(height, width, 3), dtype=np.uint8)
         self.pixel_x = ((np.arange(width) + 0.5) / width * 2 - 1)[None, :]
         self.pixel_y = (1 - (np.arange(height) + 0.5) / height * 2)[:, None]
-
-    def _block_size(self) -> int:
-        """One trial at a time: frames take too much memory to be made far ahead."""
-        return 1
 
     def _small(self) -> Any:
         """A copy with tiny frames, for what does not depend on them."""

@@ -136,8 +136,8 @@ class VisualSearch(ImageTask):
                 off = gaze - self.gt_now
                 self.performance = float(off @ off < NEAR)
                 reward, ended = self.rewards["correct" if self.performance else "fail"], True
-                self._note(rules.CORRECT if self.performance else rules.ERROR)
+                self.report(rules.CORRECT if self.performance else rules.ERROR)
             else:
                 reward, ended = self.rewards["abort"], self.abort
-                self._note(rules.ABORT)
+                self.report(rules.ABORT)
         return self.ob_now, reward, False, False, {"new_trial": ended}

@@ -170,7 +170,7 @@ class AnnubesEnv(TrialEnv):
         twin.__dict__.update({name: deepcopy(value, memo) for name, value in self.__dict__.items()})
         if not self.frozen_seed:
             twin.np_random = np.random.default_rng(self.np_random.bit_generator.seed_seq.spawn(1)[0])  # type: ignore
-            twin._ahead = None
+            twin.ahead.restart()
             if twin.trial:
                 twin._count = np.array(list(twin.trial["sequential_count"].values()))
         return twin

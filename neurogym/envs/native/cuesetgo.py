@@ -135,7 +135,7 @@ class CueSetGo(TrialEnv):
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         output, step = float(np.asarray(action).reshape(-1)[0]), self.t_ind
-        since = int(self._block.starts["set"][self._at])
+        since = self.start_ind["set"]
         if step == 0:
             self._low, self._response = True, None
         if step == since:
@@ -147,6 +147,6 @@ class CueSetGo(TrialEnv):
             good = self._low and error <= max(self.prod_margin * self.trial["interval"], self.dt) + 1e-6
             reward = self.rewards["correct" if good else "fail"]
             self.performance = float(good)
-            self._note(rules.CORRECT if good else rules.ERROR)
+            self.report(rules.CORRECT if good else rules.ERROR)
         over = self._response is not None and (step - self._response) * self.dt >= self.threshold_delay
         return self.ob_now, reward, False, False, {"new_trial": over}

@@ -76,15 +76,15 @@ class DawTwoStep(TrialEnv):
         if self.in_period("decision"):
             self._chosen = int(action)
             if action == 0:
-                self._note(rules.ABORT)
+                self.report(rules.ABORT)
                 return self.ob_now, self.rewards["abort"], False, False, {"new_trial": True}
             state = int(self.trial["transition"][action])
             self.performance = float(action == self.trial["hi_state"] + 1)
             self.view_ob("outcome")[:, state] = 1
             return self.ob_now, float(self.trial["reward"][state - 1]), False, False, {"new_trial": False}
         if action != 0:
-            self._note(rules.ABORT)
-        self._note(rules.CORRECT if self.performance == 1 else rules.ERROR)
+            self.report(rules.ABORT)
+        self.report(rules.CORRECT if self.performance == 1 else rules.ERROR)
         reward = self.rewards["abort"] if action != 0 else 0.0
         return self.ob_now, reward, False, False, {"new_trial": True}
 

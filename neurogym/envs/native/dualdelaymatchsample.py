@@ -87,12 +87,12 @@ class DualDelayMatchSample(TrialEnv):
             self._answered = False
         if action != 0 and not (first or second):
             reward, ended = self.rewards["abort"], self.abort
-            self._note(rules.ABORT)
+            self.report(rules.ABORT)
         elif action != 0 and (second or not self._answered):
             right, ended, self._answered = action == self.gt_now, second, True
             reward = self.rewards["correct" if right else "fail"]
             self.performance += 0.5 * right
-            self._note(rules.CORRECT if self.performance == 1 else rules.ERROR)
+            self.report(rules.CORRECT if self.performance == 1 else rules.ERROR)
         return self.ob_now, reward, False, False, {"new_trial": ended}
 
 

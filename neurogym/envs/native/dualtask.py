@@ -127,7 +127,7 @@ class DualTask(TrialEnv):
         else:
             if action and not self.in_period("iti"):
                 reward, ended = self.rewards["abort"], self.abort
-                self._note(rules.ABORT)
+                self.report(rules.ABORT)
         return self.ob_now, reward, False, False, {"new_trial": ended}
 
     def _answer(self, period: str, action: int, wanted: int) -> float:

@@ -111,8 +111,8 @@ class HierarchicalReasoning(TrialEnv):
                 right = action == self.gt_now and self.trial["rule_choice"] == 1 + self.trial["rule"]
                 reward, ended = self.rewards["correct" if right else "fail"], True
                 self.performance = float(right)
-                self._note(rules.CORRECT if right else rules.ERROR)
+                self.report(rules.CORRECT if right else rules.ERROR)
         elif action != 0:
             reward, ended = self.rewards["abort"], self.abort
-            self._note(rules.ABORT)
+            self.report(rules.ABORT)
         return self.ob_now, reward, False, False, {"new_trial": ended}

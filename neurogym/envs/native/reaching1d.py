@@ -121,7 +121,7 @@ class Reaching1D(TrialEnv):
             self.performance = min(1.0, self.performance + self._score(reward) / self._possible)
         else:  # too far to earn anything on any way
             self.performance = 1.0
-        self._note(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
         return self.ob_now, reward, False, False, info
 
     def _score(self, paid: Any) -> Any:
@@ -130,7 +130,7 @@ class Reaching1D(TrialEnv):
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
         """Show the own angle as it is, in place of that on the shortest way."""
-        planned = self._block.fields["angle"][self._row]
+        planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:
             shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)
             ob[self._own] += shift.astype(ob.dtype)

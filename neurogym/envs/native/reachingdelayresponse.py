@@ -72,10 +72,10 @@ class ReachingDelayResponse(TrialEnv):
         reward, ended = 0.0, False
         if self.in_period("stimulus") and respond:
             reward, ended = self.rewards["abort"], self.abort
-            self._note(rules.ABORT)
+            self.report(rules.ABORT)
         elif self.in_period("decision") and respond:
             score = 1 / (1 + abs(value - self.trial["ground_truth"])) ** 2
             reward, ended = self.rewards["correct"] * score, True
             self.performance = score
-            self._note(rules.CORRECT if score >= 0.5 else rules.ERROR)
+            self.report(rules.CORRECT if score >= 0.5 else rules.ERROR)
         return self.ob_now, reward, False, False, {"new_trial": ended}

@@ -114,7 +114,7 @@ class SpatialSuppressMotion(TrialEnv):
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         overlap = max(0.0, 1 - 0.5 * float(np.abs(np.asarray(action) - self.gt_now).sum()))
         self.performance += (overlap - self.performance) / (self.t_ind + 1)
-        self._note(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
         correct, fail = self.rewards["correct"], self.rewards["fail"]
         reward = (fail + (correct - fail) * overlap) / len(self.gt)
         return self.ob_now, reward, False, False, {"new_trial": False}

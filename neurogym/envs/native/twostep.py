@@ -106,10 +106,10 @@ class TwoStep(TrialEnv):
                 self.ob[1, self._stage] = 1
             return self.ob_now, 0.0, False, False, {"new_trial": False}
         if not self._chosen:
-            self._note(rules.MISS)
+            self.report(rules.MISS)
             return self.ob_now, self.rewards["miss"], False, False, {"new_trial": True}
         good = self._chosen == self.trial["better"]
         self.performance = float(good)
-        self._note(rules.CORRECT if good else rules.ERROR)
+        self.report(rules.CORRECT if good else rules.ERROR)
         paid = self.trial["pays"][self._stage - 1]
         return self.ob_now, self.rewards["correct" if paid else "fail"], False, False, {"new_trial": True}

@@ -10,10 +10,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym import rules
-from neurogym.core import TrialEnv, TrialWrapper, no_action
+from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.messages.names import unknown
 from neurogym.state import capture, restore
+from neurogym.stream import GroundTruthStream, Shown
 from neurogym.trials import Trials
 from neurogym.vector import layers
 from ngym_cli.agents.supervised.weighting import answer_rows
@@ -100,7 +100,7 @@ class TaskDraw:
 
 
 class TrialStream:
-    """An endless session of one environment in which every action is right.
+    """An endless session of one environment in which every action is right, with the weight of each row.
 
     Args:
         env: A task with its wrappers; the stream works on a copy of it.
@@ -128,22 +128,18 @@ class TrialStream:
         self.env = copy.deepcopy(env)
         self.task: TrialEnv = self.env.unwrapped  # type: ignore[assignment]
         self.weigh, self.draw = weigh, draw
-        self._observers = [
-            layer
-            for layer in layers(self.env)
-            if isinstance(layer, TrialWrapper) and type(layer).observe is not TrialWrapper.observe
-        ]
-        self.whole = whole and not self._observers
-        self.task.begin_session(seed)
-        probe = self.task.make_trials(1)
-        if not probe.has_gt:
-            raise ValueError(f"{type(self.task).__name__} has no ground truth, so that nothing can be learned from it")
-        self.weigh(probe, None)
+        self._right = GroundTruthStream(self.env, whole)
+        self._right.restart(seed)
+        self.weigh(self._right.make(1).trials, None)
+        self._right.forget()
         self._left: Material | None = None
-        self._action: Any = no_action(self.task.action_space)
-        self._reward = 0.0
         self._now: np.ndarray | None = None  # the task of the batch at hand, if a batch has only one
         self._block_rows, self._n = block_rows, TRIALS_ONE_BY_ONE
+
+    @property
+    def whole(self) -> bool:
+        """Whether the rows after the answer are kept."""
+        return self._right.whole
 
     # -- taking -------------------------------------------------------------------------------------------------------
 
@@ -174,69 +170,38 @@ class TrialStream:
 
     def _make(self) -> Material:
         task = self.task
-        if not task._many:
-            return join([self._material(task.make_trials(1)) for _ in range(TRIALS_ONE_BY_ONE)])
+        if not self._right.makes_blocks:
+            return join([self._material(self._right.make(1)) for _ in range(TRIALS_ONE_BY_ONE)])
         given = {}
         if self.draw is not None:
             given["task"] = self.draw(self._n, task.np_random) if self._now is None else np.repeat(self._now, self._n)
-        trials = task.make_trials(self._n, **given)
-        rows = min(self._block_rows, BYTES_PER_BLOCK // max(1, trials.ob[0].nbytes))
-        self._n = max(1, round(rows / max(1.0, float(trials.length.mean()))))
-        return self._material(trials)
+        shown = self._right.make(self._n, given)
+        rows = min(self._block_rows, BYTES_PER_BLOCK // max(1, shown.trials.ob[0].nbytes))
+        self._n = max(1, round(rows / max(1.0, float(shown.trials.length.mean()))))
+        return self._material(shown)
 
-    def _material(self, trials: Trials) -> Material:
-        keep = self._kept(trials)
-        ob, gt, length = trials.fields["ob"], trials.gt, trials.length
-        weight, due = self.weigh(trials, keep), answer_rows(trials)
-        if self._observers:
-            ob = self._observed(trials, keep)
-        if keep is None:
-            return Material(ob, gt, weight, due, length)
-        length = np.bincount(trials.rows().trial, keep, trials.n).astype(np.int64)
-        return Material(ob if self._observers else ob[keep], gt[keep], weight[keep], due[keep], length)
-
-    def _kept(self, trials: Trials) -> np.ndarray | None:
-        """Rows that belong to the trials (some may have been shortened) and that a correct agent gets to see."""
-        _, trial, step = trials.rows()
-        keep = step < trials.length[trial]
-        if not self.whole and "event" in trials.fields:
-            right = trials.fields["event"][np.arange(trials.total), trials.gt] >= rules.END
-            after = np.cumsum(right) - right  # ends before this row, over all trials
-            keep &= after == after[trials.offset][trial]
-        return None if keep.all() else keep
-
-    def _observed(self, trials: Trials, keep: np.ndarray | None) -> np.ndarray:
-        """Observations as the wrappers show them to an agent whose every action is right."""
-        at = np.arange(trials.total) if keep is None else np.flatnonzero(keep)
-        gt = trials.gt[at]
-        rewards = trials.fields["reward"][at, gt] if "reward" in trials.fields else np.full(len(at), np.nan)
-        last_action = np.concatenate([np.asarray(self._action)[None], gt[:-1]]).astype(gt.dtype)
-        last_reward = np.concatenate([[self._reward], rewards[:-1]])
-        self._action, self._reward = gt[-1], float(np.nan_to_num(rewards[-1]))
-        ob = trials.fields["ob"][at]
-        for wrapper in self._observers:
-            ob = wrapper.observe(ob, last_action, last_reward, lambda name: trials.fields[name][at])
-        if ob.dtype.kind == "f" and not np.isfinite(ob).all():
-            raise ValueError(
-                f"{type(self.task).__name__} does not say in advance what the right action earns, so that "
-                f"{', '.join(type(w).__name__ for w in self._observers)} cannot be used in supervised learning"
-            )
-        return ob
+    def _material(self, shown: Shown) -> Material:
+        trials, rows = shown.trials, shown.rows
+        keep = None
+        if len(rows) < trials.total:
+            keep = np.zeros(trials.total, bool)
+            keep[rows] = True
+        weight, due = self.weigh(trials, keep)[rows], answer_rows(trials)[rows]
+        return Material(shown.ob, shown.gt, weight, due, shown.length)
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """Everything that the coming trials depend on, as plain data and arrays."""
         left = {} if self._left is None else {f.name: getattr(self._left, f.name) for f in fields(Material)}
-        last = {"action": np.asarray(self._action), "reward": self._reward}
-        return {"env": capture(self.env), "left": left, "n": self._n, **last}
+        return {"env": capture(self.env), "left": left, "n": self._n, **self._right.state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what :meth:`state` returned."""
         restore(self.env, state["env"])
         left = {name: np.array(column) for name, column in state["left"].items()}
-        self._left = Material(**left) if left else None
-        self._action, self._reward, self._n = state["action"][()], float(state["reward"]), int(state["n"])
+        self._left, self._n = Material(**left) if left else None, int(state["n"])
+        self._right.set_state(state)
 
 
 def check(env: gym.Env) -> None:
@@ -249,13 +214,13 @@ def check(env: gym.Env) -> None:
     name = type(task).__name__
     if not isinstance(task, TrialEnv):
         raise ValueError(f"supervised learning needs a trial-based task; {name} is not one")
-    adaptive = [type(w).__name__ for w in task._wrappers if w.adaptive] + ([name] if task.adaptive else [])
+    adaptive = [type(w).__name__ for w in task.wrappers if w.adaptive] + ([name] if task.adaptive else [])
     if adaptive:
         raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
     stepping = [
         type(layer).__name__
         for layer in layers(env)
-        if isinstance(layer, TrialWrapper) and not layer.batched and type(layer).step is not TrialWrapper.step
+        if isinstance(layer, TrialWrapper) and layer.overrides("step") and not layer.traits.batched
     ]
     if stepping:
         raise ValueError(f"supervised learning cannot show what {stepping[0]} shows: it acts on single steps")

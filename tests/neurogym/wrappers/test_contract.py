@@ -64,11 +64,11 @@ def test_it_runs_on_a_batch_exactly_as_alone(name: str) -> None:
         assert np.array_equal(ob, np.stack([step[0] for step in alone]))
         assert np.array_equal(reward, [step[1] for step in alone])
         rows = [finished_row(i, step[4]) for i, step in enumerate(alone) if step[4]["new_trial"]]
-        assert (infos["finished"] is None) == (not rows)
+        assert (batch.finished is None) == (not rows)
         for j, row in enumerate(rows):
-            assert set(row) == set(infos["finished"])
+            assert set(row) == set(batch.finished)
             for key, value in row.items():
-                other = infos["finished"][key][j]
+                other = batch.finished[key][j]
                 assert value == other or (value is None or value != value) and (other is None or other != other), key
 
 
@@ -118,4 +118,4 @@ def test_a_refused_wrapper_leaves_the_task_as_it_was() -> None:
         wrappers.SideBias(env, probs=[[0.5, 0.6]])
     with pytest.raises(AttributeError):
         wrappers.ReactionTime(ngym.make("ReadySetGo-v0"))
-    assert not env.unwrapped._wrappers
+    assert not env.unwrapped.wrappers

@@ -35,8 +35,8 @@ def test_speed_and_memory(name):
     for _ in range(steps):
         env.step(env.oracle())
     assert steps / (time.perf_counter() - start) > 500
-    assert env._block.n == 1
-    assert env._block.fields["ob"].nbytes < 6e6
+    assert env.cursor.block.n == 1
+    assert env.cursor.block.fields["ob"].nbytes < 6e6
 
 
 def motion(env, coh, direction):

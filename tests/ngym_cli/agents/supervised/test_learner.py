@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 import neurogym as ngym
-from neurogym.multi import make_multi
+from neurogym.envs.multi import make_multi
 from ngym_cli.agents.algorithms.training_state import load_training_state, training_state
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.material import TrialStream

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.multi import make_multi
+from neurogym.envs.multi import make_multi
 from neurogym.wrappers import wrapper_class
 from ngym_cli.agents.supervised.material import TaskDraw, TrialStream
 from ngym_cli.agents.supervised.weighting import row_weights
@@ -31,7 +31,6 @@ def test_a_session_of_right_actions_shows_the_same(task):
     copy_ = stream(env, seed=5, whole=False)
     block = copy_.task.make_trials(copy_._n)
     inner = env.unwrapped
-    inner._block_size = lambda: block.n
     inner.make_trials = lambda n, **given: block
     ob, _ = env.reset(seed=0)
     seen, right = [], []

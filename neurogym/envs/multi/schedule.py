@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -11,17 +11,20 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.leniency import forgive
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.mixing import MixedRule, Parts, empty_column, interleave, records_of, view_of
+from neurogym.envs.multi.fitting import OfSeveral, check_spaces, check_tasks, distinct, name_of
+from neurogym.envs.multi.interleave import MixedRule, Parts, Records, empty_column, interleave, records_of
+from neurogym.messages.names import unknown
+from neurogym.rules import OUTCOMES
+from neurogym.sampling.schedules import BaseSchedule
 from neurogym.trials import Trials
-from neurogym.utils.names import unknown
-from neurogym.utils.scheduler import BaseSchedule
-from neurogym.wrappers.several import carries, check_spaces, check_tasks, distinct, name_of
+from neurogym.wrappers.base import Traits, first_observation, layers
+from neurogym.wrappers.stack import traits
 
 STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead
 MOST_IN_STOCK = 512  #: trials of one task
 
 
-class ScheduleEnvs(TrialEnv):
+class ScheduleEnvs(OfSeveral, TrialEnv):
     """Present several tasks, each trial from the one that a schedule names.
 
     The trial's task is in its record as ``task``. Every task keeps a random stream of its own, and the first
@@ -62,13 +65,13 @@ class ScheduleEnvs(TrialEnv):
     ):
         self.envs = list(envs)
         check_spaces(self.envs, schedule, pad)
-        check_tasks(self.envs, type(self).__name__)
+        check_tasks(self.envs, type(self).__name__, steps_wrappers=True)
         self.tasks: list[TrialEnv] = [env.unwrapped for env in self.envs]  # type: ignore[misc]
         super().__init__(dt=self.tasks[0].dt)
         self.schedule, self.env_input = schedule, env_input
         self.names = distinct([name_of(env) for env in self.envs] if names is None else names)
-        self.fast = all(task.declared and task._plannable for task in self.tasks)
-        self.rule = MixedRule(self.tasks) if self.fast else None  # type: ignore[assignment,misc]
+        self._all_ahead = all(traits(env).batched for env in self.envs)  # else each task is stepped in its own stack
+        self.rule = MixedRule(self.tasks) if self._all_ahead else None  # type: ignore[assignment,misc]
         self.abort = any(task.abort for task in self.tasks)
         self.timing = {
             period: spec
@@ -82,7 +85,7 @@ class ScheduleEnvs(TrialEnv):
         for task in reversed(self.tasks):
             self.conditions |= task.conditions
         told = any(task.metadata.get("needs_reward") for task in self.tasks)
-        linked = any(carries(env) for env in self.envs)
+        linked = any(traits(env).memory for env in self.envs)
         self.metadata = {**type(self).metadata, "carries": linked, "needs_reward": told}
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
@@ -91,9 +94,8 @@ class ScheduleEnvs(TrialEnv):
             self.observation_space = spaces.append_channels(widest.observation_space, "task", len(self.envs), 0, 1)
         self.action_space = max((env.action_space for env in self.envs), key=lambda space: getattr(space, "n", 0))
         self._chosen = 0 if schedule is None else None
-        self._acting = 0
-        self._columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}  # what any task's record may have
-        self._periods: list[str] = []
+        self._records: Records | None = None  # what any task's record may have
+        self._said: dict[str, Any] = {}  # what the task said of the trial that ended
         self._stock: list[Trials | None] = [None] * len(self.tasks)  # trials made ahead, and the next of each
         self._next = [0] * len(self.tasks)
         self._stock_size = 4
@@ -110,6 +112,11 @@ class ScheduleEnvs(TrialEnv):
         """The environment of the current trial's task."""
         return self.envs[self.i_env]
 
+    def forget_trials_ahead(self) -> None:
+        """Let the next trial of every task be made anew."""
+        super().forget_trials_ahead()
+        self._stock = [None] * len(self.tasks)
+
     def set_i(self, i: int) -> None:
         """Let the next trial come from task ``i``; a schedule goes on from there, without one the task stays.
 
@@ -118,7 +125,8 @@ class ScheduleEnvs(TrialEnv):
         """
         if not 0 <= i < len(self.envs):
             raise ValueError(f"i must be one of the {len(self.envs)} tasks 0 to {len(self.envs) - 1}, got {i!r}")
-        self._chosen, self._ahead = i, None
+        self._chosen = i
+        self.ahead.restart()
 
     def _draw(self, n: int, asked: np.ndarray | None) -> np.ndarray:
         """Task of each of the next n trials."""
@@ -134,21 +142,18 @@ class ScheduleEnvs(TrialEnv):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     @property
-    def _many(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        """What can be done with all of the tasks."""
+        return Traits(self._all_ahead, self._all_ahead, bool(self.metadata["carries"]))
 
     @property
-    def _plannable(self) -> bool:
-        return self.fast and super()._plannable
+    def shows_while_stepped(self) -> bool:
+        """Whether wrappers inside say what is shown only when they are stepped."""
+        return any(isinstance(w, TrialWrapper) and w.overrides("step") for env in self.envs for w in layers(env))
 
-    @property
-    def _fixed(self) -> bool:
+    def length_is_fixed(self) -> bool:
+        """Tasks differ in the length of their trials."""
         return False
-
-    @property
-    def declared(self) -> bool:
-        """Whether stepping is a look-up: every task has a declared rule and does not depend on the agent."""
-        return self.fast
 
     @property  # type: ignore[misc]
     def choices(self) -> Any:
@@ -169,17 +174,20 @@ class ScheduleEnvs(TrialEnv):
         if self.schedule is not None:
             self.schedule.reset()
             self.schedule.seed(int(self.np_random.integers(2**31)))
-        if self.fast and not self._columns:
-            self._columns, self._periods, size = records_of(self.tasks, self.names)
-            self._stock_size = int(np.clip(STOCK_BYTES / (len(self.tasks) * size), 4, MOST_IN_STOCK))
+        if self._all_ahead and self._records is None:
+            self._records = records_of(self.tasks)
+            room = STOCK_BYTES / (len(self.tasks) * self._records.size)
+            self._stock_size = int(np.clip(room, 4, MOST_IN_STOCK))
         for env, task in zip(self.envs, self.tasks, strict=True):
             seed = int(self.np_random.integers(2**31))
-            if self.fast:
+            if self._all_ahead:
                 task.begin_session(seed)
             else:
+                task.next_by_itself, task.action_limit = False, getattr(self.action_space, "n", None)
                 env.reset(seed=seed)
 
-    def _check_conditions(self, given: dict[str, Any]) -> None:  # type: ignore[override]
+    def check_conditions(self, given: Mapping[str, Any]) -> None:
+        """Refuse what none of the tasks takes; each checks its own values."""
         for name, value in given.items():
             if name not in self.conditions:
                 forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
@@ -187,11 +195,12 @@ class ScheduleEnvs(TrialEnv):
                 raise ValueError(unknown("task", value, self.names))
 
     def _new_trials(self, trials: Trials) -> None:
+        if not self._all_ahead and trials.n != 1:
+            raise ValueError("one of the tasks makes one trial at a time; make_trials(1) is the most")
         asked = {name: np.asarray(values) for name, values in trials.given.items()}
         source = self._draw(trials.n, asked.pop("task", None))
         same = all(getattr(task.action_space, "n", 0) == getattr(self.action_space, "n", 0) for task in self.tasks)
-        revised = any(type(w).revise is not TrialWrapper.revise for w in self._wrappers)
-        tables = self.fast and same and not revised
+        tables = self._all_ahead and same and not self.stack.revises
         parts: Parts = []
         for j in range(len(self.tasks)):
             at = np.flatnonzero(source == j)
@@ -200,17 +209,20 @@ class ScheduleEnvs(TrialEnv):
             elif len(at):
                 parts.append((j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
         interleave(trials, parts, tables)
-        if self.fast:
+        if self._records is not None:
             self.rule.parts = parts  # type: ignore[union-attr]
-        for name, (dtype, shape) in self._columns.items():
-            if name not in trials.info:
-                trials.info[name] = empty_column((trials.n, *shape), [dtype])
-        for name in self._periods:
-            if name not in trials.starts:
-                trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
+            for name, (dtype, shape) in self._records.columns.items():
+                if name not in trials.info:
+                    trials.info[name] = empty_column((trials.n, *shape), [dtype])
+            for name in self._records.periods:
+                if name not in trials.starts:
+                    trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
         if self.env_input:
             rows = trials.rows()
             trials.ob[rows.index, self._width + source[rows.trial]] = 1
+        if not self._all_ahead:
+            self._show(trials, first_observation(self.envs[parts[0][0]]), 0)
+            trials.bonus = 0.0  # the task adds it itself
         if "task" in trials.info:
             trials.info["subtask"] = trials.info["task"]
         trials.info["task"] = np.array(self.names, dtype=object)[source]
@@ -218,14 +230,12 @@ class ScheduleEnvs(TrialEnv):
     def _part(self, j: int, asked: dict[str, np.ndarray], n: int) -> Trials:
         """``n`` trials of task ``j``."""
         task = self.tasks[j]
-        mine = {k: v for k, v in asked.items() if k in {*task.conditions, *task._taken_by_wrappers()} or not task._many}
-        if self.fast:
-            return task._make(n, mine)
-        if task._many and not any(type(layer).new_trial is not TrialWrapper.new_trial for layer in task._wrappers):
-            task._take(task._make(n, mine), 0)
-        else:
-            self.envs[j].new_trial(**{k: v[0] for k, v in mine.items()})  # type: ignore[attr-defined]
-        return view_of(task._block, task._at, 1)
+        known = {*task.conditions, *task.taken_by_wrappers()}
+        mine = {name: value for name, value in asked.items() if name in known or not task.conditions}
+        if self._all_ahead:
+            return task.make_checked(n, mine)
+        self.envs[j].new_trial(**{name: value[0] for name, value in mine.items()})  # type: ignore[attr-defined]
+        return task.this_trial
 
     def _from_stock(self, j: int, at: np.ndarray) -> Parts:
         """Trials of task ``j`` for the places ``at``; a few more than needed are made at a time."""
@@ -237,37 +247,55 @@ class ScheduleEnvs(TrialEnv):
                 self._stock[j], self._next[j] = self.tasks[j].make_trials(size), 0
                 continue
             n = min(len(at), stock.n - self._next[j])
-            parts.append((j, view_of(stock, self._next[j], n), at[:n]))
+            parts.append((j, stock.part(self._next[j], n), at[:n]))
             self._next[j], at = self._next[j] + n, at[n:]
         return parts
 
-    # -- tasks that program their steps -------------------------------------------------------------------------------
+    # -- tasks that are stepped in their own stacks -------------------------------------------------------------------
+
+    def _show(self, trials: Trials, ob: Any, row: int) -> None:
+        """Show what a task shows; channels that it lacks stay as they are."""
+        if np.ndim(ob) == 1:
+            trials.ob[row, : len(ob)] = ob
+        else:
+            trials.ob[row] = ob
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if self.fast:
+        if self._all_ahead:
             return super()._step(action)
-        self._acting = self.i_env
-        task = self.tasks[self._acting]
-        step = self._row - self._first
-        task._row, task.performance, task._event = task._first + step, self.performance, 0
-        self.r_tmax = task.r_tmax
-        ob, reward, terminated, truncated, info = task._step(action)
+        env, task, cursor = self.env, self.tasks[self.i_env], self.cursor
+        ob, reward, terminated, truncated, info = env.step(action)
+        self._said = {}
         self.performance = task.performance
-        self._note(task._event)
-        self._end = min(self._end, self._first + task._end - task._first)
-        if self._row + 1 < self._end:  # what _step wrote into the next row
-            self._ob[self._row + 1, : self._width] = task._ob[task._row + 1]
-        return ob, reward, terminated, truncated, info
+        self.report(task.event)
+        if info["new_trial"]:
+            self._said = {name: info[name] for name in ("choice", "rt", "performance", "outcome") if name in info}
+            self.performance = info["performance"]
+            self.report_outcome(info["outcome"])
+            self.trial |= {k: v for k, v in info["trial"].items() if k in self.trial and k not in ("task", "subtask")}
+        elif not cursor.at_end:
+            self._show(cursor.block, ob, cursor.row + 1)  # type: ignore[arg-type]
+            if cursor.gt is not None and task.cursor.gt is not None:
+                cursor.gt[cursor.row + 1] = task.gt_now
+        return self.ob_now, float(reward), terminated, truncated, info
+
+    def report_outcome(self, outcome: str) -> None:
+        """Say what the trial that a task has ended meant; breaks of fixation have been counted already."""
+        self.event = int(np.flatnonzero(outcome == OUTCOMES)[0])
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
-        """The last word of the task that was stepped."""
-        return self.tasks[self._acting].post_step(ob, reward, terminated, truncated, info)
+        """What the task and its wrappers said of the trial that ended holds."""
+        if info["new_trial"]:
+            info.update(self._said)
+        return ob, reward, terminated, truncated, info
 
     # -- about the tasks ----------------------------------------------------------------------------------------------
 
     def oracle(self) -> Any:
         """The best action at the current row, as the trial's task knows it."""
         task = self.tasks[self.i_env]
+        if not self._all_ahead:
+            return task.oracle()
         if type(task).oracle is TrialEnv.oracle:
             return self.gt_now
         task.trial = self.trial

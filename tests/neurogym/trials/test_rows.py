@@ -13,7 +13,7 @@ def blocks(id_):
     """Everything that a task says of some trials."""
     env = ngym.make(id_)
     env.reset(seed=3)
-    many = env.unwrapped._many
+    many = env.unwrapped.traits.ahead
     made = [env.unwrapped.make_trials(n) for n in ((1, 9) if many else (1, 1))]
     return [{**block.fields, **{f"{k} of trials": v for k, v in block.info.items()}} for block in made]
 

@@ -7,6 +7,7 @@ applies to each trial the response rule of the task that it came from.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,68 +19,38 @@ TABLES = ("reward", "performance", "event")
 #: Index of a task, trials of it, and their places in the block; a task may occur more than once or not at all.
 Parts = list[tuple[int, Trials, np.ndarray]]
 
-#: What records of some tasks have (type and shape of each entry), their periods, bytes of a mean trial.
-Records = tuple[dict[str, tuple[np.dtype, tuple[int, ...]]], list[str], float]
 
-_KNOWN: dict[tuple, Records] = {}  # found once, and the same in equal environments
+class Records(NamedTuple):
+    """What the records of some tasks have.
+
+    Attributes:
+        columns: Name to the type and shape of each entry.
+        periods: Names of periods.
+        size: Memory of a mean trial (bytes).
+    """
+
+    columns: dict[str, tuple[np.dtype, tuple[int, ...]]]
+    periods: list[str]
+    size: float
 
 
-def records_of(tasks: Sequence[TrialEnv], names: Sequence[str]) -> Records:
-    """What the records of some tasks have; makes a few trials of each if these tasks were not looked at before.
+def records_of(tasks: Sequence[TrialEnv]) -> Records:
+    """What the records of some tasks have; makes a few trials of each.
 
     The sizes decide how many trials are made ahead and thus what a seed gives, so they must not depend on chance or on
     what was looked at before: the trials have a seed of their own, and the tasks must be seeded afterwards.
     """
-    key = tuple(
-        (name, type(t), tuple(t.conditions), str(t.timing), t.dt, t.observation_space.shape)
-        for name, t in zip(names, tasks, strict=True)
-    )
-    if key not in _KNOWN:
-        columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
-        periods: list[str] = []
-        for task in tasks:
-            task.begin_session(0)
-        probes = [task.make_trials(4) for task in tasks]
-        for probe in probes:
-            for name, values in probe.info.items():
-                values = np.asarray(values)
-                columns.setdefault(name, (values.dtype, values.shape[1:]))
-            periods += [name for name in probe.starts if name not in periods]
-        size = np.mean([probe.nbytes / probe.n for probe in probes])
-        _KNOWN[key] = columns, periods, float(size)
-    return _KNOWN[key]
-
-
-def rows_of(trials: Trials, at: np.ndarray) -> np.ndarray:
-    """Rows of the trials ``at``, one trial after the other."""
-    count = trials.length[at]
-    before = np.cumsum(count) - count
-    return np.repeat(trials.offset[at] - before, count) + np.arange(int(count.sum()))
-
-
-def place(trials: Trials) -> None:
-    """Lay out rows for trials whose lengths are known."""
-    trials.offset = np.cumsum(trials.length) - trials.length
-    trials.total = int(trials.length.sum())
-    trials.take_rows()
-
-
-def view_of(block: Trials, first: int, count: int) -> Trials:
-    """Some consecutive trials of a block, as a block that shares its arrays."""
-    part = Trials(block.env, count)
-    at = slice(first, first + count)
-    row = int(block.offset[first])
-    end = int(block.offset[first + count]) if first + count < block.n else block.total
-    part.length, part.offset, part.total = block.length[at], block.offset[at] - row, end - row
-    part.take_rows()
-    part.fields = {name: values[row:end] for name, values in block.fields.items()}
-    part.info = {name: values[at] for name, values in block.info.items()}
-    part.starts = {name: start[at] for name, start in block.starts.items()}
-    part.ends = {name: end[at] for name, end in block.ends.items()}
-    part.bonus = np.broadcast_to(block.bonus, (block.n,))[at]
-    part.go = None if block.go is None else block.go[at]
-    part.go_period, part.has_gt = block.go_period, block.has_gt
-    return part
+    columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
+    periods: list[str] = []
+    sizes = []
+    for task in tasks:
+        task.begin_session(0)
+        probe = task.make_trials(4)
+        for name, values in probe.info.items():
+            columns.setdefault(name, (np.asarray(values).dtype, np.shape(values)[1:]))
+        periods += [name for name in probe.starts if name not in periods]
+        sizes.append(probe.nbytes / probe.n)
+    return Records(columns, periods, float(np.mean(sizes)))
 
 
 def interleave(trials: Trials, parts: Parts, tables: bool) -> None:
@@ -90,13 +61,14 @@ def interleave(trials: Trials, parts: Parts, tables: bool) -> None:
         parts: Trials of each task and their places in the block.
         tables: Whether the compiled tables of the response rules are taken over, too.
     """
+    length = np.zeros(trials.n, np.int64)
     for _, part, at in parts:
-        trials.length[at] = part.length
-    place(trials)
+        length[at] = part.length
+    trials.place(length)
     ob = trials.ob
     trials.has_gt = any(part.has_gt for _, part, _ in parts)
     for _, part, at in parts:
-        target, source = rows_of(trials, at), rows_of(part, np.arange(part.n))
+        target, source = trials.rows_of(at), part.rows_of(np.arange(part.n))
         for name, values in part.fields.items():
             if name == "ob" and values.ndim == 2:
                 ob[target, : values.shape[1]] = values[source]
@@ -179,7 +151,7 @@ class MixedRule:
         for j, part, at in self.parts:
             own, task = _subset(trials, part, at), self.tasks[j]
             task.rule.compile(own, task.abort)  # type: ignore[union-attr]
-            target = rows_of(trials, at)
+            target = trials.rows_of(at)
             for name, table in tables.items():
                 table[target] = own.fields[name]
         trials.fields.update(tables)
@@ -188,13 +160,12 @@ class MixedRule:
 def _subset(trials: Trials, part: Trials, at: np.ndarray) -> Trials:
     """The trials ``at`` of a block as a block of their own, as far as a response rule looks at them."""
     own = Trials(trials.env, len(at))
-    own.length = trials.length[at]
     own.starts = {name: trials.starts[name][at] for name in part.starts}
     own.ends = {name: trials.ends[name][at] for name in part.starts}
-    place(own)
+    own.place(trials.length[at])
     own.has_gt = part.has_gt
     if part.has_gt:
-        own.fields["gt"] = trials.gt[rows_of(trials, at)]
+        own.fields["gt"] = trials.gt[trials.rows_of(at)]
     own.rewards = {event: trials.rewards[event][at] for event in part.rewards}
     own.bonus = np.broadcast_to(trials.bonus, (trials.n,))[at]
     own.payments, own.go = part.payments, trials.go[at]  # type: ignore[index]

@@ -1,6 +1,6 @@
-"""Filling the rows of a block of trials.
+"""The rows of a block of trials, and filling them.
 
-Here in NumPy, and compiled in ``filling.c`` with the same results.
+Here in NumPy, and compiled in ``rows.c`` with the same results.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym import kernels
-
-NONE, CORRECT, ERROR, ABORT, MISS = range(5)
-END = 8  #: added to an event that ends the trial
+from neurogym.trials.events import CORRECT, END, MISS
 
 
 class Rows(NamedTuple):

@@ -11,9 +11,9 @@ import gymnasium as gym
 from neurogym.core import OrderEnforcing
 from neurogym.envs import registration
 from neurogym.envs.collections import COLLECTIONS
-from neurogym.utils.scheduler import BaseSchedule, schedule_from
-from neurogym.wrappers.schedule_envs import ScheduleEnvs
-from neurogym.wrappers.several import distinct
+from neurogym.envs.multi.fitting import distinct
+from neurogym.envs.multi.schedule import ScheduleEnvs
+from neurogym.sampling.schedules import BaseSchedule, schedule_from
 
 
 def task_ids(text: str | Sequence[str]) -> list[str]:

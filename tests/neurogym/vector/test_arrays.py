@@ -59,8 +59,8 @@ def test_batch_equals_single(id_, stack, kind, variant):
             if info["new_trial"]:
                 rows.append(finished_row(i, info))
         if rows:
-            assert set(rows[0]) == set(infos["finished"])
-            for name, column in infos["finished"].items():
+            assert set(rows[0]) == set(batch.finished)
+            for name, column in batch.finished.items():
                 for value, row in zip(column, rows, strict=True):
                     assert_same(value, row[name])
             ended += len(rows)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import gymnasium as gym
 
-from neurogym.utils.scheduler import OnceSchedule
-from neurogym.wrappers.schedule_envs import ScheduleEnvs
+from neurogym.envs.multi.schedule import ScheduleEnvs
+from neurogym.sampling.schedules import OnceSchedule
 
 
 class TransferLearning(ScheduleEnvs):

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.compat.members import forgive_reset
-from neurogym.current import CurrentTrial
 from neurogym.trials import Trials
+from neurogym.trials.single import SingleTrial
 
-if TYPE_CHECKING:
-    from neurogym.core import TrialEnv
+Field = Callable[[str], Any]
+
+
+class Traits(NamedTuple):
+    """What can be done with a task, a wrapper or a stack of them."""
+
+    ahead: bool  #: trials can be made before they begin: none depends on what the agent did
+    batched: bool  #: a step is a look-up in what was made ahead, so that many environments can be stepped as one
+    memory: bool  #: a trial depends on earlier ones, so that memory across trials is useful
+
+
+def layers(env: gym.Env) -> list[gym.Env]:
+    """The wrappers of a stack, innermost first, without the task."""
+    stack: list[gym.Env] = []
+    while isinstance(env, gym.Wrapper):
+        stack.append(env)
+        env = env.env
+    return stack[::-1]
 
 
 class Forwarding:
@@ -65,9 +81,10 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
 class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """A wrapper that acts on trials.
 
-    It may define any of three hooks, each for many trials or environments at once: :meth:`plan` before trials are
-    made, :meth:`revise` after, :meth:`observe` on every observation. A stack that uses only these also runs on a batch.
-    A subclass may also override ``new_trial(**kwargs)``, ``step`` and ``reset`` in the ordinary way.
+    It may define any of these hooks, each for many trials or environments at once: :meth:`plan` before trials are made,
+    :meth:`revise` after, :meth:`observe` on every observation (or :meth:`appended`, if all it does is to append
+    channels). A stack that uses only these also runs on a batch. A subclass may also override ``new_trial(**kwargs)``,
+    ``step`` and ``reset`` in the ordinary way.
 
     Attributes:
         carries: True if the wrapper makes a trial depend on earlier ones, so that memory across trials is useful. One
@@ -76,6 +93,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
         decides: Conditions that the wrapper determines; no other wrapper of the stack may.
         inside_of: Names of wrappers that must be put on after this one.
+        task: The innermost environment.
 
     Raises:
         TypeError: If the innermost environment is not a :class:`TrialEnv`.
@@ -98,10 +116,10 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def __init__(self, env: gym.Env):
         gym.Wrapper.__init__(self, env)
-        if not isinstance(env.unwrapped, CurrentTrial):
+        if not isinstance(env.unwrapped, SingleTrial):
             raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")
-        self.task: TrialEnv = env.unwrapped  # type: ignore[assignment]
-        self._check_order(self.task._wrappers)
+        self.task: Any = env.unwrapped
+        self._check_order([layer for layer in layers(env) if isinstance(layer, TrialWrapper)])
         self.task.set_top(self)
 
     def _check_order(self, inner: list[TrialWrapper]) -> None:
@@ -113,6 +131,8 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             if any(cls.__name__ in self.inside_of for cls in type(other).__mro__):
                 raise ValueError(f"{name} must be inside {its}: put {name} on first, then {its}")
 
+    # -- hooks --------------------------------------------------------------------------------------------------------
+
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Conditions of the next ``n`` trials: ``given`` comes from the wrappers outside; return it changed."""
         return given
@@ -120,39 +140,91 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def revise(self, trials: Trials) -> None:
         """Change trials that were just made: periods, observations, ground truth, rewards."""
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+        """What the wrapper appends to the observation(s); arguments as in :meth:`observe`.
+
+        Returns:
+            Shape (channels,) or (environments, channels); for one channel the last axis may be left out.
+        """
+        raise NotImplementedError
+
+    def observe(self, ob: Any, action: Any, reward: Any, field: Field) -> Any:
         """The observation(s) as the agent sees them.
 
         Args:
             ob: Shape (*observation shape) or (environments, *observation shape).
             action: Last action(s), zeros after a reset.
             reward: Last reward(s), zero after a reset.
-            field: Looks up a per-step field of the trials at the row(s) observed.
+            field: Looks up a per-step field of the trials at the row(s) observed; ``"last_gt"`` is the ground truth of
+                the row(s) acted on before, zeros after a reset.
         """
-        return ob
+        return append(ob, self.appended(action, reward, field)) if self.overrides("appended") else ob
 
     def start_session(self) -> None:
         """Called by every ``reset`` of the task: forget what was carried across trials."""
 
+    # -- what it does -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def overrides(cls, *names: str) -> bool:
+        """Whether the class has its own form of any of these methods."""
+        return any(getattr(cls, name) is not getattr(TrialWrapper, name) for name in names)
+
     @property
-    def batched(self) -> bool:
-        """Whether the wrapper only uses the hooks, so that it works on a batch."""
-        cls = type(self)
-        return not self.adaptive and all(
-            getattr(cls, name) is getattr(TrialWrapper, name) for name in ("step", "reset", "new_trial")
-        )
+    def traits(self) -> Traits:
+        """What can be done with the wrapper."""
+        ahead = not self.adaptive and not self.overrides("new_trial")
+        return Traits(ahead, ahead and not self.overrides("step", "reset"), bool(self.carries))
+
+    # -- the cycle ----------------------------------------------------------------------------------------------------
+
+    @property
+    def ob(self) -> np.ndarray:
+        """Observations of the current trial; what is assigned is what the agent gets to see."""
+        return self.task.ob
+
+    @ob.setter
+    def ob(self, value: Any) -> None:
+        self.task.ob = value
+
+    @property
+    def gt(self) -> np.ndarray:
+        """Ground truth of the current trial; what is assigned is what is right."""
+        return self.task.gt
+
+    @gt.setter
+    def gt(self, value: Any) -> None:
+        self.task.gt = value
 
     def new_trial(self, **kwargs: Any) -> dict[str, Any]:
         """Begin a new trial with some conditions fixed; returns its record."""
+        self.task.use(self)
         return inside(self.env, "new_trial")(**kwargs)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a session; the first observation passes through :meth:`observe`."""
+        """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
+        self.task.use(self)
         ob, info = self.env.reset(seed=seed, options=options)
-        return self.observe(ob, no_action(self.action_space), 0.0, self.task.field), info
+        return self.first(ob, info), info
+
+    def first(self, ob: Any, info: dict[str, Any]) -> Any:
+        """The first observation of a session as the agent sees it.
+
+        A wrapper that changes observations in ``step`` and does not say how in ``observe`` is shown a step that did
+        nothing; whatever it counts or keeps there is put back.
+        """
+        if not self.overrides("step") or self.overrides("observe", "appended"):
+            return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
+        before = vars(self).copy()
+        self.env = _NoStep(self.env, ob, {**info, "new_trial": False})  # type: ignore[assignment]
+        try:
+            return self.step(no_action(self.action_space))[0]
+        finally:
+            vars(self).clear()
+            vars(self).update(before)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Act; the observation passes through :meth:`observe`."""
@@ -160,6 +232,42 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
 
 
+class _NoStep:
+    """An environment in which a step does nothing."""
+
+    def __init__(self, env: gym.Env, ob: Any, info: dict[str, Any]):
+        self._env, self._ob, self._info = env, ob, info
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything but steps is the environment's own."""
+        return getattr(self._env, name)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """The observation as it was."""
+        return self._ob, 0.0, False, False, self._info
+
+
 def no_action(space: gym.Space) -> Any:
     """What stands for the last action before there was one: zero, or zeros."""
     return 0 if isinstance(space, gym.spaces.Discrete) else np.zeros(space.shape, space.dtype)
+
+
+def append(ob: np.ndarray, extra: Any) -> np.ndarray:
+    """Observations with more channels: ``extra`` has shape (..., k), or (...) for one channel."""
+    extra = np.asarray(extra)
+    if extra.ndim < ob.ndim:
+        extra = extra[..., None]
+    wide = np.empty((*ob.shape[:-1], ob.shape[-1] + extra.shape[-1]), ob.dtype)
+    wide[..., : ob.shape[-1]] = ob
+    wide[..., ob.shape[-1] :] = extra
+    return wide
+
+
+def first_observation(env: gym.Env) -> Any:
+    """The observation of the current row as a stack shows it at the start of a session."""
+    if not isinstance(env, gym.Wrapper):
+        return env.ob_now.copy()  # type: ignore[attr-defined]
+    inner = first_observation(env.env)
+    if isinstance(env, TrialWrapper):
+        return env.first(inner, {})
+    return env.observation(inner) if isinstance(env, gym.ObservationWrapper) else inner

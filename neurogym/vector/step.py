@@ -1,6 +1,6 @@
 """The step of a batch of environments whose blocks of trials lie side by side in pools.
 
-Here in NumPy, and compiled in ``batch.c`` with the same results.
+Here in NumPy, and compiled in ``step.c`` with the same results.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym import kernels
-from neurogym.filling import ABORT, CORRECT, END, ERROR, NONE
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE
 
 #: Types of the pools.
 KINDS = {"reward": np.float64, "performance": np.float64, "event": np.uint8}
@@ -34,7 +34,7 @@ Step = tuple[np.ndarray, np.ndarray, Ended]
 
 
 @dataclass(frozen=True)
-class Batch:
+class Places:
     """Where a batch of environments is, and what its trials hold; all arrays are C-contiguous.
 
     Attributes:
@@ -65,16 +65,16 @@ class Batch:
     sum: np.ndarray
 
 
-_FIELDS = tuple(field.name for field in fields(Batch))
+_FIELDS = tuple(field.name for field in fields(Places))
 
 
-def advance(batch: Batch, actions: np.ndarray) -> Step | None:
+def advance(places: Places, actions: np.ndarray) -> Step | None:
     """Take a step.
 
     An environment whose block is at its end stays in its last row.
 
     Args:
-        batch: Changed in place.
+        places: Changed in place.
         actions: 64-bit integers, shape (environment,).
 
     Returns:
@@ -83,37 +83,37 @@ def advance(batch: Batch, actions: np.ndarray) -> Step | None:
     """
     compiled = kernels.get("advance")
     if compiled is None:
-        return in_numpy(batch, actions)
+        return in_numpy(places, actions)
     n = len(actions)
     counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
     rewards, ended = np.empty(n), np.empty(n, bool)
-    done = compiled(actions, *[getattr(batch, name) for name in _FIELDS], counts, sums, rewards, ended)
+    done = compiled(actions, *[getattr(places, name) for name in _FIELDS], counts, sums, rewards, ended)
     if done < 0:
         return None
     return rewards, ended, Ended(*counts[:, :done], *sums[:, :done])
 
 
-def in_numpy(batch: Batch, actions: np.ndarray) -> Step | None:
+def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
     """`advance` without the compiled form."""
-    n_envs, capacity, n_actions = batch.reward.shape
+    n_envs, capacity, n_actions = places.reward.shape
     if len(actions) and (actions.min() < 0 or actions.max() >= n_actions):
         return None
-    cell = batch.at * n_actions + actions
-    rewards, event = batch.reward.take(cell), batch.event.take(cell)
-    batch.score[...] += batch.performance.take(cell)
-    batch.sum[...] += rewards
-    batch.aborts[...] += (event & 7) == ABORT
+    cell = places.at * n_actions + actions
+    rewards, event = places.reward.take(cell), places.event.take(cell)
+    places.score[...] += places.performance.take(cell)
+    places.sum[...] += rewards
+    places.aborts[...] += (event & 7) == ABORT
     ended = event >= END
     i = np.flatnonzero(ended)
-    trial, steps, score = batch.trial[i], batch.at[i] - batch.first[i], batch.score[i]
+    trial, steps, score = places.trial[i], places.at[i] - places.first[i], places.score[i]
     outcome = (event[i] & 7).astype(np.int64)
     outcome = np.where(outcome != NONE, outcome, np.where(score >= 0.5, CORRECT, ERROR))
-    responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != batch.hold)
-    reaction = np.where(responded, steps - batch.go[i, trial], np.nan)
-    found = Ended(i, trial, outcome, steps + 1, batch.aborts[i], score, batch.sum[i], reaction)
-    batch.score[i] = batch.sum[i] = batch.aborts[i] = 0
-    batch.at[~ended] += 1
-    batch.trial[i] += 1
-    more = i[batch.trial[i] < batch.n_trials[i]]
-    batch.at[more] = batch.first[more] = more * capacity + batch.offset[more, batch.trial[more]]
+    responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != places.hold)
+    reaction = np.where(responded, steps - places.go[i, trial], np.nan)
+    found = Ended(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)
+    places.score[i] = places.sum[i] = places.aborts[i] = 0
+    places.at[~ended] += 1
+    places.trial[i] += 1
+    more = i[places.trial[i] < places.n_trials[i]]
+    places.at[more] = places.first[more] = more * capacity + places.offset[more, places.trial[more]]
     return rewards, ended, found

@@ -1,4 +1,4 @@
-/* Filling the rows of a block of trials (filling.py has the plain form). Rows of the block are found by their `index`. */
+/* Filling the rows of a block of trials (rows.py has the plain form). Rows of the block are found by their `index`. */
 
 #include "kernel.h"
 

@@ -1,23 +1,78 @@
-"""What environments of several tasks share: do the tasks fit together, and what are they called."""
+"""What environments of several tasks share: whether the tasks fit together, their names and their parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import gymnasium as gym
 
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.utils.scheduler import BaseSchedule
-from neurogym.vector import layers
+from neurogym.messages.names import unknown
+from neurogym.sampling.schedules import BaseSchedule
+from neurogym.wrappers.base import layers
 
 
-def check_tasks(envs: Sequence[gym.Env], owner: str) -> None:
+class OfSeveral:
+    """An environment whose parameters are those of its tasks.
+
+    Attributes:
+        tasks: They.
+    """
+
+    remakes: ClassVar[bool] = False
+    tasks: list[TrialEnv]
+
+    def name_in(self, j: int, name: str) -> str | None:
+        """What a period, reward or argument is called in task ``j``; None if it cannot have it."""
+        return name
+
+    def update(
+        self, *, rewards: Mapping[str, Any] | None = None, timing: Mapping[str, Any] | None = None, **parameters: Any
+    ) -> None:
+        """Change parameters of the tasks that have them, from the next trial on.
+
+        Raises:
+            ValueError: If no task has one of them, or a task refuses a value.
+        """
+        for kind, given in (("rewards", rewards or {}), ("timing", timing or {}), ("parameters", parameters)):
+            known = {name for j in range(len(self.tasks)) for name in self._names(j, kind)}
+            for name in given:
+                if not any(self.name_in(j, name) in self._names(j, kind) for j in range(len(self.tasks))):
+                    raise ValueError(unknown({"timing": "period"}.get(kind, kind[:-1]), name, known))
+        self.update_tables({"rewards": rewards or {}, "timing": timing or {}}, parameters)
+
+    def update_tables(
+        self,
+        tables: Mapping[str, Mapping[str, Any]],
+        parameters: Mapping[str, Any] | None = None,
+        assigned: bool = False,
+    ) -> None:
+        """Pass on to each task what it has of these."""
+        for j, task in enumerate(self.tasks):
+            own = {kind: self._own(j, kind, table) for kind, table in tables.items() if kind != "conditions"}
+            task.update(**own, **self._own(j, "parameters", parameters or {}))
+        for kind, table in tables.items():
+            for name, value in table.items():
+                getattr(self, kind).put(name, value)
+        self.forget_trials_ahead()  # type: ignore[attr-defined]
+
+    def _names(self, j: int, kind: str) -> Any:
+        task = self.tasks[j]
+        return task.parameters() if kind == "parameters" else getattr(task, kind)
+
+    def _own(self, j: int, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        names = {name: self.name_in(j, name) for name in given}
+        return {own: given[name] for name, own in names.items() if own in self._names(j, kind)}  # type: ignore[misc]
+
+
+def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> None:
     """Refuse what cannot be part of an environment of several tasks.
 
     Args:
         envs: The tasks, wrapped or not.
         owner: What they are to be part of, for messages.
+        steps_wrappers: Whether it steps the wrappers that are inside, so that they may override ``step``.
 
     Raises:
         TypeError: If one is no trial-based task.
@@ -27,10 +82,8 @@ def check_tasks(envs: Sequence[gym.Env], owner: str) -> None:
         if not isinstance(env.unwrapped, TrialEnv):
             raise TypeError(f"{owner} needs trial-based tasks, not {env.unwrapped}")
         for layer in layers(env):
-            changed = isinstance(layer, TrialWrapper) and any(
-                getattr(type(layer), name) is not getattr(TrialWrapper, name) for name in ("observe", "step")
-            )
-            if changed:
+            shown = ("observe", "appended") if steps_wrappers else ("observe", "appended", "step")
+            if isinstance(layer, TrialWrapper) and layer.overrides(*shown):
                 name = type(layer).__name__
                 raise ValueError(f"{name} must be outside {owner}: first {owner} with the tasks, then {name}")
     steps = {name_of(env): env.unwrapped.dt for env in envs}  # type: ignore[attr-defined]
@@ -82,9 +135,3 @@ def distinct(names: Sequence[str]) -> list[str]:
     return [
         name if listed.count(name) == 1 else f"{name}#{listed[:i].count(name) + 1}" for i, name in enumerate(listed)
     ]
-
-
-def carries(env: gym.Env) -> bool:
-    """Whether a task or one of its wrappers carries information across trials."""
-    inner = env.unwrapped.metadata.get("carries", False)
-    return bool(inner) or any(getattr(layer, "carries", False) for layer in layers(env))

@@ -10,12 +10,14 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
-from neurogym.wrappers.several import carries, check_tasks
+from neurogym.envs.multi.fitting import OfSeveral, check_tasks
+from neurogym.envs.registration import make
+from neurogym.wrappers.stack import traits
 
 TYPES = ("main", "distractor", "both")
 
 
-class Combine(TrialEnv):
+class Combine(OfSeveral, TrialEnv):
     """Do a main task and a distractor task in the same trial.
 
     Every trial has one of three types: main task only, distractor only, both. The observation is that of the main
@@ -65,8 +67,6 @@ class Combine(TrialEnv):
         if second is None:
             raise ValueError("Combine needs a second task: distractor=..., an environment or an id")
         if isinstance(second, str):
-            from neurogym.envs.registration import make
-
             second = make(second, dt=env.unwrapped.dt)  # type: ignore[attr-defined]
         self.envs = [env, second]
         _check(self.envs, dt, mix, share_action_space)
@@ -90,9 +90,8 @@ class Combine(TrialEnv):
         self.rewards = {**other.rewards, **main.rewards}
         self.conditions = {"combine_type": list(range(3)), **main.conditions}
         self.conditions |= {f"distractor_{name}": values for name, values in other.conditions.items()}
-        self.metadata = {**type(self).metadata, "carries": any(carries(one) for one in self.envs)}
+        self.metadata = {**type(self).metadata, "carries": any(traits(one).memory for one in self.envs)}
         self._running = [False, False]
-        self._scores = [0.0, 0.0]
 
     def _space(self) -> spaces.Box:
         boxes = [one.observation_space for one in self.envs]
@@ -108,9 +107,13 @@ class Combine(TrialEnv):
         low = np.concatenate([cue[: self.trial_cue] * 0, *(np.minimum(box.low, 0) for box in boxes)])  # type: ignore[attr-defined]
         return spaces.Box(low, high, name=names, dtype=np.float32)
 
-    @property
-    def _many(self) -> bool:
-        return False
+    def name_in(self, j: int, name: str) -> str | None:
+        """Periods and arguments of the distractor have its prefix; a reward is that of both."""
+        if name in self.tasks[j].rewards:
+            return name
+        if name.startswith("distractor_"):
+            return name.removeprefix("distractor_") if j else None
+        return None if j else name
 
     @property  # type: ignore[misc]
     def choices(self) -> Any:
@@ -136,10 +139,10 @@ class Combine(TrialEnv):
             prefixed = name.startswith("distractor_")
             asked[prefixed][name.removeprefix("distractor_")] = value
         self._running = [kind != 1, kind != 0]
-        self._scores = [0.0, 0.0]
         record: dict[str, Any] = {"combine_type": kind, "task_type": TYPES[kind]}
         for j, (env, prefix) in enumerate(zip(self.envs, ("", "distractor_"), strict=True)):
             trial = env.new_trial(**asked[j])  # type: ignore[attr-defined]
+            self.tasks[j].settle()
             if not self._running[j]:
                 trial = {
                     k: float("nan") if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()
@@ -157,26 +160,22 @@ class Combine(TrialEnv):
         ):
             for name, start in task.start_ind.items():
                 begin = (start + shift) * runs
-                self._building.add_period(
-                    prefix + name, (task.end_ind[name] - start) * self.dt * runs, after=begin * self.dt
-                )
-            length = (task._end - task._first + shift) * runs
-            self._building.length = np.maximum(self._building.length, length)
+                duration = (task.end_ind[name] - start) * self.dt * runs
+                self.add_period(prefix + name, duration, after=begin * self.dt)
+            length = (len(task.ob) + shift) * runs
+            self.this_trial.length = np.maximum(self.this_trial.length, length)
         if self.trial_cue:
             self.ob[:, 0] = kind
         truth = []
         for j, shift in enumerate((0, self._start)):
-            rows = self._inner_rows(j)
+            task = self.tasks[j]
+            rows = slice(shift, shift + len(task.ob))
             if self._running[j]:
-                self.ob[shift : shift + len(rows), self._columns[j] : self._columns[j + 1]] = self.tasks[j]._ob[rows]
+                self.ob[rows, self._columns[j] : self._columns[j + 1]] = task.ob
             truth.append(np.zeros(len(self.gt), np.int64))
-            inner = self.tasks[j]._gt
-            if self._running[j] and inner is not None:
-                truth[j][shift : shift + len(rows)] = inner[rows]
+            if self._running[j] and task.cursor.gt is not None:
+                truth[j][rows] = task.gt
         self.gt[...] = self._joint(truth[0], truth[1])
-
-    def _inner_rows(self, j: int) -> np.ndarray:
-        return np.arange(self.tasks[j]._first, self.tasks[j]._end)
 
     def _joint(self, main: Any, other: Any) -> Any:
         """The right action, given those of the two tasks."""
@@ -187,12 +186,10 @@ class Combine(TrialEnv):
     # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if not 0 <= action < self.action_space.n:
-            raise ValueError(f"action {action!r} is not in {self.action_space}")
         parts = (action, action) if self.share_action_space else divmod(int(action), self._sizes[1])
         rewards, truths = list(self.defaults), [0, 0]
         infos: list[dict[str, Any]] = [{}, {}]
-        step = self._row - self._first
+        step = self.t_ind
         for j, shift in enumerate((0, self._start)):
             if self._running[j] and step >= shift:
                 rewards[j], truths[j], infos[j] = self._advance(j, parts[j], step - shift)
@@ -205,71 +202,62 @@ class Combine(TrialEnv):
         else:
             reward, info["gt"] = sum(rewards), self._joint(*truths)
         info["new_trial"] = not any(self._running)
-        if info["new_trial"] or self._row + 1 >= self._end:
+        if info["new_trial"] or self.cursor.at_end:
             self._score()
         return self.ob_now, float(reward), False, False, info
 
     def _advance(self, j: int, action: Any, step: int) -> tuple[float, Any, dict[str, Any]]:
         """One step of a task: its reward, ground truth and info."""
         task = self.tasks[j]
-        row = task._row = task._first + step
-        task.performance, task._event = self._scores[j], rules.NONE
-        truth = task._gt[row] if task._gt is not None else 0
-        _, reward, _, _, info = task._step(action)
-        block = task._block
-        if not task.declared:
-            reward += float(np.broadcast_to(block.bonus, (block.n,))[task._at])
-        ended = bool(info["new_trial"]) or row + 1 >= task._end
-        if ended and not info["new_trial"]:
-            reward += task.r_tmax
-        self._scores[j] = task.performance
-        if task._event == rules.ABORT:
-            self._note(rules.ABORT)
+        row = task.cursor.first + step
+        truth = task.cursor.gt[row] if task.cursor.gt is not None else 0
+        event, reward, told = task.act_at(row, action)
+        ended = event >= rules.END
+        if event & rules.OUTCOME == rules.ABORT:
+            self.report(rules.ABORT)
         if ended:
             self._stop(j)
+        info = {} if told is None else told.info
         return float(reward), truth, {**info, "reward": float(reward), "gt": truth, "new_trial": ended}
 
     def _stop(self, j: int) -> None:
         """A task that has ended shows nothing more and asks for nothing more."""
         self._running[j] = False
-        later = slice(self._row + 1, self._end)
-        self._ob[later, self._columns[j] : self._columns[j + 1]] = 0
+        step, later = self.t_ind + 1, slice(self.t_ind + 1, None)
+        self.ob[later, self._columns[j] : self._columns[j + 1]] = 0
         other, shift = 1 - j, (self._start, 0)[j]
-        remaining = np.zeros(self._end - self._row - 1, np.int64)
+        remaining = np.zeros(max(0, len(self.ob) - step), np.int64)
         task = self.tasks[other]
-        if self._running[other] and task._gt is not None:
-            rows = task._first + np.arange(self._row + 1, self._end) - self._first - shift
-            inside = (rows >= task._first) & (rows < task._end)
-            remaining[inside] = task._gt[rows[inside]]
+        if self._running[other] and task.cursor.gt is not None:
+            steps = np.arange(step, len(self.ob)) - shift
+            inside = (steps >= 0) & (steps < len(task.gt))
+            remaining[inside] = task.gt[steps[inside]]
         pair = (remaining, remaining * 0) if other == 0 else (remaining * 0, remaining)
-        if self._gt is not None:
-            self._gt[later] = self._joint(*pair)
+        self.gt[later] = self._joint(*pair)
 
     def _score(self) -> None:
         """Performance of the whole trial, and in each task."""
         kind = self.trial["combine_type"]
-        taken = [score for score, runs in zip(self._scores, (kind != 1, kind != 0), strict=True) if runs]
-        self.performance = float(min(taken))
-        for name, score, runs in zip(("main", "distractor"), self._scores, (kind != 1, kind != 0), strict=True):
-            if runs:
-                self.trial[f"{name}_performance"] = float(score)
-        if self._event != rules.ABORT or self.performance >= 0.5:
-            self._event = rules.CORRECT if self.performance >= 0.5 else rules.ERROR
+        scores = {
+            name: float(task.performance)
+            for name, task, runs in zip(("main", "distractor"), self.tasks, (kind != 1, kind != 0), strict=True)
+            if runs
+        }
+        self.performance = min(scores.values())
+        self.trial |= {f"{name}_performance": score for name, score in scores.items()}
+        if self.event != rules.ABORT or self.performance >= 0.5:
+            self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
 
     def __str__(self) -> str:
         """The two tasks."""
         return f"<{type(self).__name__} of {self.envs[0]} and {self.envs[1]}>"
 
 
-def _is_number(value: Any) -> bool:
-    return np.isscalar(value) and not isinstance(value, str)
-
-
 def _check(envs: list[gym.Env], dt: float | None, mix: Sequence[float], share: bool) -> None:
     for env in envs:
         if not isinstance(env.action_space, gym.spaces.Discrete) or len(env.observation_space.shape or ()) != 1:
             raise ValueError(f"Combine needs discrete actions and one-dimensional observations, which {env} has not")
-    check_tasks(envs, "Combine")
+    check_tasks(envs, "Combine", steps_wrappers=False)
     main, other = envs
     if dt is not None and dt != main.unwrapped.dt:  # type: ignore[attr-defined]
         raise ValueError(f"dt must be that of the tasks, got {dt!r}")

@@ -1,0 +1,491 @@
+"""The cycle of a task with trials: make them, act in them, report them.
+
+At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step that
+ends a trial reports it and returns row 0 of the next one. What an action does is said in :meth:`TrialCycle.act_at` and
+nowhere else; for a batch, the same is compiled (``neurogym/vector``).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.compat.leniency import forgive
+from neurogym.compat.members import five_values, forgive_reset
+from neurogym.messages.names import unknown
+from neurogym.parameters import Changeable, Conditions, Table
+from neurogym.rules import Rule
+from neurogym.sampling.distributions import Distribution, is_number, is_possible
+from neurogym.sampling.patterns import Patterns, Vectors
+from neurogym.trials import Trials
+from neurogym.trials.cursor import Ahead
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
+from neurogym.trials.single import NOW, SingleTrial
+from neurogym.wrappers.base import Traits, TrialWrapper, layers
+from neurogym.wrappers.stack import Stack
+
+
+class Told(NamedTuple):
+    """What a programmed step returned, beside its reward."""
+
+    ob: Any  #: None: the observation of the row that comes next
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+class TrialCycle(Changeable, SingleTrial):
+    """Makes trials, steps through them and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
+
+    Args:
+        dt: Time step in ms.
+
+    Attributes:
+        ahead: The trials made in advance.
+        last: ``info`` of the trial that ended last in this session, None if none did.
+        num_finished: Trials that ended in this session.
+        num_tr: Trials that began in this session.
+        trial_reward: Sum of the rewards of the current trial so far.
+        event: What the last step meant (a constant of :mod:`neurogym.rules`).
+        most_ahead: Most trials to make in advance; None: what fits into memory.
+        next_by_itself: Whether the step that ends a trial begins the next one.
+        action_limit: Discrete actions below it are accepted, in place of those of the action space.
+    """
+
+    rule: ClassVar[Rule | None] = None
+    adaptive: ClassVar[bool] = False
+    rewards = Table()
+    timing = Table()
+    conditions = Table(Conditions)
+    abort: bool
+    r_tmax: float
+    most_ahead: ClassVar[int | None] = None
+    next_by_itself: bool = True
+    action_limit: int | None = None
+    _one_by_one: ClassVar[bool] = False  # whether trials are described one at a time
+
+    def __init_subclass__(cls, **kwargs: Any):
+        """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
+        super().__init_subclass__(**kwargs)
+        if "new_trial" in cls.__dict__:
+            cls._new_trial = cls.__dict__["new_trial"]  # type: ignore[method-assign]
+            del cls.new_trial
+        if "_new_trial" in cls.__dict__:
+            cls._one_by_one = True
+        elif "_new_trials" in cls.__dict__:
+            cls._one_by_one = False
+
+    def __init__(self, dt: float = 100):
+        super().__init__(dt)
+        self.timing = {}
+        self.conditions = {}
+        self.trial: dict[str, Any] = {}
+        self.ahead = Ahead()
+        self.last: dict[str, Any] | None = None
+        self.num_tr = self.num_finished = 0
+        self.trial_reward, self._aborts = 0.0, 0
+        self.event = NONE
+        self._top: Any = self
+        self._stack: Stack | None = None
+        self._last_gt: Any = None
+
+    # -- what can be done with the task -------------------------------------------------------------------------------
+
+    @property
+    def traits(self) -> Traits:
+        """What can be done with the task, its wrappers left out."""
+        own_step = type(self)._step is not TrialCycle._step or type(self).post_step is not TrialCycle.post_step
+        ahead = not self._one_by_one and not self.adaptive
+        return Traits(ahead, self.rule is not None and not own_step, bool(self.metadata.get("carries", False)))
+
+    @property
+    def wrappers(self) -> list[TrialWrapper]:
+        """The wrappers that act on the task's trials, innermost first."""
+        return self.stack.wrappers
+
+    @property
+    def stack(self) -> Stack:
+        """The wrappers, taken together."""
+        if self._stack is None:
+            self._stack = Stack(self._top)
+            self._looks_up = self.traits.batched
+            space = getattr(self, "action_space", None)
+            self._n_actions = (self.action_limit or int(space.n)) if isinstance(space, gym.spaces.Discrete) else 0
+        return self._stack
+
+    def set_top(self, wrapper: Any) -> None:
+        """Let ``wrapper`` be asked for new trials; called when a :class:`TrialWrapper` is put on."""
+        self._top, self._stack = wrapper, None
+        self.ahead.restart()
+
+    def use(self, wrapper: Any) -> None:
+        """Let the hooks be those of the stack that is stepped, where several were put on one task."""
+        if wrapper is not self._top and wrapper not in layers(self._top):
+            self.set_top(wrapper)
+
+    # -- hooks of tasks -----------------------------------------------------------------------------------------------
+
+    def _new_trials(self, trials: Trials) -> None:
+        """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""
+        raise NotImplementedError(f"{type(self).__name__} must define _new_trials, _new_trial or new_trial")
+
+    def _new_trial(self, **kwargs: Any) -> dict[str, Any] | None:
+        """Describe one trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
+
+        A task that describes many trials at once inherits this; a subclass may call it by ``super()``.
+        """
+        trials = self.this_trial
+        trials.given.update({name: np.array([value]) for name, value in kwargs.items()})
+        self._new_trials(trials)
+        return trials.record(0)
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What an action does at the current row. The default applies the declared rule."""
+        event, reward, gained = self.cursor.look_up(self.cursor.row, action)
+        self.report(event & OUTCOME)
+        self.performance += gained
+        return self.ob_now, reward, False, False, {"new_trial": event >= END}
+
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+        """Last word on what ``step`` returns; the observation is already that of the next row."""
+        return ob, reward, terminated, truncated, info
+
+    def start_session(self) -> None:
+        """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
+
+    def report(self, event: int) -> None:
+        """Say what the current step meant (a constant of :mod:`neurogym.rules`); for tasks that program ``_step``."""
+        self.event = event
+        self._aborts += event == ABORT
+
+    # -- making trials ------------------------------------------------------------------------------------------------
+
+    def check_conditions(self, given: Mapping[str, Any]) -> None:
+        """Refuse what cannot be asked of a trial; warn of what the task does not draw.
+
+        Raises:
+            ValueError: If no trial can be made with a value.
+        """
+        for name, value in given.items():
+            if name not in self.conditions:
+                forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
+                continue
+            values = self.conditions[name]
+            if not is_possible(value, values):
+                text = f"trial condition {name}={value!r} is not drawn by the task, expected one of {values}"
+                listed = isinstance(values, (Patterns, Vectors)) or not is_number(next(iter(values), 0))
+                if (listed and not isinstance(values, Distribution)) or not is_number(value):
+                    raise ValueError(text)
+                forgive(text, "it is used as it is")
+
+    def make_trials(self, n: int, **given: Any) -> Trials:
+        """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
+
+        Args:
+            n: Number of trials.
+            **given: Conditions, a value for all trials or an array (n,).
+
+        Raises:
+            ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
+                values, there is a warning.
+        """
+        if not self._one_by_one:
+            for name in given.keys() - self.taken_by_wrappers():
+                value = given[name]
+                for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
+                    self.check_conditions({name: one})
+        columns = {name: _per_trial(value, n) for name, value in given.items()}
+        try:
+            trials = self.make_checked(n, columns)
+        except (IndexError, KeyError) as error:
+            raise ValueError(f"trials with {given!r} cannot be made: {error}") from error
+        for name in columns.keys() - self.conditions.keys() - self.taken_by_wrappers():
+            trials.info.setdefault(name, columns[name])
+        return trials
+
+    def taken_by_wrappers(self) -> set[str]:
+        """Conditions that a wrapper takes for itself."""
+        return self.stack.accepts - set(self.conditions)
+
+    def make_checked(self, n: int, given: dict[str, np.ndarray]) -> Trials:
+        """:meth:`make_trials` with conditions that are known to be possible, each an array (n,)."""
+        theirs = self.taken_by_wrappers()
+        plan = {name: value for name, value in given.items() if name in theirs}
+        asked = {name: value for name, value in given.items() if name not in theirs}
+        trials = Trials(self, n, {**self.stack.plan(n, plan), **asked})
+        if not self._one_by_one:
+            self._new_trials(trials)
+        elif n == 1:
+            self._describe_one(trials)
+        else:
+            raise ValueError(f"{type(self).__name__} describes one trial at a time; make_trials(1) is the most")
+        trials.rows()
+        _ = trials.ob
+        self.stack.revise(trials)
+        if self.rule is not None:
+            self.rule.compile(trials, self.abort)
+        trials.set_default_go()
+        return trials
+
+    def _describe_one(self, trials: Trials) -> None:
+        """Let the task describe one trial."""
+        asked = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
+        trials.given = {name: value for name, value in trials.given.items() if name.startswith("period_")}
+        outer, self._described = self._described, trials
+        try:
+            self.trial = {}
+            record = self._new_trial(**asked)
+            self.trial = self.trial if record is None else record
+        finally:
+            self._described = outer
+        trials.info = {name: _per_trial(value, 1) for name, value in (self.trial or {}).items()}
+
+    def make_ahead(self) -> Trials:
+        """Make the next trials of the session; they are then in ``ahead``."""
+        return self.ahead.make(self.make_trials, self.most_ahead)
+
+    def forget_trials_ahead(self) -> None:
+        """Let the next trial be made anew; called when a parameter has changed."""
+        self.ahead.drop()
+
+    # -- trials -------------------------------------------------------------------------------------------------------
+
+    def new_trial(self, **kwargs: Any) -> dict[str, Any]:
+        """Begin a new trial and return its record.
+
+        Args:
+            **kwargs: Conditions of the trial, in place of randomly drawn ones.
+
+        Raises:
+            ValueError: If a condition or its value is unknown.
+        """
+        if self._described is not None:  # a user's override calls its parent
+            return TrialCycle._new_trial(self, **kwargs) or {}
+        self.performance, self.trial_reward, self._aborts = 0.0, 0.0, 0
+        if kwargs or not self.stack.ahead:
+            self.begin(self.make_trials(1, **kwargs), 0)
+        else:
+            ahead = self.ahead
+            if ahead.is_used_up:
+                self.make_ahead()
+            self.begin(ahead.block, ahead.next)  # type: ignore[arg-type]
+            ahead.next += 1
+        return self.trial
+
+    def begin(self, block: Trials, k: int) -> None:
+        """Begin with trial ``k`` of a block."""
+        self.cursor.enter(block, k)
+        self.trial = block.record(k)
+        self.num_tr += 1
+        self._is_settled = self.rule is None or not self.stack.begins_trials
+
+    def settle(self) -> None:
+        """Apply the rule to what wrappers have made of the trial in their ``new_trial``, if they have one."""
+        if self._is_settled:
+            return
+        self._is_settled = True
+        trial, step = self.cursor.alone(), self.cursor.step
+        for table in ("event", "reward", "performance"):
+            trial.fields.pop(table, None)
+        self.rule.compile(trial, self.abort)  # type: ignore[union-attr]
+        self.cursor.enter(trial, 0)
+        self.cursor.row += step
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a session: row 0 of its first trial. No step is taken.
+
+        Args:
+            seed: Starts the generator anew; the whole session, wrappers included, follows from it.
+            options: Conditions of the first trial, as for :meth:`new_trial`; ``no_step`` and ``step_fn`` of older
+                versions have no effect.
+            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
+
+        Raises:
+            ValueError: If a condition or its value is unknown.
+        """
+        forgive_reset(old)
+        self.begin_session(seed)
+        self._top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
+        return self.cursor.ob[self.cursor.row].copy(), {}
+
+    def begin_session(self, seed: int | None = None) -> None:
+        """All of :meth:`reset` but the first trial.
+
+        Args:
+            seed: Starts the generator anew.
+        """
+        if seed is not None:
+            gym.Env.reset(self, seed=seed)
+        for spec in self.timing.values():
+            if seed is not None and hasattr(spec, "seed"):
+                spec.seed(int(self.np_random.integers(2**31)))
+        self.ahead.restart()
+        self.last, self.num_tr, self.num_finished, self._last_gt = None, 0, 0, None
+        self.start_session()
+        self.stack.start_session()
+
+    # -- stepping -----------------------------------------------------------------------------------------------------
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Act on the current row.
+
+        Returns:
+            Observation of the next row (row 0 of the next trial if this one ended), reward, terminated, truncated and
+            info with ``new_trial`` and ``gt``; at the end of a trial also ``trial`` (the finished one),
+            ``performance``, ``outcome``, ``choice``, ``rt`` (ms, nan without a response), ``trial_reward``,
+            ``trial_steps`` and ``aborts``.
+
+        Raises:
+            ResetNeeded: If there is no trial yet.
+            ValueError: If the action is not in the action space, or ``_step`` does not return five values.
+        """
+        cursor = self.cursor
+        if cursor.block is None:
+            raise gym.error.ResetNeeded("call reset() before step()")
+        if type(action) is not int or not 0 <= action < self._n_actions:
+            action = self.checked(action)
+        self.settle()
+        row = cursor.row
+        event, reward, told = self.act_at(row, action)
+        self.event = event & OUTCOME
+        info: dict[str, Any] = {"new_trial": False} if told is None else told.info
+        if cursor.gt is not None:
+            self._last_gt = truth = cursor.gt[row]
+            if "gt" not in info:
+                info["gt"] = truth
+        if event >= END:
+            self._finish(action, event & OUTCOME, info)
+        else:
+            cursor.row = row + 1
+        if told is None:
+            return cursor.ob[cursor.row].copy(), reward, False, False, info
+        ob = cursor.ob[cursor.row].copy() if told.ob is None else told.ob
+        return self.post_step(ob, reward, told.terminated, told.truncated, info)
+
+    def checked(self, action: Any) -> Any:
+        """An action as tasks get it: an integer, or an array.
+
+        Raises:
+            ValueError: If it is not in the action space.
+        """
+        space = self.action_space
+        if isinstance(space, gym.spaces.Discrete):
+            try:
+                number = operator.index(action)
+            except TypeError:
+                array = np.asarray(action)
+                number = int(array.item()) if array.size == 1 and array.dtype.kind in "iub" else -1
+            if 0 <= number < self._n_actions:
+                return number
+        elif isinstance(space, gym.spaces.Box):
+            array = np.asarray(action)
+            numbers = array.shape == space.shape and array.dtype.kind in "iubf"
+            if numbers and np.all(space.low <= array) and np.all(array <= space.high):
+                return array
+        elif space.contains(action):
+            return action
+        raise ValueError(f"action {action!r} is not in {space}")
+
+    def act_at(self, row: int, action: Any) -> tuple[int, float, Told | None]:
+        """What an action does at a row of the current trial: the one place that says so.
+
+        What it adds to performance, to the trial's reward and to the breaks of fixation is added; the session stays at
+        the row.
+
+        Args:
+            row: Row of the block.
+            action: As :meth:`checked` returns it.
+
+        Returns:
+            What the action meant (an outcome, plus :data:`neurogym.rules.END` if it ended the trial), the reward, and
+            what a programmed ``_step`` told beside it (None if the declared rule was applied).
+
+        Raises:
+            ValueError: If ``_step`` does not return five values.
+        """
+        if not self._looks_up:
+            return self._act_by_program(row, action)
+        event, reward, gained = self.cursor.look_up(row, action)
+        self.performance += gained
+        self.trial_reward += reward
+        if event == ABORT or event == ABORT | END:
+            self._aborts += 1
+        elif event == END:  # ended without an answer that the rule knows
+            event |= CORRECT if self.performance >= 0.5 else ERROR
+        return event, reward, None
+
+    def _act_by_program(self, row: int, action: Any) -> tuple[int, float, Told]:
+        """:meth:`act_at` of a task that programs its own ``_step``."""
+        cursor = self.cursor
+        block, cursor.row = cursor.block, row
+        self.event, self._now, self._acting = NONE, None, True
+        try:
+            result = self._step(action)
+        finally:
+            self._acting = False
+        ob, reward, terminated, truncated, info = five_values(result, self)
+        ended = bool(info.setdefault("new_trial", False))
+        if self.rule is None:
+            reward += float(np.broadcast_to(block.bonus, (block.n,))[cursor.trial])  # type: ignore[union-attr]
+        event = self.event
+        if not ended and cursor.at_end:
+            ended = info["new_trial"] = True
+            reward += self.r_tmax
+            event = event or MISS
+        self.trial_reward += reward
+        if ended and (event == NONE or (event == MISS and self.performance >= 0.5)):
+            event = CORRECT if self.performance >= 0.5 else ERROR
+        if ob is NOW or (self._now is not None and (ob is self._now or (ended and np.array_equal(ob, self._now)))):
+            ob = None
+        return event + END * ended, reward, Told(ob, terminated, truncated, info)
+
+    def _finish(self, action: Any, outcome: int, info: dict[str, Any]) -> None:
+        """Report the trial that ended and begin the next."""
+        cursor = self.cursor
+        block, k = cursor.block, cursor.trial
+        assert block is not None and block.go is not None
+        moved = np.any(np.asarray(action) != 0) if self.rule is None else action != self.rule.hold
+        responded = bool(moved and outcome in (CORRECT, ERROR))
+        info["new_trial"] = True
+        info["trial"] = self.trial
+        info["performance"] = float(self.performance)
+        info["outcome"] = OUTCOMES[outcome]
+        info["choice"] = action
+        info["rt"] = float((cursor.step - block.go[k]) * self.dt) if responded else float("nan")
+        info["trial_reward"] = self.trial_reward
+        info["trial_steps"] = info["tr_dur"] = cursor.step + 1
+        info["aborts"] = self._aborts
+        info["periods"] = block.durations(k)
+        self.last = info
+        self.num_finished += 1
+        if self.next_by_itself:
+            self._top.new_trial()
+
+    def field(self, name: str) -> Any:
+        """Value of one of the block's per-step fields at the current row; ``last_gt``: see :class:`TrialWrapper`."""
+        if name != "last_gt":
+            return self.cursor.field(name)
+        return np.zeros_like(self.cursor.field("gt")) if self._last_gt is None else self._last_gt
+
+
+def _varies(value: Any, n: int) -> bool:
+    """Whether a condition is given as an array with one entry per trial, rather than one value for all."""
+    return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
+
+
+def _per_trial(value: Any, n: int) -> np.ndarray:
+    """A condition as an array whose first axis is the trial."""
+    if _varies(value, n):
+        return value
+    if np.ndim(value) == 0 and not isinstance(value, (dict, set)):
+        return np.full(n, value) if not isinstance(value, str) else np.array([value] * n)
+    array = np.empty(n, dtype=object)
+    for i in range(n):
+        array[i] = value
+    return array

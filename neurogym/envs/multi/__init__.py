@@ -1,0 +1,14 @@
+"""Environments of several tasks.
+
+Belongs here: environments that present the trials of other environments, one after the other or at once. May use: the
+core, the registration of tasks, schedules.
+"""
+
+from __future__ import annotations
+
+from neurogym.envs.multi.combine import Combine
+from neurogym.envs.multi.make import make_multi, task_ids
+from neurogym.envs.multi.schedule import MultiEnvs, ScheduleEnvs
+from neurogym.envs.multi.transfer import TransferLearning
+
+__all__ = ["Combine", "MultiEnvs", "ScheduleEnvs", "TransferLearning", "make_multi", "task_ids"]

@@ -1,0 +1,152 @@
+"""Random durations and values, given as data.
+
+A specification is a number, a sequence of numbers (one of them, uniformly), a callable without arguments, or a pair
+``(kind, arguments)`` with kind ``"uniform"``, ``"choice"``, ``"truncated_exponential"``, ``"constant"`` or ``"until"``.
+Kept as data, it copies, pickles and prints, and many values are drawn in one call.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neurogym.messages.names import unknown
+
+KINDS = ("uniform", "choice", "truncated_exponential", "constant", "until")
+
+
+class Distribution(NamedTuple):
+    """What a value is drawn from, in its normal form.
+
+    Attributes:
+        kind: One of :data:`KINDS`, or ``"callable"``.
+        arguments: A number (``constant``, ``until``), an array (bounds, values, or scale and bounds), or the callable.
+    """
+
+    kind: str
+    arguments: Any
+
+    @classmethod
+    def of(cls, spec: Any) -> Distribution:
+        """The distribution that a specification stands for.
+
+        Raises:
+            ValueError: If it is none of the documented forms.
+        """
+        if type(spec) is Distribution:
+            return spec
+        if isinstance(spec, Real) and not isinstance(spec, bool):
+            return cls("constant", float(spec))
+        if callable(spec):
+            return cls("callable", spec)
+        if isinstance(spec, (list, tuple, range, np.ndarray)) and len(spec):
+            if not isinstance(spec[0], str):
+                return cls("choice", _arguments("choice", spec))
+            if spec[0] not in KINDS:
+                raise ValueError(unknown("distribution", spec[0], KINDS))
+            if len(spec) != 2:
+                raise ValueError(f"expected ({spec[0]!r}, arguments), got {spec!r}")
+            return cls(spec[0], _arguments(spec[0], spec[1]))
+        raise ValueError(
+            f"{spec!r} is no duration: expected a number, a sequence of numbers, a callable or "
+            "(distribution, arguments)"
+        )
+
+    def sample(self, rng: Any, n: int) -> np.ndarray:
+        """``n`` values drawn with the generator ``rng``, shape (n,).
+
+        Raises:
+            ValueError: If the distribution is relative to other periods (``until``).
+        """
+        kind, given = self
+        if kind == "constant":
+            return np.full(n, given)
+        if kind == "uniform":
+            return given[0] + (given[1] - given[0]) * rng.random(n)
+        if kind == "choice":
+            return given[rng.integers(len(given), size=n)]
+        if kind == "truncated_exponential":
+            return exponential(rng, n, *given)
+        if kind == "callable":
+            return np.array([float(given()) for _ in range(n)])
+        raise ValueError(f"{kind!r} is relative to the other periods and has no values of its own")
+
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest value that can be drawn (a callable: unknown, 0 and inf)."""
+        kind, given = self
+        if kind in ("constant", "until"):
+            return given, given
+        if kind in ("uniform", "choice"):
+            return float(np.min(given)), float(np.max(given))
+        if kind == "truncated_exponential":
+            return (float(given[1]) if len(given) > 1 else 0.0), (float(given[2]) if len(given) > 2 else math.inf)
+        return 0.0, math.inf
+
+    def phrase(self) -> str:
+        """For people, such as ``"uniform between 200 and 600"``; a constant is just its number."""
+        kind, given = self
+        if kind == "callable":
+            return kind
+        if kind == "constant":
+            return f"{given:g}"
+        if kind == "uniform":
+            return f"uniform between {given[0]:g} and {given[1]:g}"
+        if kind == "choice":
+            return "choice of " + ", ".join(f"{value:g}" for value in given)
+        if kind == "truncated_exponential":
+            low, high = self.bounds()
+            return f"truncated exponential with scale {given[0]:g} between {low:g} and {high:g}"
+        return f"{kind} {given:g}"
+
+
+def values_of(spec: Any) -> Any:
+    """What a condition can be: a :class:`Distribution` for a pair that names one, else the sequence as it is."""
+    is_pair = isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)
+    return Distribution.of(spec) if is_pair and spec[0] in KINDS else spec
+
+
+def is_possible(value: Any, values: Any) -> bool:
+    """Whether a condition can have a value, given the sequence or distribution of its values."""
+    if isinstance(values, Distribution):
+        low, high = values.bounds()
+        return bool(low <= value <= high)
+    if not isinstance(values, (list, tuple, range, np.ndarray)):  # says itself what it contains
+        return value in values
+    return bool(np.any([np.array_equal(value, each) for each in values]))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a single number."""
+    return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
+
+
+def exponential(rng: Any, n: int, scale: float, low: float = 0.0, high: float = math.inf) -> np.ndarray:
+    """``n`` exponentials of the given scale, conditioned on low <= x < high, by inverting the distribution function."""
+    if low >= high:
+        return np.full(n, float(high))
+    tail = math.exp(-(high - low) / scale) if math.isfinite(high) else 0.0
+    return low - scale * np.log1p(-rng.random(n) * (1.0 - tail))
+
+
+def _arguments(kind: str, given: Any) -> Any:
+    """Arguments that have been checked: a number or an array."""
+    if kind in ("constant", "until"):
+        if not isinstance(given, Real):
+            raise ValueError(f"{kind} takes one number, got {given!r}")
+        return float(given)
+    try:
+        values = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{kind} takes numbers, got {given!r}") from None
+    if kind == "truncated_exponential" and values.ndim == 0:
+        values = values[None]
+    if values.ndim != 1 or not len(values) or np.isnan(values).any():
+        raise ValueError(f"{kind} takes a sequence of numbers, got {given!r}")
+    if kind == "uniform" and (len(values) != 2 or values[0] > values[1]):
+        raise ValueError(f"uniform takes (low, high) with low <= high, got {given!r}")
+    if kind == "truncated_exponential" and (len(values) > 3 or values[0] <= 0):
+        raise ValueError(f"truncated_exponential takes (scale > 0, min=0, max=inf), got {given!r}")
+    return values

@@ -1,0 +1,170 @@
+"""Trials as an agent sees them that always does what is right: material for supervised learning.
+
+A session, a data set and a supervised learner show such an agent the same rows. Where wrappers show what the agent did,
+a trial ends where the right answer ends it, because nothing after it could have been seen; without such wrappers all
+rows of a trial can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.core import TrialEnv
+from neurogym.trials import Trials
+from neurogym.trials.events import END
+from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, first_observation, layers, no_action
+from neurogym.wrappers.stack import PASSIVE, Stack
+
+
+class Shown(NamedTuple):
+    """Rows of consecutive trials.
+
+    Attributes:
+        ob: Observations, (rows, ...).
+        gt: Ground truth, (rows,) or (rows, components).
+        rows: Which rows of ``trials`` they are, (rows,).
+        length: Rows of each trial, (trials,).
+        trials: The trials.
+    """
+
+    ob: np.ndarray
+    gt: np.ndarray
+    rows: np.ndarray
+    length: np.ndarray
+    trials: Trials
+
+    def records(self) -> list[dict[str, Any]]:
+        """The record of each trial."""
+        return [self.trials.record(k) for k in range(self.trials.n)]
+
+
+class GroundTruthStream:
+    """An endless session of one environment in which every action is right.
+
+    Args:
+        env: A task with its wrappers; the session is its own.
+        whole: Whether rows after the right answer are kept, where wrappers let them be.
+
+    Attributes:
+        task: The innermost environment.
+        makes_blocks: Whether many trials are made at a time.
+
+    Raises:
+        TypeError: If the environment is not trial-based.
+    """
+
+    def __init__(self, env: gym.Env, whole: bool = True):
+        if not isinstance(env.unwrapped, TrialEnv):
+            raise TypeError(f"a Dataset needs a trial-based task, not {env.unwrapped}")
+        self.env: Any = env
+        self.task: TrialEnv = env.unwrapped
+        self._stack = Stack(env)
+        self.whole = whole and not self._stack.shows
+        others = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
+        steps = bool(others) or any(w.overrides("step", "reset") for w in self._stack.wrappers)
+        steps |= getattr(self.task, "shows_while_stepped", False)
+        known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
+        self.makes_blocks = self._stack.ahead and known and not steps
+        self._steps = not self.makes_blocks and (steps or self._stack.shows)
+        self._seen: Any = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Let nothing have been done yet."""
+        self._last: tuple[Any, float] = no_action(self.task.action_space), 0.0
+
+    def restart(self, seed: int | None) -> None:
+        """Begin a session from ``seed``."""
+        self.forget()
+        if self.makes_blocks:
+            self.task.begin_session(seed)
+        else:
+            self._seen, _ = self.env.reset(seed=seed)
+
+    def make(self, n: int, given: Mapping[str, Any] | None = None) -> Shown:
+        """The next trials: ``n`` of them if they are made in blocks, else one.
+
+        Args:
+            n: How many.
+            given: Conditions, as for :meth:`TrialEnv.make_trials`.
+
+        Raises:
+            ValueError: If the task has no ground truth, or a condition is unknown.
+        """
+        given = dict(given or {})
+        if self._steps:
+            return self._stepped(given)
+        if self.makes_blocks:
+            trials = self.task.make_trials(n, **given)
+        else:
+            self.env.new_trial(**given)
+            self.task.settle()
+            trials = self.task.this_trial
+        if not trials.has_gt:
+            raise self._no_truth()
+        rows, length = self._kept(trials)
+        ob = self._observed(trials, rows) if self._stack.shows else trials.ob[rows]
+        return Shown(ob, trials.gt[rows], rows, length, trials)
+
+    def _no_truth(self) -> ValueError:
+        return ValueError(f"{type(self.task).__name__} has no ground truth, so that nothing can be learned from it")
+
+    def _kept(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that belong to the trials (some may have been shortened) and that a right agent sees; how many each."""
+        rows, length = trials.rows_of(np.arange(trials.n)), trials.length
+        if self.whole or "event" not in trials.fields:
+            return rows, length
+        right = trials.fields["event"][rows, trials.gt[rows]] >= END
+        before = np.cumsum(right) - right  # ends before this row, over all trials
+        trial = np.repeat(np.arange(trials.n), length)
+        kept = before == before[np.cumsum(length) - length][trial]
+        return rows[kept], np.bincount(trial[kept], minlength=trials.n)
+
+    def _observed(self, trials: Trials, rows: np.ndarray) -> np.ndarray:
+        """The rows as the wrappers show them."""
+        fields = trials.fields
+        gt, reward = trials.gt[rows], fields["reward"][rows, trials.gt[rows]]
+        actions = np.concatenate([np.asarray(self._last[0], gt.dtype)[None], gt[:-1]])
+        rewards = np.concatenate([[self._last[1]], reward[:-1]])
+        self._last = gt[-1], float(reward[-1])
+
+        def field(name: str) -> np.ndarray:
+            return actions if name == "last_gt" else fields[name][rows]  # what was right was done
+
+        return self._stack.observe(trials.ob[rows], actions, rewards, field)
+
+    def _stepped(self, given: dict[str, Any]) -> Shown:
+        """A trial of the environment itself, step by step."""
+        if given:
+            self.env.new_trial(**given)
+            self._seen = first_observation(self.env)
+        task, obs, truths = self.task, [], []
+        if task.cursor.gt is None:
+            raise self._no_truth()
+        task.settle()
+        trials = task.this_trial
+        ended = False
+        while not ended:
+            obs.append(self._seen)
+            truths.append(np.copy(task.gt_now))
+            self._seen, _, terminated, truncated, info = self.env.step(truths[-1][()])
+            ended = info["new_trial"]
+            if terminated or truncated:
+                self._seen, _ = self.env.reset()
+                ended = True
+        rows = int(trials.offset[0]) + np.arange(len(obs))
+        return Shown(np.array(obs), np.array(truths), rows, np.array([len(obs)]), trials)
+
+    def state(self) -> dict[str, Any]:
+        """What the next rows depend on beside the environment, as plain data."""
+        seen = np.zeros(0) if self._seen is None else np.asarray(self._seen)
+        return {"action": np.asarray(self._last[0]), "reward": self._last[1], "seen": seen}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from what :meth:`state` returned."""
+        self._last = np.asarray(state["action"])[()], float(state["reward"])
+        self._seen = state.get("seen")

@@ -1,0 +1,13 @@
+"""Trials: how they are laid out, what their rows say, what actions earn in them, and where a session is in them.
+
+What belongs here knows nothing of wrappers, of batches and of single tasks; :mod:`neurogym.core` builds on it.
+"""
+
+from __future__ import annotations
+
+from neurogym.trials.block import Period, Trials, Where
+from neurogym.trials.cursor import Cursor
+from neurogym.trials.layout import InvalidOperationError
+from neurogym.trials.rows import Rows
+
+__all__ = ["Cursor", "InvalidOperationError", "Period", "Rows", "Trials", "Where"]

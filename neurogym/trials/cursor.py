@@ -1,0 +1,144 @@
+"""Where a session is, and which trials it has made in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from neurogym.trials.block import Trials
+
+FIRST_BLOCK, GROWTH = 8, 8  #: trials made ahead after a reset, and how many times more each time thereafter
+BLOCK_BYTES = 3 << 19  #: memory for the most that are made ahead, within these limits:
+FEWEST_ROWS, MOST_ROWS = 1024, 8192
+
+
+class Cursor:
+    """The place of a session: a block of trials, one of them, and a row of it.
+
+    Attributes:
+        block: The block; None before there is a trial.
+        trial: The trial, counted in the block.
+        first: First row of the trial in the block, ``end`` the row after its last.
+        row: The row that the agent acts on.
+        ob: Observations of the block, shape (rows, ...); ``gt`` its ground truth, None if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Be nowhere."""
+        self.block: Trials | None = None
+        self.trial = self.first = self.row = self.end = 0
+        self.ob: Any = None
+        self.gt: np.ndarray | None = None
+        self._alone: Trials | None = None
+        self._tables: tuple[Any, Any, Any] | None = None
+
+    def enter(self, block: Trials, trial: int) -> None:
+        """Go to the first row of a trial."""
+        self.block, self.trial, self._alone = block, trial, None
+        self.first = self.row = block.offset.item(trial)
+        self.end = self.first + block.length.item(trial)
+        fields = block.fields
+        self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
+        event = fields.get("event")
+        self._tables = None if event is None else (event, fields["reward"], fields["performance"])
+
+    @property
+    def step(self) -> int:
+        """Step within the trial."""
+        return self.row - self.first
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the row is the last of the trial."""
+        return self.row + 1 >= self.end
+
+    def field(self, name: str) -> Any:
+        """Value of one of the block's per-step fields at the row."""
+        return self.block.fields[name][self.row]  # type: ignore[union-attr]
+
+    def look_up(self, row: int, action: int) -> tuple[int, float, float]:
+        """What the response rule says of an action: event, reward, and what it adds to performance.
+
+        Raises:
+            NotImplementedError: If the task has declared no rule.
+        """
+        if self._tables is None:
+            raise NotImplementedError("the task must define _step or declare a rule")
+        event, reward, performance = self._tables
+        return event.item(row, action), reward.item(row, action), performance.item(row, action)
+
+    def alone(self) -> Trials:
+        """The trial as a block of its own, which shares the arrays of the block."""
+        if self._alone is None:
+            assert self.block is not None
+            whole = self.block.n == 1 and self.block.offset.item(0) == 0
+            self._alone = self.block if whole else self.block.part(self.trial, 1)
+        return self._alone
+
+    def state_dict(self) -> dict[str, Any]:
+        """What :meth:`load_state_dict` needs."""
+        return {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to where another cursor was."""
+        if state["block"] is None:
+            self.leave()
+            return
+        self.enter(state["block"], int(state["trial"]))
+        self.row, self.end = int(state["row"]), int(state["end"])
+
+
+class Ahead:
+    """Trials of a session that were made in advance: few after a reset, later many at a time.
+
+    Attributes:
+        block: The trials; None if there are none.
+        next: The next of them.
+        is_stale: Whether those that have not begun are to be made anew.
+    """
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew, with few trials."""
+        self.block: Trials | None = None
+        self.next, self._size, self._most, self.is_stale = 0, FIRST_BLOCK, 0, False
+
+    def drop(self) -> None:
+        """Forget the trials that have not begun; as many are made the next time."""
+        self.is_stale = True
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether no trial is left."""
+        return self.block is None or self.is_stale or self.next >= self.block.n
+
+    def make(self, make_trials: Callable[[int], Trials], most: int | None = None) -> Trials:
+        """Make the next block with a function of the number of trials, at most so many."""
+        self.block, self.next, self.is_stale = make_trials(min(self._size, most or self._size)), 0, False
+        if not self._most:  # judged once, so that it does not matter which blocks were seen later
+            self._most = _trials_that_fit(self.block)
+        self._size = min(GROWTH * self._size, self._most)
+        return self.block
+
+    def state_dict(self) -> dict[str, Any]:
+        """What :meth:`load_state_dict` needs."""
+        sizes = {"size": self._size, "most": self._most}
+        return {"block": self.block, "next": self.next, **sizes, "is_stale": self.is_stale}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on as another."""
+        self.block, self.next, self.is_stale = state["block"], int(state["next"]), bool(state["is_stale"])
+        self._size, self._most = int(state["size"]), int(state["most"])
+
+
+def _trials_that_fit(block: Trials) -> int:
+    """How many trials like those of a block to make ahead."""
+    rows = np.clip(BLOCK_BYTES / (block.nbytes / block.total), FEWEST_ROWS, MOST_ROWS)
+    return max(1, int(rows * block.n / block.total))

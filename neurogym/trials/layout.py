@@ -1,0 +1,189 @@
+"""Where the periods of a block of trials lie, and which rows they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym.messages.names import unknown
+from neurogym.trials.rows import Rows, rows_between
+
+Period = str | Iterable[str] | None
+
+
+class InvalidOperationError(RuntimeError):
+    """Something was asked for at a moment when it cannot be done (a period added after the observations)."""
+
+
+class Layout:
+    """Periods of ``n`` trials, whose rows lie one trial after the other.
+
+    Args:
+        n: Number of trials.
+        dt: Time step (ms).
+        name: Of the task, for messages.
+        default_steps: Steps of a trial without periods.
+
+    Attributes:
+        starts: First step of each period, name to int array (n,); ``ends`` likewise, exclusive.
+        length: Steps of each trial, shape (n,). May be shortened after the layout, never lengthened.
+        offset: First row of each trial, shape (n,), known after the layout.
+        total: Number of rows, known after the layout.
+    """
+
+    offset: np.ndarray
+    total: int
+
+    def __init__(self, n: int, dt: float, name: str, default_steps: int):
+        """See the class."""
+        self.n, self.dt, self._name, self._default_steps = n, dt, name, default_steps
+        self.starts: dict[str, np.ndarray] = {}
+        self.ends: dict[str, np.ndarray] = {}
+        self.length = np.zeros(n, np.int64)
+        self._rows: dict[Any, Rows] = {}
+
+    def steps(self, duration: Any) -> np.ndarray:
+        """Whole steps that fit into a duration (ms), shape (n,)."""
+        steps = np.floor(np.asarray(duration, dtype=float) / self.dt + 1e-6).astype(np.int64)
+        return steps if steps.ndim else np.full(self.n, steps)
+
+    def sample_time(self, period: str) -> np.ndarray:
+        """Durations of a period (ms), shape (n,), where none are given."""
+        raise NotImplementedError
+
+    # -- periods ------------------------------------------------------------------------------------------------------
+
+    def add_period(
+        self,
+        period: str | Sequence[str],
+        duration: Any = None,
+        before: str | None = None,
+        after: str | float | np.ndarray | None = None,
+        last_period: bool = False,
+        min_steps: int = 0,
+    ) -> None:
+        """Add a period, or several one after the other.
+
+        Args:
+            period: Name, or list of names that follow each other.
+            duration: ms, a number or shape (n,), floored to whole steps; None draws from ``timing``. For a list of
+                names a list of these.
+            before: Name of the period at whose start this one ends.
+            after: Name of the period at whose end this one starts, or a time in ms, a number or shape (n,).
+                Default: the trial's start.
+            last_period: Accepted for old scripts; has no effect.
+            min_steps: Fewest steps the period may have (for events shorter than the time step).
+
+        Raises:
+            InvalidOperationError: If the observations of the trials exist already.
+            ValueError: If names and durations differ in number, or a period is unknown or negative.
+        """
+        if self.laid_out:
+            raise InvalidOperationError("add_period: periods must be added before observations or ground truth are")
+        if not isinstance(period, str):
+            names = list(period)
+            durations = list(duration) if isinstance(duration, (list, tuple)) else [duration] * len(names)
+            if len(durations) != len(names):
+                raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
+            for name, each in zip(names, durations, strict=True):
+                self.add_period(name, each, after=after, min_steps=min_steps)
+                after = name
+            return
+        steps = self.steps(self.sample_time(period) if duration is None else duration)
+        if min_steps:
+            steps = np.maximum(steps, min_steps)
+        if np.any(steps < 0):
+            raise ValueError(f"period {period!r} has a negative duration")
+        if after is not None:
+            start = self._boundary(self.ends, after) if isinstance(after, str) else self.steps(after)
+        elif before is not None:
+            start = self._boundary(self.starts, before) - steps
+            if np.any(start < 0):
+                raise ValueError(f"period {period!r} would start before the trial")
+        else:
+            start = np.zeros(self.n, np.int64)
+        self.starts[period], self.ends[period] = start, start + steps
+        self.length = np.maximum(self.length, start + steps)
+
+    def _boundary(self, table: dict[str, np.ndarray], period: str) -> np.ndarray:
+        if period not in table:
+            raise ValueError(unknown("period", period, table))
+        return table[period]
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether the rows are known, so that no period can be added."""
+        return bool(self._rows)
+
+    def rows(self, period: Period = None) -> Rows:
+        """The rows of a period (None: of the whole trials; several names: those of one after those of the other).
+
+        A row that several of the named periods share is given once.
+        """
+        if not self._rows:
+            self._lay_out()
+        key = period if period is None or isinstance(period, str) else tuple(period)
+        if key not in self._rows:
+            if key == ():
+                nothing = np.zeros(0, np.int64)
+                self._rows[key] = Rows(nothing, nothing, nothing)
+            elif isinstance(key, tuple):
+                rows = self.rows_in_turn(key)
+                self._rows[key] = Rows(*(column[self.first_of_each(rows)] for column in rows))
+            else:
+                start, end = self._boundary(self.starts, str(key)), self._boundary(self.ends, str(key))
+                self._rows[key] = found = rows_between(self.offset, start, end)
+                if len(found.index) and not 0 <= found.index.min() <= found.index.max() < self.total:
+                    raise ValueError(f"period {key!r} lies outside the trials")
+        return self._rows[key]
+
+    def rows_in_turn(self, periods: Sequence[str]) -> Rows:
+        """The rows of several periods, those that they share more than once."""
+        return Rows(*(np.concatenate(column) for column in zip(*map(self.rows, periods), strict=True)))
+
+    def first_of_each(self, rows: Rows) -> Any:
+        """Places among some rows at which each occurs first; all of them (a slice) if none occurs twice."""
+        seen = np.zeros(self.total, bool)
+        seen[rows.index] = True
+        if np.count_nonzero(seen) == len(rows.index):
+            return slice(None)
+        return np.sort(np.unique(rows.index, return_index=True)[1])
+
+    def rows_of(self, at: np.ndarray) -> np.ndarray:
+        """Rows of the trials ``at``, one trial after the other."""
+        count = self.length[at]
+        before = np.cumsum(count) - count
+        return np.repeat(self.offset[at] - before, count) + np.arange(int(count.sum()))
+
+    def _lay_out(self) -> None:
+        if not self.starts:
+            self.length = np.full(self.n, max(1, self._default_steps))
+        if np.any(self.length < 1):
+            raise ValueError(
+                f"a trial of {self._name} has no steps: its periods ({', '.join(self.starts)}) are all shorter than "
+                f"dt = {self.dt:g} ms"
+            )
+        self.place(self.length)
+
+    def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
+        """Lay out trials whose lengths (steps, shape (n,)) are known, one after the other unless it is said where."""
+        self.length = length
+        self.offset = np.cumsum(length) - length if offset is None else offset
+        self.total = int(length.sum()) if offset is None else int((offset + length).max(initial=0))
+        self._rows = {None: rows_between(self.offset, np.zeros(self.n, np.int64), length)}
+
+    def move_period(self, period: str, start: np.ndarray, end: np.ndarray) -> None:
+        """Give a period other limits (steps, shape (n,)) after the layout; used by wrappers that change timing."""
+        self.starts[period], self.ends[period] = np.asarray(start), np.asarray(end)
+        for key in [k for k in self._rows if k == period or (isinstance(k, tuple) and period in k)]:
+            del self._rows[key]
+
+    def durations(self, k: int) -> dict[str, float]:
+        """Duration of each period of trial ``k`` (ms), under ``period_<name>``."""
+        return {
+            f"period_{name}": float((self.ends[name][k] - start[k]) * self.dt) for name, start in self.starts.items()
+        }

@@ -1,0 +1,339 @@
+"""One trial at a time: what scripts and tasks say of the trial that is being described or stepped.
+
+Everything here is said of a block that has one trial; what it means is written once, in
+:class:`neurogym.trials.Trials`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.messages.names import unknown
+from neurogym.sampling.generator import LegacyGenerator, generator_of
+from neurogym.trials.block import Trials
+from neurogym.trials.cursor import Cursor
+from neurogym.trials.layout import InvalidOperationError
+from neurogym.trials.rows import Rows
+
+
+class _Now:
+    """Stands for the observation that comes next; what tasks of older versions return from ``_step``."""
+
+    def __deepcopy__(self, memo: dict) -> _Now:
+        """There is only one."""
+        return self
+
+    def __reduce__(self) -> str:
+        """There is only one."""
+        return "NOW"
+
+
+NOW = _Now()
+
+
+class BaseEnv(gym.Env):
+    """A Gymnasium environment with a time step.
+
+    Args:
+        dt: Time step in ms.
+
+    Raises:
+        ValueError: If ``dt`` is not a positive number.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+    observation_space: Any
+    action_space: Any
+    rule: ClassVar[Any] = None
+    rewards: Any
+    timing: Any
+    conditions: Any
+
+    def __init_subclass__(cls, **kwargs: Any):
+        """Let tasks leave out the metadata that Gymnasium asks for."""
+        super().__init_subclass__(**kwargs)
+        if "metadata" in cls.__dict__:
+            cls.metadata = {"render_modes": [], **cls.metadata}
+
+    def __init__(self, dt: float = 100):
+        if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:
+            raise ValueError(f"dt must be a positive number of ms, got {dt!r}")
+        self.dt = dt
+        self.performance: float = 0.0
+        self.rewards = {}
+
+    @property
+    def rng(self) -> LegacyGenerator:
+        """The environment's one generator, which also answers to the names of the old ``RandomState``; can be set."""
+        return LegacyGenerator(self.np_random)
+
+    @rng.setter
+    def rng(self, generator: Any) -> None:
+        self.np_random = generator_of(generator)
+
+    def seed(self, seed: int | None = None) -> list[int | None]:
+        """Start the generator and the action space from ``seed``; ``reset(seed=seed)`` does the same and more."""
+        self.np_random = np.random.Generator(np.random.PCG64(seed))
+        self._np_random_seed = -1 if seed is None else seed
+        if hasattr(self, "action_space"):  # an old constructor may seed before it makes the spaces
+            self.action_space.seed(seed)
+        return [seed]
+
+    def render(self) -> None:
+        """Nothing is drawn; see :func:`neurogym.utils.plotting.plot_env`."""
+
+
+class SingleTrial(BaseEnv):
+    """The trial that an environment describes (in ``_new_trial``) or is in: its time, periods and arrays.
+
+    Attributes:
+        cursor: Where the session is.
+        tmax_default: Length of trials without periods (ms).
+    """
+
+    def __init__(self, dt: float = 100):
+        super().__init__(dt)
+        self.tmax_default: float = 10_000
+        self.cursor = Cursor()
+        self._described: Trials | None = None  # the block that _new_trial is describing
+        self._acting = False  # whether _step is being asked
+        self._now: np.ndarray | None = None
+
+    @property
+    def this_trial(self) -> Trials:
+        """The trial that is being described, else the current one, as a block of one trial.
+
+        Raises:
+            InvalidOperationError: If there is no trial yet.
+        """
+        trials, _ = self._place()
+        return trials if trials is self._described else self.cursor.alone()
+
+    def _place(self) -> tuple[Trials, int]:
+        """The block of the trial that is being described, else of the current one, and its place there."""
+        if self._described is not None:
+            return self._described, 0
+        if self.cursor.block is None:
+            raise InvalidOperationError("there is no trial yet: call reset() or new_trial() first")
+        return self.cursor.block, self.cursor.trial
+
+    # -- time ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def t_ind(self) -> int:
+        """Step within the trial."""
+        return self.cursor.row - self.cursor.first
+
+    @property
+    def t(self) -> float:
+        """Time within the trial (ms)."""
+        return self.t_ind * self.dt
+
+    @property
+    def tmax(self) -> float:
+        """Length of the current trial (ms); can be set to end it sooner."""
+        cursor = self.cursor
+        return (cursor.end - cursor.first) * self.dt if cursor.block is not None else self.tmax_default
+
+    @tmax.setter
+    def tmax(self, value: float) -> None:
+        cursor = self.cursor
+        if self._described is not None or cursor.block is None:
+            self.tmax_default = value
+        else:
+            steps = max(1, int(value / self.dt + 1e-6))
+            cursor.end = cursor.first + min(steps, int(cursor.block.length[cursor.trial]))
+
+    @property
+    def start_ind(self) -> dict[str, int]:
+        """First step of each period."""
+        trials, k = self._place()
+        return {name: int(start[k]) for name, start in trials.starts.items()}
+
+    @property
+    def end_ind(self) -> dict[str, int]:
+        """Step after the last of each period."""
+        trials, k = self._place()
+        return {name: int(end[k]) for name, end in trials.ends.items()}
+
+    @property
+    def start_t(self) -> dict[str, float]:
+        """Start of each period (ms)."""
+        return {name: step * self.dt for name, step in self.start_ind.items()}
+
+    @property
+    def end_t(self) -> dict[str, float]:
+        """End of each period (ms)."""
+        return {name: step * self.dt for name, step in self.end_ind.items()}
+
+    def in_period(self, period: str, t: float | None = None) -> bool:
+        """Whether time ``t`` (ms; default: now) lies in a period, start included, end excluded."""
+        trials, k = self._place()
+        if period not in trials.starts:
+            raise ValueError(unknown("period", period, trials.starts))
+        step = self.t_ind if t is None else t / self.dt
+        return bool(trials.starts[period][k] <= step < trials.ends[period][k])
+
+    # -- observations and ground truth --------------------------------------------------------------------------------
+
+    @property
+    def ob_now(self) -> np.ndarray:
+        """The observation that the agent acts on next.
+
+        In ``_step`` that is the next row of the trial (the last, if there is no other). Returned from ``_step`` as it
+        is, it stands for whatever comes next; after the end of a trial, for the first row of the next one.
+        """
+        cursor = self.cursor
+        if cursor.block is None:
+            raise InvalidOperationError("there is no trial yet: call reset() or new_trial() first")
+        if not self._acting:
+            return cursor.ob[cursor.row]
+        if self._now is None:
+            self._now = cursor.ob[cursor.row + (not cursor.at_end)]
+        return self._now
+
+    @property
+    def gt_now(self) -> Any:
+        """Ground truth at the current row."""
+        if self.cursor.gt is None:
+            raise AttributeError(f"{type(self).__name__} has no ground truth")
+        return self.cursor.gt[self.cursor.row]
+
+    @property
+    def ob(self) -> np.ndarray:
+        """Observations of the current trial, shape (steps, *observation shape); writable."""
+        trials, k = self._place()
+        ob = trials.ob  # lays the trials out if they are not yet
+        return ob[trials.offset[k] : trials.offset[k] + trials.length[k]]
+
+    @ob.setter
+    def ob(self, value: Any) -> None:
+        self._replace("ob", self.ob, value)
+
+    @property
+    def gt(self) -> np.ndarray:
+        """Ground truth of the current trial, shape (steps, *action shape); writable."""
+        trials, k = self._place()
+        if self._described is None and not trials.has_gt:
+            raise AttributeError(f"{type(self).__name__} has no ground truth")
+        gt = trials.gt
+        return gt[trials.offset[k] : trials.offset[k] + trials.length[k]]
+
+    @gt.setter
+    def gt(self, value: Any) -> None:
+        self._replace("gt", self.gt, value)
+
+    def _replace(self, name: str, present: np.ndarray, value: Any) -> None:
+        """Put other values in the place of those of the trial; they may have more channels."""
+        value = np.asarray(value)
+        if value.ndim < present.ndim or value.shape[1:] == present.shape[1:]:
+            present[...] = value
+            return
+        trials = self.this_trial
+        if len(value) != trials.total:
+            raise ValueError(f"{name} needs one row per step, {trials.total}, got {len(value)}")
+        trials.fields[name] = value.astype(present.dtype)
+        if self._described is None:
+            step, length = self.cursor.step, self.cursor.end - self.cursor.first
+            self.cursor.enter(trials, 0)
+            self.cursor.row, self.cursor.end = self.cursor.first + step, self.cursor.first + length
+
+    # -- describing one trial (templates, wrappers) -------------------------------------------------------------------
+
+    def add_period(
+        self, period: Any, duration: Any = None, before: Any = None, after: Any = None, **kwargs: Any
+    ) -> None:
+        """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
+        if self._described is None:
+            raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
+        self._described.add_period(period, duration, before, after, **kwargs)
+
+    def sample_time(self, period: str) -> float:
+        """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""
+        trials = self._described if self._described is not None else Trials(self, 1)
+        return float(trials.sample_time(period)[0])
+
+    def view_ob(self, period: str | None = None) -> np.ndarray:
+        """Writable rows of the observations in a period."""
+        return self.ob if period is None else self.ob[self._span(period)]
+
+    def view_groundtruth(self, period: str | None = None) -> np.ndarray:
+        """Writable rows of the ground truth in a period."""
+        return self.gt if period is None else self.gt[self._span(period)]
+
+    def _span(self, period: str) -> slice:
+        start, end = self.start_ind, self.end_ind
+        if period not in start:
+            raise ValueError(unknown("period", period, start))
+        return slice(start[period], end[period])
+
+    def add_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
+        """Add to the observations of the trial; see :meth:`neurogym.trials.Trials.add_ob`.
+
+        Args:
+            value: A number, an array that broadcasts against (rows, channels), or a callable of the present values.
+            period: Name, names (a row that they share is added to once), or None for the whole trial.
+            where: Label or indices of channels; None for all.
+        """
+        trials = self.this_trial
+        value, per_row = self._by_row(trials, value, period, where)
+        trials.add_ob(value, period, where, per_row)
+
+    def set_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
+        """Like :meth:`add_ob`, but replaces what was there."""
+        trials = self.this_trial
+        value, per_row = self._by_row(trials, value, period, where)
+        trials.set_ob(value, period, where, per_row)
+
+    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Any = None, where: Any = None) -> None:
+        """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
+        trials = self.this_trial
+        spread, per_row = self._by_row(trials, sigma, period, where)
+        trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
+
+    def set_groundtruth(self, value: Any, period: Any = None, where: str | None = None) -> None:
+        """Set the right action in a period; see :meth:`neurogym.trials.Trials.set_groundtruth`.
+
+        Args:
+            value: A number, an array that broadcasts against (rows, *action shape), or a callable that takes
+                :class:`neurogym.trials.Rows`.
+            period: Name, names, or None for the whole trial.
+            where: Label of the action space; then ``value`` is the position in the list registered under it.
+        """
+        trials = self.this_trial
+        if not callable(value) and np.ndim(value):
+            shape = () if where is not None else trials.gt.shape[1:]
+            rows = _for_rows(trials, np.asarray(value), period, shape)
+            trials.set_groundtruth(lambda _: rows, period, where)
+        else:
+            trials.set_groundtruth(value, period, where)
+
+    def _by_row(self, trials: Trials, value: Any, period: Any, where: Any) -> tuple[Any, bool]:
+        """A value as :class:`Trials` takes it, and whether it has one entry per row."""
+        if callable(value) or np.ndim(value) == 0:
+            return value, False
+        columns = trials.columns(where, self.observation_space, "channel")
+        shape = trials.ob.shape[1:] if columns is None else (len(columns),)
+        return _for_rows(trials, np.asarray(value), period, shape), True
+
+
+def _for_rows(trials: Trials, value: np.ndarray, period: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A value of the rows of a period, or of each of several periods, with one entry per row, shape (rows, ...)."""
+
+    def spread(rows: Rows) -> np.ndarray:
+        whole = (len(rows.index), *shape)
+        if value.shape == whole[:1] and shape in ((), (1,)):
+            return value.reshape(whole)
+        return np.broadcast_to(value, whole)
+
+    if period is None or isinstance(period, str):
+        return spread(trials.rows(period))
+    names = list(period)
+    rows = trials.rows(names)
+    if value.ndim <= len(shape) or len(value) in (1, len(rows.index)):
+        return spread(rows)
+    by_period = np.concatenate([spread(trials.rows(name)) for name in names])
+    return by_period[trials.first_of_each(trials.rows_in_turn(names))]

@@ -1,0 +1,196 @@
+"""Environments stepped as arrays.
+
+Each environment keeps its own generator and makes its own blocks of trials, exactly as it would alone; the blocks lie
+side by side in one pool per field, and a step of all environments is a handful of array look-ups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.state.blocks import check_batch
+from neurogym.trials.events import OUTCOMES
+from neurogym.vector.common import FINISHED, Batch, Seeds, masked
+from neurogym.vector.pools import Pools
+from neurogym.vector.step import Ended, advance
+from neurogym.wrappers.base import no_action
+from neurogym.wrappers.stack import Stack
+
+
+class TrialVectorEnv(Batch):
+    """A batch of environments stepped as arrays.
+
+    Args:
+        envs: Environments with equal stacks, for each of which :func:`is_batchable` holds.
+    """
+
+    def __init__(self, envs: Sequence[gym.Env]):
+        super().__init__(envs)
+        self._stack = Stack(envs[0])
+        self.dt = self.tasks[0].dt
+        hold = self.tasks[0].rule.hold
+        self._pools = Pools(self.num_envs, -1 if hold is None else hold)
+        self._forget(np.arange(self.num_envs))
+
+    def _forget(self, i: np.ndarray) -> None:
+        """Let environments ``i`` have done nothing yet."""
+        if len(i) == self.num_envs:
+            self._actions: np.ndarray = np.stack([no_action(self.single_action_space)] * self.num_envs)
+            self._rewards: np.ndarray = np.zeros(self.num_envs)
+            self._last_gt: np.ndarray | None = None
+            return
+        self._actions, self._rewards = self._actions.copy(), self._rewards.copy()
+        self._actions[i] = self._rewards[i] = 0
+        if self._last_gt is not None:
+            self._last_gt = self._last_gt.copy()
+            self._last_gt[i] = 0
+
+    # -- trials -------------------------------------------------------------------------------------------------------
+
+    def _refill(self, i: int) -> None:
+        """Make the next block of trials of environment ``i``, and keep its rows in the pools only."""
+        block = self.tasks[i].make_ahead()
+        self._pools.load(i, block)
+        self._pools.share(i, block)
+        self._pools.begin(i)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close every environment and let the trials go."""
+        super().close_extras(**kwargs)
+        self._pools = Pools(self.num_envs, self._pools.hold)
+        for task in self.tasks:
+            task.ahead.restart()
+            task.cursor.leave()
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
+        whole = [task.ahead.block for task in self.tasks]
+        for task, block, trial in zip(self.tasks, whole, self._pools.trial.tolist(), strict=True):
+            task.ahead.block = block.part(trial, block.n - trial)  # trials that are over are not needed
+        last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
+        seen = [np.array(part) for part in (self._actions, self._rewards, last_gt)]
+        state = {**super().state(), "batch": self._pools.state(), "seen": seen}
+        for task, block in zip(self.tasks, whole, strict=True):
+            task.ahead.block = block
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what :meth:`state` returned, in a batch made in the same way.
+
+        Raises:
+            ValueError: If the state belongs to another batch, or is not what :meth:`state` returns.
+        """
+        if not self._pools.rows:
+            self.reset()
+        known = [task.ahead.block for task in self.tasks]
+        super().set_state(state)
+        steps, *sums = state["batch"]
+        check_batch([task.ahead.block for task in self.tasks], known, steps, sums)
+        for i, task in enumerate(self.tasks):
+            self._pools.load(i, task.ahead.block)
+        self._pools.set_state(state["batch"])
+        self._forget(np.arange(self.num_envs))
+        if "seen" in state:
+            self._actions, self._rewards, last_gt = state["seen"]
+            self._last_gt = last_gt if len(last_gt) else None
+
+    # -- Gymnasium's interface ----------------------------------------------------------------------------------------
+
+    def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start a session in every environment.
+
+        Args:
+            seed: One seed for each environment, or an integer from which they count up.
+            options: ``reset_mask``, booleans (num_envs,): only these environments; everything else is passed to the
+                environments' own ``reset``.
+
+        Raises:
+            ValueError: If the mask or an option does not fit.
+        """
+        which, options = self.to_reset(options)
+        if len(which) < self.num_envs and not self._pools.rows:
+            raise ValueError("the first reset is of all environments")
+        seeds = self.seeds(seed)
+        for i in which.tolist():
+            task = self.tasks[i]
+            self.envs[i].reset(seed=seeds[i], options=options)
+            if options:  # the first trial is one of its own
+                task.ahead.block, task.ahead.is_stale = task.cursor.block, True
+            self._pools.load(i, task.ahead.block)
+        self._pools.begin(which)
+        self._pools.forget_sums(which)
+        self._forget(which)
+        self.finished = None
+        return self._observed(), {}
+
+    def _observed(self) -> np.ndarray:
+        return self._stack.observe(self._pools.field("ob"), self._actions, self._rewards, self._field)
+
+    def _field(self, name: str) -> np.ndarray:
+        if name != "last_gt":
+            return self._pools.field(name)
+        return np.zeros_like(self._pools.field("gt")) if self._last_gt is None else self._last_gt
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Act in every environment.
+
+        Args:
+            actions: Integers, shape (num_envs,).
+
+        Returns:
+            Observations (num_envs, ...), rewards, terminated and truncated (num_envs,), and infos in Gymnasium's form:
+            what an environment's own ``info`` has, as arrays (num_envs,), and beside each, with ``_`` before its name,
+            for which environments it counts. The trials that ended are also in ``finished``.
+
+        Raises:
+            ValueError: If an action is not in the action space.
+        """
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
+            raise self._wrong(actions)
+        pools, everywhere = self._pools, np.ones(self.num_envs, bool)
+        truth = pools.rows["gt"].take(pools.at) if "gt" in pools.rows else None
+        done = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
+        if done is None:
+            raise self._wrong(actions)
+        rewards, new_trial, ended = done
+        infos: dict[str, Any] = {"new_trial": new_trial, "_new_trial": everywhere}
+        if truth is not None:
+            infos["gt"], infos["_gt"] = truth, everywhere
+        self._actions, self._rewards, self._last_gt = actions, rewards, truth
+        self.finished = None
+        if len(ended.env):
+            infos.update(self._report(ended, actions, new_trial))
+            for i in ended.env.tolist():
+                if pools.trial[i] >= pools.n_trials[i] or self.tasks[i].ahead.is_stale:
+                    self._refill(i)
+        never = np.zeros((2, self.num_envs), bool)
+        return self._observed(), rewards, never[0], never[1], infos
+
+    def _wrong(self, actions: np.ndarray) -> ValueError:
+        return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
+
+    def _report(self, ended: Ended, actions: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
+        """What there is to say of the trials that ended."""
+        own = {
+            "performance": ended.performance,
+            "outcome": OUTCOMES[ended.outcome],
+            "choice": actions[ended.env],
+            "rt": ended.reaction * float(self.dt),
+            "reward": ended.reward,
+            "steps": ended.steps,
+            "aborts": ended.aborts,
+        }
+        record = self._pools.records(ended.env, ended.trial)
+        self.finished = {**record, "env": ended.env, **own}
+        self.finished = {name: self.finished[name] for name in ("env", *own, *record)}
+        infos = masked({FINISHED[name]: column for name, column in own.items()}, ended.env, mask)
+        periods = {name for name in record if name.startswith("period_")}
+        for part, names in (("trial", record.keys() - periods), ("periods", periods)):
+            columns = {name: column for name, column in record.items() if name in names}
+            infos[part], infos[f"_{part}"] = masked(columns, ended.env, mask), mask
+        return infos

@@ -1,0 +1,172 @@
+"""What both kinds of batches share: spaces, seeds, and how finished trials are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from neurogym.state import capture, restore
+
+Seeds = int | Sequence[int | None] | None
+
+#: Per-trial columns that every finished trial has, beside the scalars of its record, and their names in ``info``.
+FINISHED = {
+    "performance": "performance",
+    "outcome": "outcome",
+    "choice": "choice",
+    "rt": "rt",
+    "reward": "trial_reward",
+    "steps": "trial_steps",
+    "aborts": "aborts",
+}
+
+
+class Batch(VectorEnv):
+    """A batch of environments.
+
+    Args:
+        envs: Environments with equal spaces.
+
+    Attributes:
+        finished: The trials that ended in the last step, None if none did: equally long arrays with one entry per
+            trial (``env``, ``performance``, ``outcome``, ``choice``, ``rt`` in ms, ``reward``, ``steps``, ``aborts``,
+            durations of periods in ms and every scalar of the trial's record).
+    """
+
+    def __init__(self, envs: Sequence[gym.Env]):
+        self.envs = list(envs)
+        self.num_envs = len(self.envs)
+        self.tasks: list[Any] = [env.unwrapped for env in self.envs]
+        self.single_observation_space = self.envs[0].observation_space
+        self.single_action_space = self.envs[0].action_space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.metadata = {**self.envs[0].metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.spec = self.envs[0].spec
+        self.finished: dict[str, np.ndarray] | None = None
+
+    def seeds(self, seed: Seeds) -> list[int | None]:
+        """One seed per environment: ``seed + i`` for an integer, as Gymnasium's vector environments do."""
+        if seed is None or isinstance(seed, (int, np.integer)):
+            return [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(f"{self.num_envs} environments need {self.num_envs} seeds, got {len(seed)}")
+        return list(seed)
+
+    def to_reset(self, options: Mapping[str, Any] | None) -> tuple[np.ndarray, dict[str, Any] | None]:
+        """Indices of the environments that ``options["reset_mask"]`` names (all, if it is not given), other options."""
+        others = dict(options or {})
+        mask = others.pop("reset_mask", None)
+        if mask is None:
+            return np.arange(self.num_envs), others or None
+        mask = np.asarray(mask)
+        if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
+            raise ValueError(f"reset_mask needs {self.num_envs} booleans, one of them True, got {mask!r}")
+        return np.flatnonzero(mask), others or None
+
+    def update(self, **changes: Any) -> None:
+        """Change parameters of every task; see :meth:`neurogym.core.TrialEnv.update`."""
+        for task in self.tasks:
+            task.update(**changes)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
+        return {"envs": [capture(env) for env in self.envs]}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what :meth:`state` returned, in a batch made in the same way.
+
+        Raises:
+            ValueError: If the state belongs to another batch.
+        """
+        if len(state["envs"]) != self.num_envs:
+            raise ValueError(f"the saved state is of {len(state['envs'])} environments, not {self.num_envs}")
+        for env, saved in zip(self.envs, state["envs"], strict=True):
+            restore(env, saved)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close every environment."""
+        for env in self.envs:
+            env.close()
+
+
+def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
+    """Columns of some environments in Gymnasium's form: an entry for each, and beside it which of them count.
+
+    Args:
+        columns: One entry for each of ``envs``.
+        envs: Indices of environments.
+        mask: The same as booleans, shape (num_envs,).
+    """
+    infos: dict[str, Any] = {}
+    for name, column in columns.items():
+        full = np.full(len(mask), None) if column.dtype == object else np.zeros(len(mask), column.dtype)
+        full[envs] = column
+        infos[name], infos[f"_{name}"] = full, mask
+    return infos
+
+
+def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
+    """What some of ``n`` environments said, in Gymnasium's form (see :func:`masked`); dictionaries are nested.
+
+    Args:
+        infos: Index of an environment to what it said.
+        n: Number of environments.
+    """
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(name for info in infos.values() for name in info):
+        said = {i: info[name] for i, info in infos.items() if name in info}
+        mask = np.zeros(n, bool)
+        mask[list(said)] = True
+        if all(isinstance(value, Mapping) for value in said.values()):
+            found[name] = gathered(said, n)
+        else:
+            column = _column(list(said.values()))
+            full = np.full(n, None) if column.dtype == object else np.zeros((n, *column.shape[1:]), column.dtype)
+            full[list(said)] = column
+            found[name] = full
+        found[f"_{name}"] = mask
+    return found
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    """Values of one kind as an array; an array of objects if they are not numbers, or differ in shape."""
+    if len({np.shape(value) for value in values}) == 1:
+        column = np.asarray(values) if not any(isinstance(v, (str, Mapping)) for v in values) else np.empty(0, object)
+        if column.dtype.kind in "biuf":
+            return column
+    column = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        column[i] = value
+    return column
+
+
+def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
+    """What one environment reports of the trial that ended, as one row."""
+    row = {"env": i, "performance": float(info.get("performance", np.nan)), "outcome": info.get("outcome", "none")}
+    row |= {"choice": info.get("choice", np.nan), "rt": info.get("rt", np.nan)}
+    row |= {"reward": info.get("trial_reward", np.nan), "steps": info.get("trial_steps", 0)}
+    row["aborts"] = info.get("aborts", 0)
+    for name, value in {**info.get("trial", {}), **info.get("periods", {})}.items():
+        if np.ndim(value) == 0 and not isinstance(value, dict):
+            row.setdefault(name, value)
+    return row
+
+
+def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    """Rows as columns; a value that a row lacks is nan, or None in columns that are not numbers."""
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
+            columns[name] = np.empty(len(values), dtype=object)
+            for i, value in enumerate(values):
+                columns[name][i] = value
+        else:
+            columns[name] = np.array([np.nan if v is None else v for v in values])
+    return columns

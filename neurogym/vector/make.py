@@ -1,0 +1,29 @@
+"""Making a batch of environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gymnasium as gym
+
+from neurogym.vector.arrays import TrialVectorEnv
+from neurogym.vector.common import Batch
+from neurogym.vector.loop import LoopVectorEnv
+from neurogym.wrappers.stack import traits
+
+
+def is_batchable(env: gym.Env) -> bool:
+    """Whether a stack can be stepped as arrays: a declared rule and wrappers that only use the hooks."""
+    return traits(env).batched
+
+
+def make_vec(make_env: Callable[[], gym.Env], num_envs: int) -> Batch:
+    """A batch of ``num_envs`` environments made by ``make_env``, on the fast path if the stack allows it.
+
+    Raises:
+        ValueError: If ``num_envs`` is less than 1.
+    """
+    if num_envs < 1:
+        raise ValueError(f"num_envs must be at least 1, got {num_envs}")
+    envs = [make_env() for _ in range(num_envs)]
+    return TrialVectorEnv(envs) if is_batchable(envs[0]) else LoopVectorEnv(envs)

@@ -1,0 +1,161 @@
+"""Blocks of trials of many environments, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neurogym.trials import Trials
+from neurogym.vector.step import KINDS, Places
+
+
+class Pools:
+    """The trials that environments have made ahead, and where each environment is in them.
+
+    Args:
+        n: Number of environments.
+        hold: The action that is no response, or -1.
+
+    Attributes:
+        rows: Everything with one row per step, name to array (environment, row, ...).
+        trials: Everything with one entry per trial, name to array (environment, trial).
+        at: The row of each environment in the flattened ``rows``; ``first`` the row at which its trial began.
+        trial: Its trial in its block; ``n_trials`` how many the block has.
+        score, sum, aborts: Performance, reward and breaks of fixation in its trial so far.
+    """
+
+    def __init__(self, n: int, hold: int):
+        self.n, self.hold = n, hold
+        self.rows: dict[str, np.ndarray] = {}
+        self.trials: dict[str, np.ndarray] = {}
+        self._capacity = self._trial_capacity = 0
+        self.at, self.first, self.trial, self.n_trials, self.aborts = np.zeros((5, n), np.int64)
+        self.score, self.sum = np.zeros((2, n))
+        self._places: Places | None = None  # made anew where a pool has moved, as are the tables
+        self._tables: list[tuple[list[str], np.ndarray]] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has arrays of its own."""
+        return {**self.__dict__, "_places": None, "_tables": []}
+
+    # -- filling ------------------------------------------------------------------------------------------------------
+
+    def load(self, i: int, block: Trials) -> None:
+        """Copy the block of environment ``i`` into the pools, and begin with its first trial."""
+        if block.total > self._capacity:
+            self._grow(block.total)
+        for name, values in block.fields.items():
+            pool = self.rows.get(name)
+            if pool is None:
+                shape = (self.n, self._capacity, *values.shape[1:])
+                pool = self.rows[name] = np.zeros(shape, KINDS.get(name, values.dtype))
+                self._places = None
+            pool[i, : block.total] = values
+        columns = block.scalars()
+        columns["_offset"], columns["_go"] = block.offset, block.go  # type: ignore[assignment]
+        if block.n > self._trial_capacity:
+            self._grow_trials(block.n)
+        for name, values in columns.items():
+            column = self.trials.get(name)
+            if column is None or (column.dtype != object and not np.can_cast(values.dtype, column.dtype)):
+                column = self._widen(name, column, values.dtype)
+            column[i, : block.n] = values
+        self.trial[i], self.n_trials[i] = 0, block.n
+
+    def share(self, i: int, block: Trials) -> None:
+        """Let the rows of the block of environment ``i`` be those in the pools, so that they are kept once."""
+        block.fields = {name: self.rows[name][i, : block.total] for name in block.fields}
+
+    def _widen(self, name: str, column: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+        """A per-trial column that can hold ``dtype`` beside what it holds."""
+        if dtype.kind not in "biuf" or (column is not None and column.dtype == object):
+            wide = np.empty((self.n, self._trial_capacity), dtype=object)
+        else:
+            known = dtype if column is None else np.promote_types(column.dtype, dtype)
+            wide = np.zeros((self.n, self._trial_capacity), dtype=known)
+        if column is not None:
+            wide[...] = column
+        self.trials[name] = wide
+        self._places, self._tables = None, []
+        return wide
+
+    def _grow(self, rows: int) -> None:
+        """Room for longer blocks; positions in the flattened pools move with it."""
+        capacity = int(rows * 1.25)
+        for name, old in self.rows.items():
+            self.rows[name] = new = np.zeros((self.n, capacity, *old.shape[2:]), old.dtype)
+            new[:, : self._capacity] = old
+        shift = np.arange(self.n) * (capacity - self._capacity)
+        self.at += shift
+        self.first += shift
+        self._capacity, self._places = capacity, None
+
+    def _grow_trials(self, trials: int) -> None:
+        capacity = int(trials * 1.25)
+        for name, old in self.trials.items():
+            self.trials[name] = new = np.zeros((self.n, capacity), old.dtype)
+            new[:, : self._trial_capacity] = old
+        self._trial_capacity, self._places, self._tables = capacity, None, []
+
+    # -- where environments are ---------------------------------------------------------------------------------------
+
+    def begin(self, i: Any) -> None:
+        """Place environments ``i`` at the first row of their present trial."""
+        offset = self.trials["_offset"].take(i * self._trial_capacity + self.trial[i])
+        self.at[i] = self.first[i] = i * self._capacity + offset
+
+    def forget_sums(self, i: Any) -> None:
+        """Let nothing have happened yet in the trial of environments ``i``."""
+        self.score[i] = self.sum[i] = self.aborts[i] = 0
+
+    def places(self) -> Places:
+        """What a step needs to know."""
+        if self._places is None:
+            sums = {"aborts": self.aborts, "score": self.score, "sum": self.sum}
+            where = {"at": self.at, "first": self.first, "trial": self.trial, "n_trials": self.n_trials}
+            tables = {name: self.rows[name] for name in KINDS}
+            self._places = Places(
+                hold=self.hold, **tables, offset=self.trials["_offset"], go=self.trials["_go"], **where, **sums
+            )
+        return self._places
+
+    # -- looking up ---------------------------------------------------------------------------------------------------
+
+    def field(self, name: str) -> np.ndarray:
+        """A per-step field at the current row of every environment."""
+        pool = self.rows[name]
+        return pool.reshape(-1, *pool.shape[2:]).take(self.at, axis=0)
+
+    def records(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
+        """What describes some trials, one column for each scalar."""
+        if not self._tables:
+            self._tables = self._by_kind()
+        cell = env * self._trial_capacity + trial
+        found: dict[str, np.ndarray] = {}
+        for names, table in self._tables:
+            found.update(zip(names, table.take(cell, axis=0).T, strict=True))
+        return found
+
+    def _by_kind(self) -> list[tuple[list[str], np.ndarray]]:
+        """Per-trial columns of one type in one table (environment and trial, column), so that one look-up finds all."""
+        tables = []
+        shown = {name: column for name, column in self.trials.items() if not name.startswith("_")}
+        for dtype in dict.fromkeys(column.dtype for column in shown.values()):
+            names = [name for name, column in shown.items() if column.dtype == dtype]
+            table = np.stack([shown[name] for name in names], axis=-1)
+            self.trials.update({name: table[:, :, k] for k, name in enumerate(names)})
+            tables.append((names, table.reshape(-1, len(names))))
+        return tables
+
+    def state(self) -> list[np.ndarray]:
+        """Steps taken in the trials, and what has been gathered in them."""
+        return [part.copy() for part in (self.at - self.first, self.score, self.sum, self.aborts)]
+
+    def set_state(self, state: list[np.ndarray]) -> None:
+        """Go to where another was, in blocks that begin with the present trials."""
+        steps, *own = state
+        self.begin(np.arange(self.n))
+        self.at += steps
+        for mine, saved in zip((self.score, self.sum, self.aborts), own, strict=True):
+            mine[:] = saved

@@ -1,0 +1,49 @@
+"""Trials of several tasks in one block."""
+
+import numpy as np
+
+import neurogym as ngym
+from neurogym.envs.multi import make_multi
+
+
+def session(steps=400, **kwargs):
+    """Everything that is seen of a session of always the same actions."""
+    env = make_multi("NBack-v0+DelayComparison-v0", **kwargs)
+    ob, _ = env.reset(seed=0)
+    seen = [ob]
+    for _ in range(steps):
+        ob, reward, _, _, info = env.step(0)
+        seen += [ob, reward, sorted(info.get("trial", {}))]
+    return str(seen)
+
+
+def test_a_seed_gives_the_same_session_whatever_was_made_before():
+    first = session(length=120)
+    for before in ({}, {"length": 20}, {"timing": {"fixation": 900}}):
+        session(**before)
+        assert session(length=120) == first
+
+
+def test_a_seed_gives_the_same_trials_whatever_was_looked_at_before():
+    found = []
+    for before in (False, True, False):
+        if before:  # the same tasks with more channels and other periods
+            make_multi("yang19", dim_ring=8, timing={"fixation": 900}).reset(seed=1)
+        env = make_multi("yang19", dim_ring=2)
+        env.reset(seed=0)
+        blocks = [env.unwrapped.make_trials(300) for _ in range(3)]
+        found.append(np.concatenate([block.ob.ravel() for block in blocks]))
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+
+
+def test_wrappers_inside_decide_what_records_have():
+    from neurogym.wrappers import CatchTrials
+
+    made = {}
+    for order in (("plain", "caught"), ("caught", "plain")):
+        for kind in order:
+            task = ngym.make("PerceptualDecisionMaking-v0")
+            env = ngym.ScheduleEnvs([CatchTrials(task) if kind == "caught" else task, ngym.make("GoNogo-v0")], pad=True)
+            env.reset(seed=0)
+            made.setdefault(kind, []).append(sorted(env.unwrapped.trial))
+    assert all(first == second for first, second in made.values()) and made["plain"][0] != made["caught"][0]
