@@ -205,9 +205,9 @@ def draw_trial(env: Any, seed: int) -> dict[str, Any]:
 
 def _save(trial: Mapping[str, Any], facts: Any, path: Path) -> None:
     """Draw the trial into a file."""
-    from ngym_cli.figures import example_trials, styled
-    from ngym_cli.figures.examples import Trace
+    from ngym_cli.figures.examples import Trace, example_trials
     from ngym_cli.figures.requests import FORMATS, save_figure
+    from ngym_cli.figures.style import styled
 
     if path.suffix.removeprefix(".") not in FORMATS:
         raise unknown("format", path.suffix.removeprefix("."), FORMATS)

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from ngym_cli.commands import check, diff, eval, info, list, new, plot, report, run, sweep
+from ngym_cli.commands import check, diff, eval, info, list, new, plot, report, run, sweep, watch
 from ngym_cli.errors import UserError, one_line
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("list")(list.command)
 app.command("info")(info.command)
 app.command("eval")(eval.command)
 app.command("plot")(plot.command)
+app.command("watch")(watch.command)
 app.command("report")(report.command)
 app.command("sweep")(sweep.command)
 app.command("new")(new.command)

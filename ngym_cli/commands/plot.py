@@ -65,4 +65,5 @@ def command(
             where = f"{row['description']}  [{mark}]" if row["available"] else f"not available: {mark}"
         else:
             where = row["path"] or f"not drawn: {row['reason']}"
+            where += "".join(f"\n{'':<14}without {label}: {why}" for label, why in row.get("left_out", {}).items())
         terminal.console().print(f"{row['id']:<14}{where}", soft_wrap=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.figures.behaviour import LABELS, STRENGTH, chronometric_axes, psychometric_axes
+from ngym_cli.figures import wording
+from ngym_cli.figures.behaviour import STRENGTH, chronometric_axes, psychometric_axes
 from ngym_cli.figures.style import COLOURS, Unavailable, new_figure
 from ngym_cli.figures.view import Part
 from ngym_cli.runs.trial_table import Table
@@ -29,7 +30,7 @@ def beside(tables: Mapping[str, Table]) -> Figure:
     figure, (choices, times, accuracy) = new_figure(1, 3, width=3.9)
     psychometric_axes(choices, graded, draws=60, legend=False)
     chronometric_axes(times, accuracy, [part for part in graded if "rt" in part.table])
-    accuracy.set(title="accuracy", xlabel=LABELS[STRENGTH])
+    accuracy.set(title="accuracy", xlabel=wording.axis(STRENGTH))
     handles, labels = choices.get_legend_handles_labels()
     more, words = times.get_legend_handles_labels()
     figure.legend([*handles, *more], [*labels, *words], loc="outside lower left", ncols=2, handlelength=1.5)

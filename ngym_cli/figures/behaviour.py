@@ -1,4 +1,4 @@
-"""Psychometric and chronometric curves, and performance by condition."""
+"""Psychometric and chronometric curves."""
 
 from __future__ import annotations
 
@@ -9,48 +9,35 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures.style import (
-    COLOURS,
-    GREY,
-    Unavailable,
-    interval_points,
-    legend_below,
-    new_figure,
-    reference_lines,
-)
+from ngym_cli.figures import wording
+from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import Part, View
-from ngym_cli.runs import summary
-from ngym_cli.terminal import REFERENCES
 
-#: What a condition is called on an axis.
-LABELS = {"coh": "coherence (%)", "coh_1": "coherence of modality 1 (%)", "coh_2": "coherence of modality 2 (%)"}
 STRENGTH = "coh"
 
 #: Bootstrap draws behind a band, fewer where there are several.
 DRAWS = 60
 
-#: Most columns that performance is broken down by, and points with their own number of trials.
-MOST_PANELS, MOST_COUNTS = 6, 8
+#: Share of reaction times at the shortest possible from which on no diffusion is fitted to them.
+FLOOR = 0.5
 
 Table = Mapping[str, np.ndarray]
 
 
 def psychometric_check(view: View) -> None:
     """Say why there is no psychometric curve."""
-    if not any(_graded(part.table) for part in view.parts()):
-        raise Unavailable("the strength of the evidence is the same in all trials")
     from neurogym.analysis.tables import two_choices
 
-    for part in view.parts():
-        try:
-            two_choices(part.table, _choices(part.table))
-            return
-        except ValueError as error:
-            reason = str(error)
-    raise Unavailable(reason)
+    def looked_at(part: Part) -> None:
+        if not graded(part.table):
+            raise ValueError("the strength of the evidence is the same in all trials")
+        two_choices(part.table, _choices(part.table))
+
+    view.analysed(view.parts(), looked_at)
 
 
-def _graded(table: Table) -> bool:
+def graded(table: Table) -> bool:
+    """Say whether trials differ in the strength of evidence."""
     return STRENGTH in table and len(np.unique(table[STRENGTH])) > 1
 
 
@@ -67,11 +54,13 @@ def _choices(table: Table) -> tuple[float, float] | None:
 def psychometric(view: View) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
-    psychometric_axes(axes, view.parts("coh", "choice", "outcome"))
+    view.left_out.update(psychometric_axes(axes, view.parts("coh", "choice", "outcome"), labels=view.facts.labels))
     return figure
 
 
-def psychometric_axes(axes: Axes, parts: Sequence[Part], draws: int = DRAWS, legend: bool = True) -> None:
+def psychometric_axes(
+    axes: Axes, parts: Sequence[Part], draws: int = DRAWS, legend: bool = True, labels: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """Draw psychometric curves into axes.
 
     Args:
@@ -79,43 +68,71 @@ def psychometric_axes(axes: Axes, parts: Sequence[Part], draws: int = DRAWS, leg
         parts: trials of two-alternative tasks.
         draws: bootstrap draws behind the bands; 0 for none.
         legend: whether to say what is what.
+        labels: names of the task's actions.
+
+    Returns:
+        Why a part could not be fitted, by its label.
 
     Raises:
         Unavailable: if none of the parts has two choices and graded strength.
     """
     from neurogym.analysis import from_trials
 
-    reason, fits = "no trials", []
+    few = draws if len(parts) < 4 else draws // 2
+    fits, left_out = [], {}
     for part in parts:
         try:
-            few = draws if len(parts) < 4 else draws // 2
+            if not graded(part.table):
+                raise ValueError("the strength of the evidence is the same in all trials")
             fits.append((part, from_trials.psychometric(part.table, choices=_choices(part.table), n_boot=few)))
         except ValueError as error:
-            reason = str(error)
+            left_out[part.label] = str(error)
     if not fits:
-        raise Unavailable(reason)
+        raise Unavailable(next(iter(left_out.values()), "no trials"))
     for part, fit in fits:
         x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
         if draws:
             axes.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=part.colour)
         axes.plot(x, fit.predict(x), color=part.colour)
-        words = f"{part.label}: threshold {fit.threshold.value:.2g}, slope {fit.slope.value:.2g}, "
-        words += f"lapses {fit.guess.value:.2f}, {fit.lapse.value:.2f}; n = {fit.n:,}"
-        interval_points(axes, fit.data, color=part.colour, label=words)
+        interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit)}")
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    second = second_choice(fits[0][0].table, labels or {})
     axes.set(
-        xlabel=f"signed {LABELS[STRENGTH]}", ylabel="P(second choice)", ylim=(-0.03, 1.03),
+        xlabel=f"signed {wording.axis(STRENGTH)}", ylabel=f"P({second})", ylim=(-0.03, 1.03),
         title=f"psychometric curve, {fits[0][1].model} fit, 95 % intervals",
     )  # fmt: skip
     if legend:
         legend_below(axes)
+    return left_out
+
+
+def fit_words(fit: Any) -> str:
+    """Return the parameters of a psychometric function as they stand in a legend.
+
+    The PSE is the signed strength at which both choices are equally likely, lapses apart; the threshold is how far from
+    there three quarters of the way between the lapses are reached.
+    """
+    from neurogym.analysis.psychometric import SHAPES
+
+    reach = float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value
+    lapses = f"lapses {fit.guess.value:.2f} (low), {fit.lapse.value:.2f} (high)"
+    return f"PSE {fit.threshold.value:.2g} %, 75 % threshold {reach:.2g} %, {lapses}; n = {fit.n:,}"
+
+
+def second_choice(table: Table, labels: Mapping[str, Any]) -> str:
+    """Return the name of the second of two choices."""
+    from neurogym.analysis.tables import numbers, responded
+
+    found = np.unique(numbers(table["choice"])[responded(table)])
+    names = wording.index_names(labels.get("action", {}))
+    return names.get(int(found[min(1, len(found) - 1)]), "second choice") if len(found) else "second choice"
 
 
 def chronometric_check(view: View) -> None:
     """Say why there is no chronometric curve."""
     for part in view.parts("coh", "rt"):
-        if _graded(part.table) and len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1:
+        if graded(part.table) and len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1:
             return
     raise Unavailable("reaction times do not vary: the response period is too short, or nobody answered")
 
@@ -154,96 +171,29 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> Non
             [r.n for r in rows_of_rates],
         )  # fmt: skip
         interval_points(accuracy, curve, color=part.colour)
+        shortest = at_the_floor(part.table["rt"])
         try:
+            if shortest > FLOOR:
+                raise ValueError(f"{shortest:.0%} of the reaction times are the shortest possible")
             fit = from_trials.chronometric(part.table, STRENGTH, n_boot=0)
-        except ValueError:
+        except ValueError as error:
+            times.plot([], [], " ", label=f"{part.label}: no diffusion fitted, {error}")
             continue
         x = np.linspace(0, float(np.max(curve.x)), 200)
-        text = f"diffusion: bound {fit.bound.value:.2g}, residual time {fit.residual_time.value:.0f} ms"
+        text = f"{part.label}, diffusion: bound {fit.bound.value:.2g}, residual time {fit.residual_time.value:.0f} ms"
         times.plot(x, fit.predict(x), color=part.colour, label=text)
         accuracy.plot(x, fit.predict_accuracy(x), color=part.colour)
     since = {str(name) for part in parts for name in np.unique(part.table.get("rt_from", np.array([""])).astype(str))}
     counted = " or ".join(sorted(since - {""})) or "go cue"
-    times.set(xlabel=LABELS[STRENGTH], ylabel=f"reaction time from {counted} (ms)", title="chronometric curve")
+    times.set(xlabel=wording.axis(STRENGTH), ylabel=f"reaction time from {counted} (ms)", title="chronometric curve")
     times.set_ylim(bottom=0)
     accuracy.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     accuracy.set(
-        xlabel=LABELS[STRENGTH], ylabel="accuracy of answers", ylim=(0.4, 1.03), title="same diffusion, accuracy"
+        xlabel=wording.axis(STRENGTH), ylabel="accuracy of answers", ylim=(0.4, 1.03), title="same diffusion, accuracy"
     )
 
 
-def conditions_check(view: View) -> None:
-    """Say why performance cannot be broken down."""
-    _panels(view)
-
-
-def _panels(view: View) -> list[str]:
-    for name in view.by:
-        view.parts(name)
-    names = list(view.by) or summary.condition_names(view.facts.conditions, view.series[0].table)
-    if not names:
-        raise Unavailable("no condition of the task takes a few known values")
-    return names[:MOST_PANELS]
-
-
-def conditions(view: View) -> Figure:
-    """Draw performance at each value of each condition."""
-    parts = [Part(series.text, series.colour, series.table) for series in view.series]
-    return condition_panels(parts, _panels(view), view.evaluated_references)
-
-
-def condition_panels(
-    parts: Sequence[Part], names: Sequence[str], references: Mapping[str, float | None] | None = None
-) -> Figure:
-    """Draw performance at each value of each condition.
-
-    Args:
-        parts: trials, one colour each.
-        names: conditions, a panel each.
-        references: scores of other agents over all conditions, by name.
-    """
-    columns = min(3, len(names))
-    figure, axes = new_figure(-(-len(names) // columns), columns, height=2.9, squeeze=False, sharey=True)
-    for axis in axes.flat[len(names) :]:
-        axis.remove()
-    for axis, name in zip(axes.flat, names, strict=False):
-        _panel(axis, name, parts)
-        axis.set(xlabel=LABELS.get(name, name), ylim=(-0.03, 1.08), title=f"performance by {name}, 95 % interval")
-        reference_lines(axis, references or {})
-    for row in axes:
-        row[0].set_ylabel("performance")
-    if len(parts) > 1:
-        legend_below(axes[0][0])
-    return figure
-
-
-def _panel(axis: Axes, name: str, parts: Sequence[Part]) -> None:
-    values = sorted({row["value"] for part in parts for row in summary.by_condition(part.table, [name])})
-    words = [summary.label(value) for value in values]
-    for k, part in enumerate(parts):
-        rows = summary.by_condition(part.table, [name])
-        at = np.array([values.index(row["value"]) for row in rows]) + 0.12 * (k - (len(parts) - 1) / 2)
-        value = np.array([row["performance"] for row in rows])
-        low, high = np.array([row["performance_ci"] for row in rows]).T
-        axis.errorbar(
-            at, value, np.clip([value - low, high - value], 0, None), fmt="o", color=part.colour, markersize=4,
-            label=f"{part.label}, n = {len(part.table['trial']):,}",
-        )  # fmt: skip
-        if len(parts) == 1 and len(values) <= MOST_COUNTS:
-            words = [f"{word}\nn = {row['trials']:,}" for word, row in zip(words, rows, strict=True)]
-    axis.set_xticks(range(len(values)), words)
-
-
-def condition_figure(table: Table, listed: Mapping[str, Any], found: Mapping[str, Any]) -> Figure | None:
-    """Return the psychometric curve where there is one, else performance by condition, else None."""
-    part = Part("evaluation", COLOURS[0], dict(table))
-    if _graded(table):
-        figure, axes = new_figure(width=4.6)
-        try:
-            psychometric_axes(axes, [part], draws=0)
-        except Unavailable:
-            pass
-        else:
-            return figure
-    names = summary.condition_names(listed, table)[:MOST_PANELS]
-    return condition_panels([part], names, {name: found.get(name) for name in REFERENCES}) if names else None
+def at_the_floor(times: np.ndarray) -> float:
+    """Return the share of reaction times that are the shortest one; measured times, all different, have no floor."""
+    known = times[np.isfinite(times)]
+    return float(np.mean(known == known.min())) if len(known) else 1.0

@@ -11,7 +11,7 @@ import torch
 from matplotlib.figure import Figure
 
 from ngym_cli.figures.population import population
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
 
 #: States from which the search starts, steps that each may take, and the speed below which a point counts as slow.
@@ -90,7 +90,7 @@ def fixed_points(view: View) -> Figure:
         plane.plot(*points[rows].T, "o", color="black", markerfacecolor=fill, markersize=6, label=label)
     share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
     plane.set(xlabel=share[0], ylabel=share[1], title=f"points slower than {SLOW:g}, input: {what}")
-    plane.legend()
+    legend_below(plane)
     values = result.eigenvalues[0]
     angle = np.linspace(0, 2 * np.pi, 200)
     spectrum.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)

@@ -8,8 +8,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures.behaviour import LABELS
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
+from ngym_cli.figures import wording
+from ngym_cli.figures.behaviour import second_choice
+from ngym_cli.figures.style import (
+    COLOURS,
+    GREY,
+    Unavailable,
+    interval_bars,
+    interval_points,
+    legend_below,
+    new_figure,
+)
 from ngym_cli.figures.view import Part, View
 
 #: Bootstrap draws behind intervals.
@@ -112,54 +121,66 @@ def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.nda
     return signed - means[index]
 
 
-def context(view: View) -> Figure:
-    """Draw choices against relevant and irrelevant evidence, and the weight of each in each context."""
+def context_check(view: View) -> None:
+    """Say why the use of context cannot be drawn."""
     from neurogym.analysis import from_trials
 
-    parts = view.parts("context", "coh_1", "coh_2", "other_choice", "choice")
-    figure, (curves, bars) = new_figure(1, 2, width=4.4)
-    for k, part in enumerate(parts):
-        try:
-            found = from_trials.context_use(part.table)
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
-        _evidence_curves(curves, part, several=len(parts) > 1)
-        names = [f"{kind}\ncontext {c}" for c in found.by_context for kind in ("relevant", "irrelevant")]
-        weights = [fit.weights[kind] for fit in found.by_context.values() for kind in ("relevant", "irrelevant")]
-        s = found.selectivity
-        text = f"{part.label}: selectivity {s.value:.2f} [{s.low:.2f}, {s.high:.2f}]"
-        interval_bars(bars, names, weights, color=part.colour, label=text, offset=0.12 * (k - (len(parts) - 1) / 2))
-    curves.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    curves.set(
-        xlabel="signed coherence (%)", ylabel="P(second choice)", ylim=(-0.03, 1.03),
-        title=f"use of context, n = {sum(len(p.table['trial']) for p in parts):,}, 95 % intervals",
-    )  # fmt: skip
-    bars.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    bars.set(ylabel="weight (log odds per % coherence)", title="weights of the evidence")
-    curves.legend()
-    legend_below(bars, side="right")
+    view.analysed(view.parts("context", "coh_1", "coh_2", "other_choice", "choice"),
+                  lambda part: from_trials.context_use(part.table))  # fmt: skip
+
+
+def context(view: View) -> Figure:
+    """Draw choices against the evidence of each modality in each context, and the weight of each.
+
+    Rows are contexts and columns modalities, as in Mante et al. 2013 (10.1038/nature12742), figure 1.
+    """
+    from neurogym.analysis import from_trials
+
+    found = view.analysed(view.parts("context", "coh_1", "coh_2", "other_choice", "choice"),
+                          lambda part: from_trials.context_use(part.table))  # fmt: skip
+    figure, axes = new_figure(2, 3, width=2.9, height=2.5)
+    for row in range(2):
+        for modality in range(2):
+            axis = axes[row][modality]
+            for part, _ in found:
+                _evidence_curve(axis, part, row, modality)
+            axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+            axis.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+            kind = "relevant" if row == modality else "irrelevant"
+            axis.set(ylim=(-0.03, 1.03), title=f"modality {modality + 1}, {kind}")
+            if row == 1:
+                axis.set_xlabel(f"signed coherence\nof modality {modality + 1} (%)")
+        second = second_choice(found[0][0].table, view.facts.labels)
+        axes[row][0].set_ylabel(f"context {row + 1}\nP({second})")
+        bars = axes[row][2]
+        for k, (part, use) in enumerate(found):
+            fit = list(use.by_context.values())[row]
+            weights = [fit.weights[kind] for kind in ("relevant", "irrelevant")]
+            s = use.selectivity
+            n = len(part.table["trial"])
+            text = f"{part.label}: selectivity {s.value:.2f} [{s.low:.2f}, {s.high:.2f}], n = {n:,}"
+            interval_bars(bars, ["relevant", "irrelevant"], weights, color=part.colour, label=text,
+                          offset=0.12 * (k - (len(found) - 1) / 2))  # fmt: skip
+        bars.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        bars.set(ylabel="log odds per %", title=f"weights in context {row + 1}", xlim=(-0.5, 1.5))
+    legend_below(axes[1][2])
     return figure
 
 
-def _evidence_curves(axes: Axes, part: Part, several: bool) -> None:
-    """Draw P(second choice) against the evidence of the relevant and of the irrelevant modality."""
+def _evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
+    """Draw P(second choice) in a context against the evidence of a modality."""
     from neurogym.analysis import Curve
-    from neurogym.analysis.tables import numbers, two_choices
+    from neurogym.analysis.tables import numbers, select, two_choices
 
     table, second = two_choices(part.table)
-    relevant = numbers(table["context"]).astype(int)
-    sizes = np.stack([numbers(table["coh_1"]), numbers(table["coh_2"])], axis=1)
+    rows = numbers(table["context"]).astype(int) == context
+    table, second = select(table, rows), second[rows]
     highest = max(numbers(table["ground_truth"]).max(), numbers(table["other_choice"]).max())
-    rows = np.arange(len(second))
-    for kind, side, which, style in (
-        ("relevant", "ground_truth", relevant, "o-"), ("irrelevant", "other_choice", 1 - relevant, "s--"),
-    ):  # fmt: skip
-        signed = np.where(numbers(table[side]) == highest, 1, -1) * sizes[rows, which]
-        levels, index = np.unique(signed, return_inverse=True)
-        curve = Curve.proportions(levels, np.bincount(index, weights=second), np.bincount(index))
-        label = f"{part.label}, {kind}" if several else f"{kind} evidence"
-        colour = part.colour if several or kind == "relevant" else COLOURS[1]
-        interval_points(axes, curve, fmt=style, color=colour, label=label)
+    side = "ground_truth" if context == modality else "other_choice"
+    signed = np.where(numbers(table[side]) == highest, 1, -1) * numbers(table[f"coh_{modality + 1}"])
+    levels, index = np.unique(signed, return_inverse=True)
+    curve = Curve.proportions(levels, np.bincount(index, weights=second), np.bincount(index))
+    interval_points(axes, curve, fmt="o-", color=part.colour)
 
 
 def cues_check(view: View) -> None:
@@ -179,32 +200,34 @@ def cues(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     parts = view.parts("modality", "coh", keep=lambda table: table["modality"].astype(str) != "conflict")
+    found = view.analysed(parts, lambda part: from_trials.cue_combination(part.table, n_boot=DRAWS, lapse=0.0))
     figure, (curves, bars) = new_figure(1, 2, width=4.2)
-    for k, part in enumerate(parts):
-        try:
-            found = from_trials.cue_combination(part.table, n_boot=DRAWS, lapse=0.0)
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
-        if k == 0:
-            for (name, fit), colour in zip(found.fits.items(), COLOURS, strict=False):
-                x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
-                curves.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=colour)
-                curves.plot(x, fit.predict(x), color=colour)
-                interval_points(curves, fit.data, color=colour, label=f"{name}, n = {fit.n:,}")
-        names = [*found.sigma, "optimal"]
-        r = found.ratio
+    for (name, fit), colour in zip(found[0][1].fits.items(), COLOURS, strict=False):
+        x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
+        curves.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=colour)
+        curves.plot(x, fit.predict(x), color=colour)
+        interval_points(curves, fit.data, color=colour, label=f"{_presented(name)}, n = {fit.n:,}")
+    for k, (part, use) in enumerate(found):
+        names = [*(_presented(name) for name in use.sigma), "optimal"]
+        r = use.ratio
         text = f"{part.label}: observed / optimal {r.value:.2f} [{r.low:.2f}, {r.high:.2f}]"
-        offset = 0.12 * (k - (len(parts) - 1) / 2)
+        offset = 0.12 * (k - (len(found) - 1) / 2)
         interval_bars(
-            bars, names, [*found.sigma.values(), found.optimal_sigma], color=part.colour, label=text, offset=offset
+            bars, names, [*use.sigma.values(), use.optimal_sigma], color=part.colour, label=text, offset=offset
         )
     curves.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    curves.set(xlabel="signed coherence (%)", ylabel="P(second choice)", title=f"{parts[0].label}, by modality")
+    second = second_choice(found[0][0].table, view.facts.labels)
+    curves.set(xlabel=f"signed {wording.axis('coh')}", ylabel=f"P({second})", title=f"{found[0][0].label}, by modality")
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)
-    curves.legend()
+    legend_below(curves)
     legend_below(bars, side="right")
     return figure
+
+
+def _presented(name: str) -> str:
+    """Return what was presented, in words."""
+    return "both modalities" if name == "both" else f"{name} modality"
 
 
 def wagering(view: View) -> Figure:
@@ -214,8 +237,8 @@ def wagering(view: View) -> Figure:
     sure = view.facts.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = new_figure(1, 2)
     parts = view.parts("wager", "coh", "choice", "outcome")
-    for part in parts:
-        found = from_trials.wagering(part.table, sure=float(sure), n_boot=DRAWS)
+    analysis = lambda part: from_trials.wagering(part.table, sure=float(sure), n_boot=DRAWS)  # noqa: E731
+    for part, found in view.analysed(parts, analysis):
         p = found.p_sure
         text = f"{part.label}: {p.value:.2f} of the offers, n = {int(found.sure.n.sum()):,}"
         interval_points(left, found.sure, fmt="o-", color=part.colour, label=text)
@@ -228,12 +251,11 @@ def wagering(view: View) -> Figure:
         interval_points(
             right, found.accuracy_not_offered, fmt="o--", color=part.colour, markerfacecolor="white", label=forced
         )
-    left.set(
-        xlabel=LABELS["coh"], ylabel="P(sure option | offered)", ylim=(-0.03, 1.05), title="use of the sure option"
-    )
+    strength = wording.axis("coh")
+    left.set(xlabel=strength, ylabel="P(sure option | offered)", ylim=(-0.03, 1.05), title="use of the sure option")
     right.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    right.set(xlabel=LABELS["coh"], ylabel="accuracy", ylim=(0.3, 1.05), title="accuracy of answers, 95 % intervals")
-    left.legend()
+    right.set(xlabel=strength, ylabel="accuracy", ylim=(0.3, 1.05), title="accuracy of answers, 95 % intervals")
+    legend_below(left)
     legend_below(right, side="right")
     return figure
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from ngym_cli.figures.channels import channel_image, largest, scale_words
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.figures.view import View
+from ngym_cli.figures.wording import index_names
 
 
 @dataclass
@@ -67,21 +69,17 @@ def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure
         dt: time step in ms.
         labels: ``"observation"`` and ``"action"``: label to index or indices.
     """
-    observations = np.array(trace.observations).T
-    steps = observations.shape[1]
+    observations = np.array(trace.observations)
+    steps = len(observations)
     edges = np.arange(steps + 1) * dt
     figure, (seen, done, got) = new_figure(
         3, 1, width=max(5.0, min(12.0, 0.09 * steps)), height=1.7, sharex=True, height_ratios=[2, 1.2, 0.8]
     )
-    limit = float(np.abs(observations).max()) or 1.0
-    image = seen.pcolormesh(
-        edges, np.arange(len(observations) + 1), observations, cmap="RdBu_r", vmin=-limit, vmax=limit
-    )
-    figure.colorbar(image, ax=[seen, done, got], label="observation", pad=0.01, shrink=0.5, anchor=(0, 1))
-    names = channel_names(labels.get("observation", {}), len(observations))
-    if len(names) <= 12:
-        seen.set_yticks(np.arange(len(names)) + 0.5, names)
-    seen.invert_yaxis()
+    named = labels.get("observation", {})
+    image = channel_image(seen, edges, observations, named)
+    scale_words(seen, largest(observations, named), named)
+    figure.colorbar(image, ax=[seen, done, got], label="share of the largest (at the right)", pad=0.06, shrink=0.6,
+                    anchor=(0, 1), ticks=[-1, 0, 1])  # fmt: skip
     seen.set(ylabel="channel", title=f"example trials, n = {len(trace.ends)}")
     _actions(done, trace, edges, labels.get("action", {}))
     got.stairs(trace.rewards, edges, color=COLOURS[2])
@@ -99,7 +97,7 @@ def _actions(axes: Any, trace: Trace, edges: np.ndarray, labels: Mapping[str, An
         if len(truth):
             axes.stairs(truth[:, component], edges, color=GREY, linewidth=4, alpha=0.5, label=f"ground truth{mark}")
         axes.stairs(actions[:, component], edges, color=COLOURS[component % 6], label=f"action{mark}", baseline=None)
-    flat = {index: name for name, index in _flat(labels).items()}
+    flat = index_names(labels)
     if actions.shape[1] == 1 and flat and len(flat) <= 8:
         axes.set_yticks(sorted(flat), [flat[index] for index in sorted(flat)])
     axes.set(ylabel="action")
@@ -118,21 +116,6 @@ def _mark_trials(all_axes: tuple, trace: Trace, dt: float) -> None:
             va="bottom",
             fontsize=8,
         )
-
-
-def _flat(labels: Mapping[str, Any]) -> dict[str, int]:
-    """Return one name per index: a label with several indices is numbered."""
-    flat: dict[str, int] = {}
-    for name, where in labels.items():
-        indices = [int(index) for index in np.ravel(list(where) if isinstance(where, range) else where)]
-        flat.update({name if len(indices) == 1 else f"{name} {k + 1}": index for k, index in enumerate(indices)})
-    return flat
-
-
-def channel_names(labels: Mapping[str, Any], n: int) -> list[str]:
-    """Return a name for each channel, its number where it has none."""
-    names = {index: name for name, index in _flat(labels).items()}
-    return [names.get(index, str(index)) for index in range(n)]
 
 
 #: Trials shown as examples.

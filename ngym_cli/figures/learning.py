@@ -8,10 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ngym_cli.figures import wording
 from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
 from ngym_cli.figures.view import Source, View
-from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import Table
+
+#: What an agent does with its action probabilities, in training and when it is evaluated.
+DRAWN, MOST_PROBABLE = "drawn actions", "most probable actions"
 
 #: Fewest trials and most bins behind the curve.
 TRIALS_PER_BIN = 100
@@ -37,7 +40,7 @@ def learning(view: View) -> Figure:
         name = f"seed {label}" if view.compare == "seed" else label
         _group(axes, name, sources, colour)
     reference_lines(axes, view.references)
-    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="learning")
+    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"learning, {DRAWN}")
     legend_below(axes)
     _thousands(axes)
     return figure
@@ -85,29 +88,55 @@ def _one(view: View) -> Figure:
     table = source.training
     rows, steps = _bins(table)
     figure, (left, right) = new_figure(1, 2)
-    _performance(left, table, rows, steps, COLOURS[0], f"training, {len(rows[0]):,} trials per point, 95 % interval")
+    _performance(left, table, rows, steps, COLOURS[0], f"training, {DRAWN}, {len(rows[0]):,} trials per point")
+    _evaluated(left, source)
     reference_lines(left, view.references)
-    final = [e for e in source.evaluations if e.intact and e.summary.get("model_steps") is not None]
-    for evaluated in final[-1:]:
-        found = evaluated.summary
-        low, high = found["performance_ci"]
-        value = found["performance"]
-        left.errorbar(
-            found["model_steps"], value, [[value - low], [high - value]], fmt="o", color=COLOURS[1], markersize=4,
-            label=f"evaluation, n = {found['trials']:,}",
-        )  # fmt: skip
     n = len(table["trial"])
-    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"learning, n = {n:,} trials")
-    left.legend(loc="lower right")
+    title = f"learning, n = {n:,} trials, 95 % intervals"
+    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
     right.plot(steps, [table["reward"][r].mean() for r in rows], color=COLOURS[2], label="reward per trial")
     breaks = [((table["aborts"][r] > 0) | (table["outcome"][r] == "abort")).mean() for r in rows]
     right.plot(steps, breaks, color=COLOURS[1], label="trials with a fixation break")
     right.plot(steps, [(table["outcome"][r] == "miss").mean() for r in rows], color=COLOURS[4], label="missed trials")
     right.set(xlabel="training steps", ylabel="per trial", title="reward, fixation breaks, misses")
-    right.legend()
-    _thousands(left)
-    _thousands(right)
+    for axes in (left, right):
+        _stages(axes, source)
+        _thousands(axes)
+    legend_below(left)
+    legend_below(right, side="right")
     return figure
+
+
+def _evaluated(axes: Axes, source: Source) -> None:
+    """Draw the evaluations that were made along training and after it."""
+    found = {row["step"]: row for row in source.manifest.get("evaluations", ())}
+    for each in source.evaluations:
+        if each.intact and each.summary.get("model_steps") is not None:
+            found[each.summary["model_steps"]] = {**each.summary, "step": each.summary["model_steps"]}
+    for probable, colour in ((True, COLOURS[1]), (False, COLOURS[3])):
+        rows = [row for _, row in sorted(found.items()) if row.get("deterministic", True) == probable]
+        if not rows:
+            continue
+        value = np.array([row["performance"] for row in rows])
+        low, high = np.array([row["performance_ci"] for row in rows]).T
+        n = sorted({row["trials"] for row in rows})
+        trials = f"n = {n[0]:,}" if len(n) == 1 else f"n = {n[0]:,} to {n[-1]:,}"
+        words = f"evaluation, {MOST_PROBABLE if probable else DRAWN}, {trials}"
+        axes.errorbar(
+            [row["step"] for row in rows], value, np.clip([value - low, high - value], 0, None), fmt="o-",
+            color=colour, markersize=4, linewidth=0.8, label=words,
+        )  # fmt: skip
+
+
+def _stages(axes: Axes, source: Source) -> None:
+    """Mark where the stages of a curriculum began, with their names."""
+    for number, stage in enumerate(source.manifest.get("stages") or (), start=1):
+        begin = stage.get("from_step") or 0
+        if number > 1:
+            axes.axvline(begin, color="black", linewidth=0.8, linestyle="--")
+        name = stage.get("name") or f"stage {number}"
+        axes.annotate(name, (begin, 0), xycoords=("data", "axes fraction"), xytext=(3, 3), textcoords="offset points",
+                      rotation=90, va="bottom", color="black", fontsize="small")  # fmt: skip
 
 
 def _thousands(axes: Axes) -> None:
@@ -135,11 +164,13 @@ def development(view: View) -> Figure:
             steps = [each["checkpoint"] for each in found]
             low, high = np.array([each["performance_ci"] for each in found]).T
             left.fill_between(steps, low, high, alpha=0.25, linewidth=0, color=colour)
-            label = f"{source.run.name}, n = {found[0]['trials']:,} trials each"
+            how = MOST_PROBABLE if found[0].get("deterministic", True) else DRAWN
+            label = f"{source.run.name}, {how}, n = {found[0]['trials']:,} trials each"
             left.plot(steps, [each["performance"] for each in found], "o-", markersize=3, color=colour, label=label)
     reference_lines(left, view.references)
-    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title="development, 95 % intervals")
-    left.legend(loc="lower right")
+    title = "development, 95 % intervals"
+    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
+    legend_below(left)
     _by_condition(right, next(source for source in view.sources if _development(source)))
     _thousands(left)
     _thousands(right)
@@ -154,7 +185,9 @@ def _by_condition(axes: Axes, source: Source) -> None:
     values = sorted({row["value"] for _, row in rows if row["condition"] == name})
     for value, colour in zip(values, shades(len(values)), strict=True):
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
-        axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=f"{name} {summary.label(value)}")
-    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"{source.run.name}, by {name}")
+        words = wording.Wording(source.facts.labels).phrase(str(name), value)
+        axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=words)
+    title = f"{source.run.name}, by {wording.short(str(name))}"
+    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
     if values:
-        axes.legend(loc="lower right")
+        legend_below(axes, side="right")

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure, shades
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, legend_below, new_figure, shades
 from ngym_cli.figures.view import Series, View
+from ngym_cli.figures.wording import Wording, short
 from ngym_cli.runs.trial_table import Table
 
 #: Trials that population figures use, and those that a decoder does.
 MOST_TRIALS, MOST_DECODED = 2_000, 400
 
 #: Fewest trials behind a condition; most conditions, units and decoded steps that are drawn; the steps of a window.
-FEWEST, MOST_CONDITIONS, MOST_UNITS, MOST_STEPS = 5, 12, 6, 30
+FEWEST, MOST_CONDITIONS, MOST_UNITS, MOST_STEPS = 5, 12, 5, 30
+
+#: What activity is aligned to beside periods.
+RESPONSE = "response"
 
 #: Share of trials that must last until the end of the window.
 REACHED = 0.5
@@ -55,6 +59,19 @@ class Population:
         return self.activity.dt * np.arange(self.start, self.stop)
 
 
+def time_course_check(view: View) -> None:
+    """Say why there is nothing to draw against time.
+
+    Raises:
+        Unavailable: if nothing was recorded, or trials last a single step.
+    """
+    if int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
+        raise Unavailable("every trial is a single step: there is no course of time to draw")
+
+
+psth_check = trajectories_check = decoding_check = time_course_check
+
+
 def population(view: View, series: Series | None = None) -> Population:
     """Return the recorded activity of the first run, or of a series, around the stimulus.
 
@@ -65,7 +82,7 @@ def population(view: View, series: Series | None = None) -> Population:
     from neurogym.analysis.tables import select
 
     series = series or view.recorded
-    key = f"population {series.label}"
+    key = f"population {series.label} {view.by}"
     if key not in view.memory:
         recording = series.recording
         values, offsets = recording.first("activity", min(MOST_TRIALS, len(recording)))
@@ -111,7 +128,7 @@ def _psth(found: Population) -> Any:
     return PSTH(conditions, rows.time, mean, rows.sem[keep], rows.n[keep])
 
 
-def _styles(conditions: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+def _styles(conditions: tuple[dict[str, Any], ...], words: Wording) -> list[dict[str, Any]]:
     """Return colour and line of each condition: the last column by shade, the one before by line."""
     if not conditions or not conditions[0]:
         return [{"color": COLOURS[0], "label": "all trials"} for _ in conditions]
@@ -125,7 +142,7 @@ def _styles(conditions: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
         {
             "color": colours[levels.index(c[last])],
             "linestyle": lines[others.index(tuple(c[name] for name in rest)) % 4],
-            "label": ", ".join(f"{n} {c[n]:g}" if isinstance(c[n], float) else f"{n} {c[n]}" for n in names),
+            "label": ", ".join(words.phrase(name, c[name]) for name in names),
         }
         for c in conditions
     ]
@@ -134,34 +151,57 @@ def _styles(conditions: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
 def _mark_event(axes: Axes, found: Population, label: bool = True) -> None:
     axes.axvline(0, color=GREY, linestyle="--", linewidth=0.8, zorder=0)
     if label:
-        axes.set_xlabel(f"time from {found.event + ' onset' if found.event else 'start of trial'} (ms)")
+        axes.set_xlabel(f"time from {_event_name(found.event)} (ms)")
+
+
+def _event_name(event: str) -> str:
+    return event if event == RESPONSE else f"{event} onset" if event else "start of trial"
+
+
+def to_response(found: Population) -> Population | None:
+    """Return the activity around the answer, or None if trials end with it at once or have none."""
+    table = found.table
+    if not {"rt", "rt_from"} <= set(table):
+        return None
+    onset = np.zeros(len(found.activity))
+    for period in np.unique(table["rt_from"].astype(str)):
+        rows = table["rt_from"].astype(str) == period
+        onset[rows] = table[f"onset_{period}"][rows] if f"onset_{period}" in table else 0.0
+    at = (onset + table["rt"]) / found.activity.dt
+    if np.isfinite(at).sum() < FEWEST:
+        return None
+    stop = 1 + int(np.nanmax(np.where(np.isfinite(at), found.activity.lengths - 1 - at, 0)))
+    start = -min(int(np.nanquantile(at, 1 - REACHED)), found.stop - found.start)
+    return replace(found, event=RESPONSE, at=at, start=start, stop=min(stop, 1 - start // 4))
 
 
 def psth(view: View) -> Figure:
-    """Draw the mean activity of the units that tell the conditions apart best."""
+    """Draw the mean activity of the units that tell the conditions apart best, from the stimulus and to the answer."""
     found = population(view)
-    rows = _psth(found)
+    aligned = [each for each in (found, to_response(found)) if each is not None]
+    averages = [_psth(each) for each in aligned]
+    rows = averages[0]
     spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
     units = np.argsort(-spread)[:MOST_UNITS]
-    figure, axes = new_figure(2, -(-len(units) // 2), width=3.0, height=2.3, squeeze=False, sharex=True)
-    styles = _styles(rows.conditions)
-    for axis, unit in zip(axes.flat, units, strict=False):
-        for mean, sem, style in zip(rows.mean[..., unit], rows.sem[..., unit], styles, strict=True):
-            axis.fill_between(rows.time, mean - sem, mean + sem, alpha=0.2, linewidth=0, color=style["color"])
-            axis.plot(rows.time, mean, **style)
-        axis.set_title(f"unit {unit}")
-        _mark_event(axis, found, label=False)
-    for axis in axes[-1]:
-        _mark_event(axis, found)
-    for row in axes:
-        row[0].set_ylabel("activity (a.u.)")
+    figure, axes = new_figure(
+        len(units), len(aligned), width=3.4, height=1.5, squeeze=False, sharex="col", sharey="row"
+    )
+    words = Wording(view.facts.labels, found.table)
+    for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
+        for place, unit in enumerate(units):
+            axis = axes[place][column]
+            for mean, sem, style in zip(
+                average.mean[..., unit], average.sem[..., unit], _styles(average.conditions, words), strict=True
+            ):
+                axis.fill_between(average.time, mean - sem, mean + sem, alpha=0.2, linewidth=0, color=style["color"])
+                axis.plot(average.time, mean, **style)
+            _mark_event(axis, each, label=place == len(units) - 1)
+        axes[0][column].set_title(f"aligned to the {each.event or 'start'}")
+    for place, unit in enumerate(units):
+        axes[place][0].set_ylabel(f"unit {unit} (a.u.)")
     figure.suptitle(f"most selective units, mean and s.e.m., n = {len(found.activity):,} trials", fontsize="medium")
-    _condition_legend(figure, axes[0][0])
+    legend_below(axes[0][0], 3)
     return figure
-
-
-def _condition_legend(figure: Figure, axes: Axes) -> None:
-    legend_below(axes, 3)
 
 
 def trajectories(view: View) -> Figure:
@@ -174,9 +214,12 @@ def trajectories(view: View) -> Figure:
         raise Unavailable("fewer than three units")
     space = pca_trajectories(rows.mean, 3)
     figure, (plane, first, second) = new_figure(1, 3, width=3.6)
-    for path, style in zip(space.projection, _styles(rows.conditions), strict=True):
-        plane.plot(path[:, 0], path[:, 1], **style)
+    words = Wording(view.facts.labels, found.table)
+    for path, style in zip(space.projection, _styles(rows.conditions, words), strict=True):
         known = np.flatnonzero(np.isfinite(path[:, 0]))
+        if not len(known):
+            continue
+        plane.plot(path[:, 0], path[:, 1], **style)
         plane.plot(*path[known[0], :2], "o", color=style["color"], markersize=4)
         for axis, component in ((first, 0), (second, 1)):
             axis.plot(rows.time, path[:, component], **style)
@@ -187,7 +230,7 @@ def trajectories(view: View) -> Figure:
     for axis, name in ((first, share[0]), (second, share[1])):
         axis.set(ylabel=f"{name}, a.u.", title=f"along {name.split()[0]}")
         _mark_event(axis, found)
-    _condition_legend(figure, plane)
+    legend_below(plane, 3)
     return figure
 
 
@@ -237,16 +280,18 @@ def decoding(view: View) -> Figure:
             low, value, high = np.diag(low), np.diag(value), np.diag(high)
         across = (name, result.accuracy) if across is None else across
         left.fill_between(time, low, high, alpha=0.2, linewidth=0, color=colour)
-        left.plot(time, value, color=colour, label=f"{name}, {len(result.classes)} classes, n = {int(known.sum()):,}")
+        left.plot(
+            time, value, color=colour, label=f"{short(name)}, {len(result.classes)} classes, n = {int(known.sum()):,}"
+        )
         left.axhline(result.chance, color=colour, linestyle=":", linewidth=0.8, zorder=0)
     if across is None:
         raise Unavailable("nothing to decode: no choice or condition takes a few values often enough")
     _mark_event(left, found)
     left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
-    left.legend(loc="lower right")
+    legend_below(left)
     image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1)
     figure.colorbar(image, ax=right, label="accuracy")
-    right.set(ylabel="trained at (ms)", title=f"{across[0]} across time")
+    right.set(ylabel="trained at (ms)", title=f"{short(across[0])} across time")
     right.set_xlabel("tested at (ms)")
     return figure
 
@@ -271,16 +316,16 @@ def selectivity(view: View) -> Figure:
     figure, (left, right) = new_figure(1, 2)
     share = (table.p < table.alpha).mean(axis=0)
     left.barh(range(len(table.terms)), share, color=COLOURS[0])
-    left.set_yticks(range(len(table.terms)), [term.replace(":", " x ") for term in table.terms])
+    left.set_yticks(range(len(table.terms)), [" x ".join(map(short, term.split(":"))) for term in table.terms])
     left.invert_yaxis()
     left.set(
         xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)", xlim=(0, 1.02),
         title=f"selectivity, n = {int(known.sum()):,} trials",
     )  # fmt: skip
     kinds = table.share()
-    right.bar(list(kinds), list(kinds.values()), color=[GREY, *COLOURS[:3]])
+    right.bar(range(len(kinds)), list(kinds.values()), color=[GREY, *COLOURS[:3]])
+    category_ticks(right, [kind.replace(" ", "\n") for kind in kinds])
     right.set(ylabel="share of units", ylim=(0, 1.02), title="pure and mixed selectivity")
-    right.tick_params(axis="x", labelrotation=20)
     return figure
 
 

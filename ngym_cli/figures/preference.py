@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
-from ngym_cli.figures.view import View
+from ngym_cli.figures.view import Part, View
 
 DRAWS = 200
 
@@ -17,11 +19,8 @@ def indifference(view: View) -> Figure:
 
     figure, axes = new_figure(width=4.6)
     ends = (np.inf, 0.0)
-    for part in view.parts("n_a", "n_b", "a_first", "choice"):
-        try:
-            found = from_trials.indifference_point(part.table, n_boot=DRAWS)
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
+    parts = view.parts("n_a", "n_b", "a_first", "choice")
+    for part, found in view.analysed(parts, lambda part: from_trials.indifference_point(part.table, n_boot=DRAWS)):
         curve = found.choices
         both = np.isfinite(curve.x) & (curve.x > 0)
         ratios = curve.x[both]
@@ -37,8 +36,8 @@ def indifference(view: View) -> Figure:
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set_xscale("log")
     ticks = [0.25, 0.5, 1, 2, 4]
-    inside = [tick for tick in ticks if ends[0] < tick < ends[1]]
-    axes.set_xticks([ends[0], *inside, ends[1]], ["only A", *(f"{tick:g}" for tick in inside), "only B"])
+    inside = [tick for tick in ticks if 1.5 * ends[0] < tick < ends[1] / 1.5]  # clear of the words at both ends
+    axes.set_xticks([ends[0], *inside, ends[1]], ["only\nA", *(f"{tick:g}" for tick in inside), "only\nB"])
     axes.minorticks_off()
     axes.set(
         xlabel="offered amounts, B : A", ylabel="P(choose B)", ylim=(-0.03, 1.05),
@@ -59,25 +58,16 @@ def interval_check(view: View) -> None:
 
 def interval(view: View) -> Figure:
     """Draw produced against target intervals, and their error."""
-    from neurogym.analysis import Curve, from_trials
+    from neurogym.analysis import Curve
 
     figure, (left, right) = new_figure(1, 2)
     parts = view.parts("production", "rt", "outcome")
-    for part in parts:
-        table = part.table
-        lag = table["period_set"] if "period_set" in table and _counts_from(table, "production") else 0.0
-        rows = np.isin(table["outcome"].astype(str), ("correct", "error")) & np.isfinite(table["rt"])
-        if rows.sum() < 4:
-            raise Unavailable("fewer than four intervals were produced")
-        target, produced = table["production"][rows], (table["rt"] + lag)[rows]
-        try:
-            found = from_trials.interval_reproduction({**table, "rt": table["rt"] + lag}, n_boot=DRAWS)
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
+    for part, found in view.analysed(parts, _reproduced):
+        target, produced = _intervals(part)
         rng = np.random.default_rng(0)
         shown = rng.permutation(len(target))[:500]
         left.plot(target[shown], produced[shown], ".", color=part.colour, markersize=2, alpha=0.4)
-        text = f"{part.label}, n = {int(rows.sum()):,}: slope {found.slope.value:.2f} "
+        text = f"{part.label}, n = {len(target):,}: slope {found.slope.value:.2f} "
         text += f"[{found.slope.low:.2f}, {found.slope.high:.2f}], Weber fraction {found.weber_fraction.value:.3f}"
         interval_points(left, found.produced, fmt="o-", color=part.colour, label=text)
         made = found.produced
@@ -92,8 +82,25 @@ def interval(view: View) -> Figure:
     left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
     right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
     legend_below(left)
-    right.legend()
+    legend_below(right, side="right")
     return figure
+
+
+def _intervals(part: Part) -> tuple[np.ndarray, np.ndarray]:
+    """Return the interval to be produced and the produced one (ms) of the trials that were answered."""
+    table = part.table
+    lag = table["period_set"] if "period_set" in table and _counts_from(table, "production") else 0.0
+    rows = np.isin(table["outcome"].astype(str), ("correct", "error")) & np.isfinite(table["rt"])
+    return table["production"][rows], (table["rt"] + lag)[rows]
+
+
+def _reproduced(part: Part) -> Any:
+    from neurogym.analysis import interval_reproduction
+
+    target, produced = _intervals(part)
+    if len(target) < 4:
+        raise ValueError("fewer than four intervals were produced")
+    return interval_reproduction(target, produced, n_boot=DRAWS)
 
 
 def _counts_from(table: dict[str, np.ndarray], period: str) -> bool:

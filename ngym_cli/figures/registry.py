@@ -42,8 +42,13 @@ class FigureSpec:
         Raises:
             Unavailable: if the run does not allow it.
         """
+        from ngym_cli.figures.style import footnote
+
+        view.left_out.clear()
         self.check(view)
-        return self._function("")(view)
+        figure: Figure = self._function("")(view)
+        footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])
+        return figure
 
     def check(self, view: View) -> None:
         """Say, by ``Unavailable``, why it cannot be drawn.
@@ -83,7 +88,9 @@ _ALL = (
           ("two-alternative",), columns=CHOICE),
     _spec("chronometric", "behaviour", "reaction time against strength, with the prediction of a diffusion to a bound",
           ("reaction time",), columns=("coh", "rt", "outcome")),
-    _spec("conditions", "behaviour", "performance by condition"),
+    _spec("conditions", "conditions", "performance by condition, or by task, with chance and ceiling of each"),
+    _spec("responses", "conditions", "go / no-go: hits, false alarms, d' and reaction times",
+          ("go-no-go",), columns=("ground_truth", "choice", "outcome", "rt")),
     _spec("kernel", "evidence", "weight of the stimulus on the choice over time",
           ("perceptual",), columns=("choice", "outcome"), record=("observations",)),
     _spec("context", "evidence", "weight of relevant and of irrelevant evidence",
@@ -137,9 +144,14 @@ def tags_of(view: View) -> set[str]:
 
 def natural(spec: FigureSpec, view: View, tags: set[str]) -> bool:
     """Say whether a figure is drawn by default: the task has its tags, and the trials the columns that it is about."""
+    from ngym_cli.figures.style import Unavailable
+
     if not spec.default or (spec.tags and not spec.tags & tags):
         return False
     if spec.name == "similarity":
         return len(view.sources) > 1
-    table = view.series[0].table if spec.columns else {}
+    try:
+        table = view.series[0].table if spec.columns else {}
+    except Unavailable:  # no evaluation yet
+        return False
     return all(name in table for name in spec.columns)

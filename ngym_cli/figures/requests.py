@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.figures.registry import FIGURES, FigureSpec, natural, tags_of
 from ngym_cli.files.writing import atomic_path, check_place
 
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.figures.view import View
+
+logger = logging.getLogger(__name__)
+
+#: Most letters that the names of runs may take in the name of a file.
+LONGEST_NAME = 60
 
 FORMATS = ("png", "svg", "pdf")
 STYLES = ("screen", "paper")
@@ -71,7 +78,11 @@ def view(
         raise unknown("word of --compare", compare, COMPARE)
     split = tuple(name.strip() for name in by.split(",") if name.strip()) if by else ()
     named = tuple(name.strip() for name in evaluations.split(",") if name.strip()) if evaluations else ()
-    return View([Source(runs.find(reference, root), trust) for reference in references], split, compare, named)
+    sources = [Source(runs.find(reference, root), trust) for reference in references]
+    for source in sources:
+        for name in named:
+            source.named(name)
+    return View(sources, split, compare, named)
 
 
 def draw(
@@ -104,10 +115,9 @@ def draw(
     for kind, given, known in (("format", file_format, FORMATS), ("style", style, STYLES)):
         if given not in known:
             raise unknown(kind, given, known)
-    tags = tags_of(seen)
-    specs = [FIGURES[name] for name in names] or [spec for spec in FIGURES.values() if natural(spec, seen, tags)]
+    specs = [FIGURES[name] for name in names] or natural_figures(seen)
     folder = out or seen.first.run.path / "figures"
-    places = [folder / f"{spec.name}{_beside(seen)}.{file_format}" for spec in specs]
+    places = [folder / f"{spec.name}{suffix(seen)}.{file_format}" for spec in specs]
     for place in places if out is not None else ():
         check_place(place, overwrite)
     rows = [_draw_one(seen, spec, style, place) for spec, place in zip(specs, places, strict=True)]
@@ -117,23 +127,65 @@ def draw(
     return rows
 
 
-def _beside(seen: View) -> str:
-    """Return what tells a figure of several runs, or of a split, from the plain one."""
-    several = f"-{len(seen.sources)}-runs" if len(seen.sources) > 1 else ""
+def natural_figures(seen: View) -> list[FigureSpec]:
+    """Return the figures that the runs call for, those that cannot be drawn of them left out."""
+    tags = tags_of(seen)
+    return [spec for spec in FIGURES.values() if natural(spec, seen, tags)]
+
+
+def suffix(seen: View) -> str:
+    """Return what the name of a figure's file says beside the figure: the runs, the split and the evaluations."""
+    several = f"-{_run_names(seen)}" if len(seen.sources) > 1 else ""
+    together = f"-compare-{seen.compare}" if seen.compare else ""
     by = f"-by-{'-'.join(seen.by)}" if seen.by else ""
     named = f"-{'-'.join(seen.named)}" if seen.named else ""
-    return runs.safe_name(several + by + named) if several + by + named else ""
+    whole = several + together + by + named
+    return runs.safe_name(whole) if whole else ""
+
+
+def _run_names(seen: View) -> str:
+    """Return names of runs as part of a file's name, another one for every other set of runs."""
+    names = [source.run.name for source in seen.sources]
+    joined = "-vs-".join(names)
+    parents = {source.run.path.parent.resolve() for source in seen.sources}
+    if len(parents) == 1 and len(set(names)) == len(names) and len(joined) <= LONGEST_NAME:
+        return joined
+    digest = hashlib.sha256("\n".join(str(source.run.path.resolve()) for source in seen.sources).encode()).hexdigest()
+    short = joined if len(joined) <= LONGEST_NAME else f"{names[0][:LONGEST_NAME]}-and-{len(names) - 1}-more"
+    return f"{short}-{digest[:6]}"
 
 
 def _draw_one(seen: View, spec: FigureSpec, style: str, path: Path) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": spec.name, "path": None, "reason": None, "left_out": {}}
+    figure, row["reason"] = drawn(seen, spec, style)
+    if figure is not None:
+        from ngym_cli.figures.style import styled
+
+        with styled(style):
+            save_figure(figure, path)
+        row["path"] = str(path)
+        row["left_out"] = dict(seen.left_out)
+    return row
+
+
+def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> tuple[Figure | None, str | None]:
+    """Return a figure, or None and why it could not be drawn; no figure stands in the way of another.
+
+    Args:
+        seen: the runs.
+        spec: which figure.
+        style: screen or paper.
+    """
     from ngym_cli.figures.style import Unavailable, styled
 
     try:
         with styled(style):
-            save_figure(spec.draw(seen), path)
-    except Unavailable as reason:
-        return {"id": spec.name, "path": None, "reason": str(reason)}
-    return {"id": spec.name, "path": str(path), "reason": None}
+            return spec.draw(seen), None
+    except (Unavailable, UserError) as reason:
+        return None, str(reason)
+    except Exception as error:
+        logger.debug("figure %s", spec.name, exc_info=True)
+        return None, f"the drawing failed: {one_line(error)}"
 
 
 def available(seen: View) -> list[dict[str, Any]]:
@@ -150,8 +202,11 @@ def available(seen: View) -> list[dict[str, Any]]:
         reason = None
         try:
             spec.check(seen)
-        except Unavailable as error:
+        except (Unavailable, UserError) as error:
             reason = str(error)
+        except Exception as error:
+            logger.debug("figure %s", spec.name, exc_info=True)
+            reason = f"the check failed: {one_line(error)}"
         rows.append({
             "id": spec.name, "description": spec.summary, "available": reason is None,
             "default": reason is None and natural(spec, seen, tags), "reason": reason,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -26,15 +28,14 @@ def history(view: View) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
     from neurogym.analysis import from_trials
 
+    def analysis(part: Part) -> tuple[Any, Any]:
+        strength = "coh" if "coh" in part.table else None
+        history = from_trials.choice_history(part.table, strength, n_lags=LAGS)
+        return history, from_trials.win_stay_lose_shift(part.table)
+
     parts = view.parts("choice", "outcome")
     figure, axes = new_figure(1, 3, width=3.6, sharey="row")
-    for part in parts:
-        strength = "coh" if "coh" in part.table else None
-        try:
-            found = from_trials.choice_history(part.table, strength, n_lags=LAGS)
-            shift = from_trials.win_stay_lose_shift(part.table)
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
+    for part, (found, shift) in view.analysed(parts, analysis):
         for fit, colour, after in (
             (found.after_correct, COLOURS[2], "correct"),
             (found.after_error, COLOURS[1], "error"),
@@ -79,11 +80,7 @@ def stay(view: View) -> Figure:
 
     figure, axes = new_figure(width=4.8)
     parts = view.parts("common", "choice", "reward")
-    for k, part in enumerate(parts):
-        try:
-            found = from_trials.two_step(part.table)
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
+    for k, (part, found) in enumerate(view.analysed(parts, lambda part: from_trials.two_step(part.table))):
         names = [name.replace("_", "\n") for name in found.stay]
         text = f"{part.label}: model-based {found.model_based.value:.2f} "
         text += (
@@ -122,26 +119,26 @@ def regret(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     figure, axes = new_figure(width=4.6)
-    for part in map(_sessions, view.parts("p0", "p1", "choice")):
-        arms = sorted(
-            (name for name in part.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:])
-        )
-        try:
-            curve = from_trials.cumulative_regret(part.table, arms, n_boot=200)
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
+    parts = [_sessions(part) for part in view.parts("p0", "p1", "choice")]
+    analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=200)  # noqa: E731
+    for part, curve in view.analysed(parts, analysis):
         label = f"{part.label}, {int(curve.n[0])} sessions"
         axes.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0, color=part.colour)
         axes.plot(curve.x, curve.value, color=part.colour, label=label)
-        expected = np.stack([part.table[name] for name in arms], axis=1)
+        expected = np.stack([part.table[name] for name in _arms(part)], axis=1)
         random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
     axes.plot(curve.x, random * curve.x, color=GREY, linestyle=":", label="random choices")
     axes.set(
         xlabel="trial of the session", ylabel="cumulative regret (reward)",
         title="regret, mean over sessions, 95 % interval",
     )  # fmt: skip
-    axes.legend()
+    legend_below(axes)
     return figure
+
+
+def _arms(part: Part) -> list[str]:
+    """Return the columns with the probability that each arm pays."""
+    return sorted((name for name in part.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:]))
 
 
 def reversal_check(view: View) -> None:
@@ -156,17 +153,17 @@ def reversal(view: View) -> Figure:
     from neurogym.analysis import from_trials
     from neurogym.analysis.tables import numbers
 
-    figure, axes = new_figure(width=4.6)
-    for part in map(_sessions, view.parts("better", "choice", "ground_truth")):
+    def analysis(part: Part) -> Any:
         better, levels = numbers(part.table["better"]), np.unique(numbers(part.table["better"]))
         if len(levels) != 2:
-            raise Unavailable("what is better never changes")
+            raise ValueError("what is better never changes")
         right = numbers(part.table["choice"]) == numbers(part.table["ground_truth"])
         chosen = np.where(right, better, levels.sum() - better)
-        try:
-            found = from_trials.reversal_curve({**part.table, "choice": chosen, "best": better})
-        except ValueError as error:
-            raise Unavailable(str(error)) from None
+        return from_trials.reversal_curve({**part.table, "choice": chosen, "best": better})
+
+    figure, axes = new_figure(width=4.6)
+    parts = [_sessions(part) for part in view.parts("better", "choice", "ground_truth")]
+    for part, found in view.analysed(parts, analysis):
         s = found.trials_to_switch
         text = (
             f"{part.label}: {found.n_reversals:,} reversals, {s.value:.1f} trials to switch [{s.low:.1f}, {s.high:.1f}]"
@@ -178,5 +175,5 @@ def reversal(view: View) -> Figure:
         xlabel="trial from reversal", ylabel="P(what is better after it)", ylim=(-0.03, 1.05),
         title="reversals, 95 % interval",
     )  # fmt: skip
-    axes.legend(loc="lower right")
+    legend_below(axes)
     return figure

@@ -13,14 +13,18 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 #: How each score of another agent is drawn, and how near two are that share a line.
 LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
 NEAR = 0.02
+WORDS = {"blind": "best blind agent"}
 
 #: Colours that people with any colour vision tell apart (Okabe & Ito 2008), darkest contrast first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#808080"
+#: Colour of what is said of a figure, not by it.
+NOTE = "#A33000"
 
 _SETTINGS: Any = {
     "axes.prop_cycle": cycler(color=COLOURS),
@@ -97,7 +101,29 @@ def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Any], **
     spread = np.nan_to_num(np.clip([values - lows, highs - values], 0, None))
     place = options.pop("offset", 0.0) + np.arange(len(names))
     axes.errorbar(place, values, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
-    axes.set_xticks(range(len(names)), names)
+    category_ticks(axes, names)
+
+
+def category_ticks(axes: Axes, names: Sequence[str]) -> None:
+    """Write names below the places 0, 1, 2, ... of an axis, slanted where they would touch.
+
+    Args:
+        axes: whose horizontal axis.
+        names: what stands below each place; a line break in it is kept.
+    """
+    figure: Any = axes.get_figure(root=True)
+    place = axes.get_subplotspec()
+    columns = place.get_gridspec().ncols if place is not None else 1
+    size = 0.6 * matplotlib.rcParams["font.size"]  # points that a letter takes, about
+    room = 72 * 0.72 * figure.get_figwidth() / columns / max(len(names), 1)
+    longest = max((len(line) for name in names for line in name.split("\n")), default=0)
+    if size * (longest + 1) <= room:
+        axes.set_xticks(range(len(names)), names)
+    else:
+        flat = [name.replace("\n", ", ") for name in names]
+        steep = 90 if 1.8 * matplotlib.rcParams["font.size"] > room else 35
+        axes.set_xticks(range(len(names)), flat, rotation=steep, ha="right" if steep < 90 else "center",
+                        rotation_mode="anchor" if steep < 90 else "default")  # fmt: skip
 
 
 def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
@@ -111,10 +137,36 @@ def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
     figure: Any = axes.get_figure(root=True)
     handles, labels = axes.get_legend_handles_labels()
     half = 0.5 if side == "right" else 1.0
-    letters = int(15 * half * figure.get_figwidth() / (_scale.get() * columns)) - 4
-    folded = ["\n".join(textwrap.wrap(label, max(letters, 20))) for label in labels]
+    folded = [_folded(label, half * figure.get_figwidth() / columns) for label in labels]
     place: Any = f"outside lower {side}"
-    figure.legend(handles, folded, loc=place, ncols=columns, handlelength=1.5)
+    legend: Any = figure.legend(handles, folded, loc=place, ncols=columns, handlelength=1.5)
+    legend.set_gid(f"below {side}")
+    legend.given = handles, folded  # what stands in it, should lines be added
+
+
+def _folded(text: str, width: float) -> str:
+    """Return text with line breaks, so that it is not wider than so many inches."""
+    return "\n".join(textwrap.wrap(text, max(int(15 * width / _scale.get()) - 4, 20)))
+
+
+def footnote(figure: Figure, lines: Sequence[str]) -> None:
+    """Write lines below a figure, under its legend if there is one."""
+    if not lines:
+        return
+    handles: list[Any] = []
+    labels: list[str] = []
+    legend: Any
+    for legend in figure.legends:
+        if legend.get_gid() == "below left":
+            handles, labels = legend.given
+            legend.remove()
+    folded = [_folded(line, figure.get_figwidth()) for line in lines]
+    empty = Line2D([], [], linestyle="none")
+    place: Any = "outside lower left"
+    legend = figure.legend([*handles, *[empty] * len(lines)], [*labels, *folded], loc=place, handlelength=1.5)
+    legend.set_gid("below left")
+    for text in legend.get_texts()[len(labels) :]:
+        text.set_color(NOTE)
 
 
 def new_figure(
@@ -127,7 +179,7 @@ def new_figure(
 
 
 def reference_lines(axes: Axes, references: Mapping[str, float | None]) -> None:
-    """Draw chance, blind score and ceiling as horizontal lines with their names at the right end.
+    """Draw chance, blind score and ceiling as horizontal lines that the legend names.
 
     Args:
         axes: where to.
@@ -143,15 +195,5 @@ def reference_lines(axes: Axes, references: Mapping[str, float | None]) -> None:
         else:
             near.append(name)
     for value, names in lines:
-        axes.axhline(value, color=GREY, linestyle=LINES[names[-1]], linewidth=1, zorder=0)
-        axes.annotate(
-            f"{', '.join(names)} {value:.3g}",
-            (1, value),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            xytext=(-2, 2),
-            ha="right",
-            va="bottom",
-            color=GREY,
-            fontsize=8,
-        )
+        text = f"{', '.join(WORDS.get(name, name) for name in names)} {value:.3g}"
+        axes.axhline(value, color=GREY, linestyle=LINES[names[-1]], linewidth=1, zorder=0, label=text)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ngym_cli.figures.wording import channel_names
+
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 #: Channels and steps beyond which a trial is not drawn in full.
@@ -25,7 +27,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     names: list[str] = []
     if trial["observations"] is not None:
         observations = np.array(trial["observations"])
-        names = _channel_names(found["observation"]["names"], observations.shape[1])
+        names = channel_names(found["observation"]["names"], observations.shape[1])
     labels = [*names[:MOST_CHANNELS], "ground truth", "action", "reward", *trial["periods"]]
     width = max(len(label) for label in labels)
 
@@ -50,14 +52,6 @@ def lines(found: Mapping[str, Any]) -> list[str]:
 
 def _number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _channel_names(names: Mapping[str, Any], n: int) -> list[str]:
-    found = {}
-    for name, where in names.items():
-        indices = np.ravel(where).tolist()
-        found.update({index: name if len(indices) == 1 else f"{name} {k + 1}" for k, index in enumerate(indices)})
-    return [found.get(index, str(index)) for index in range(n)]
 
 
 def _sparkline(values: np.ndarray, low: float, high: float) -> str:

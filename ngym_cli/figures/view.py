@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ngym_cli.terminal import REFERENCES
 
 #: By what runs can be put together.
 COMPARE = ("alg", "network", "seed", "task", "run")
+
+#: What an analysis returns.
+Found = TypeVar("Found")
 
 #: Most perturbed evaluations drawn beside the intact one.
 MOST_PERTURBED = 5
@@ -188,6 +191,9 @@ class View:
         series: behaviour, one colour each.
         by: columns to split by.
         compare: by what runs are put together.
+        named: evaluations that were asked for by name.
+        memory: what several figures need, kept between them.
+        left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
     """
 
     sources: list[Source]
@@ -195,6 +201,7 @@ class View:
     compare: str | None = None
     named: tuple[str, ...] = ()
     memory: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def first(self) -> Source:
@@ -278,26 +285,53 @@ class View:
     def parts(self, *required: str, keep: Callable[[Table], np.ndarray] | None = None) -> list[Part]:
         """Return the trials of every series, split by the columns that were asked for.
 
+        A series that lacks a column is noted in ``left_out`` if another has it.
+
         Args:
             required: columns that the figure needs.
             keep: picks rows of a table.
 
         Raises:
-            Unavailable: if a column is missing, or no trials are left.
+            Unavailable: if no series has the columns, or no trials are left.
         """
         from neurogym.analysis.tables import select
 
-        found = []
+        found, missing = [], {}
         for series in self.series:
             table = series.table
-            for name in (*required, *self.by):
-                if name not in table:
-                    raise Unavailable(f"the trials have no column {name}")
+            absent = [name for name in (*required, *self.by) if name not in table]
+            if absent:
+                missing[series.text] = f"the trials have no column {absent[0]}"
+                continue
             if keep is not None:
                 table = select(table, keep(table))
             found += list(self._split(series, table))
+        if not found:
+            raise Unavailable(next(iter(missing.values())))
+        self.left_out.update(missing)
         if not any(len(part.table["trial"]) for part in found):
             raise Unavailable("no trials of this kind")
+        return found
+
+    def analysed(self, parts: Sequence[Part], analysis: Callable[[Part], Found]) -> list[tuple[Part, Found]]:
+        """Return every part with what an analysis finds in it; one that cannot be analysed is noted in ``left_out``.
+
+        Args:
+            parts: trials, one colour each.
+            analysis: returns the result, or raises ``ValueError`` with the reason why there is none.
+
+        Raises:
+            Unavailable: if none can be analysed.
+        """
+        found, failed = [], {}
+        for part in parts:
+            try:
+                found.append((part, analysis(part)))
+            except ValueError as error:
+                failed[part.label] = str(error)
+        if not found:
+            raise Unavailable(next(iter(failed.values()), "no trials"))
+        self.left_out.update(failed)
         return found
 
     def _split(self, series: Series, table: Table) -> Iterator[Part]:

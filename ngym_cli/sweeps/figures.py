@@ -56,8 +56,8 @@ def draw(
     Raises:
         UserError: on an unknown figure, format or parameter, or a figure asked for that cannot be drawn.
     """
-    from ngym_cli.figures import Unavailable, styled
     from ngym_cli.figures.requests import FORMATS, save_figure
+    from ngym_cli.figures.style import Unavailable, styled
 
     for name in names:
         if name not in NAMES:
@@ -102,8 +102,7 @@ def parameters(sweep: Sweep, by: str | None) -> list[str]:
 
 def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the performance of every run against each parameter, with mean and interval where values repeat."""
-    from ngym_cli.figures import Unavailable
-    from ngym_cli.figures.style import new_figure, reference_lines
+    from ngym_cli.figures.style import Unavailable, legend_below, new_figure, reference_lines
 
     done = [row for row in rows if row["state"] == "done" and row["performance"] is not None]
     if not done or not keys:
@@ -120,7 +119,9 @@ def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figu
             _categories(axes, done, key)
         reference_lines(axes, levels)
         axes.set_xlabel(names[key])
-    grid[0][0].set(ylabel="performance", title=f"n = {len(done):,} runs")
+    means = "" if set(keys) <= set(ranges) else "; squares: mean, 95 % interval"
+    grid[0][0].set(ylabel="performance", title=f"n = {len(done):,} runs{means}")
+    legend_below(grid[0][0], 3)
     return figure
 
 
@@ -132,7 +133,7 @@ def _ranges(sweep: Sweep) -> dict[str, space.Kind]:
 
 def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
     """Draw points for each value of a parameter beside each other, with mean and bootstrap interval."""
-    from ngym_cli.figures.style import COLOURS
+    from ngym_cli.figures.style import COLOURS, category_ticks
     from ngym_cli.sweeps.results import statistics
 
     values = _values(done, key)
@@ -143,11 +144,9 @@ def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
         found = statistics(scores)
         low, high = found["mean_ci"] or (found["mean"], found["mean"])
         error = [[found["mean"] - low], [high - found["mean"]]]
-        label = "mean, 95 % interval" if place == 0 else None
-        axes.errorbar(place + 0.25, found["mean"], error, fmt="s", color=COLOURS[1], markersize=4, label=label)
-    axes.set_xticks(range(len(values)), [word(value) for value in values], rotation=20 if len(values) > 3 else 0)
+        axes.errorbar(place + 0.25, found["mean"], error, fmt="s", color=COLOURS[1], markersize=4)
+    category_ticks(axes, [word(value) for value in values])
     axes.set_xlim(-0.5, len(values) - 0.5)
-    axes.legend()
 
 
 def _values(rows: Sequence[Row], key: str) -> list[Any]:
@@ -168,8 +167,7 @@ def _levels(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
-    from ngym_cli.figures import Unavailable
-    from ngym_cli.figures.style import COLOURS, new_figure, reference_lines
+    from ngym_cli.figures.style import COLOURS, Unavailable, new_figure, reference_lines
     from ngym_cli.sweeps.results import resamples
 
     started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_RUNS]
@@ -196,7 +194,7 @@ def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
                 axes.fill_between(middles[kept], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
         reference_lines(axes, _levels(started))
         axes.set(xlabel="training steps", title=f"by {names[key]}")
-        axes.legend()
+        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.22), handlelength=1.5)
     grid[0][0].set_ylabel("performance in training")
     return figure
 
@@ -217,8 +215,7 @@ def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
 
 def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of its trials, and how much each parameter decided them."""
-    from ngym_cli.figures import Unavailable
-    from ngym_cli.figures.style import COLOURS, new_figure
+    from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
     from ngym_cli.sweeps import search
 
     if sweep.recipe.search is None or not (sweep.path / STUDY).exists():
@@ -233,7 +230,7 @@ def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     left.step(numbers, np.maximum.accumulate(values), where="post", color=COLOURS[1], label="best so far")
     metric = sweep.recipe.search.maximize.replace("_", " ")
     left.set(xlabel="trial", ylabel=metric, title=f"n = {len(trials):,} complete trials")
-    left.legend()
+    legend_below(left)
     found = search.importance(sweep)
     names = plan.short_names(list(found))
     right.barh([names[key] for key in reversed(found)], list(reversed(found.values())), color=COLOURS[2])

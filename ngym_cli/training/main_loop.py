@@ -289,6 +289,8 @@ def _close(session: Session, model: Any, status: str) -> Numbers:
     saving.save_model(model, session.config, session.run.path / runs.MODEL)
     found = session.evaluate()
     fresh_trials.save(found, session.run.path / "eval" / "final")
+    if status == "finished":
+        session.draw(found)
     session.board.flush()
     _require_whole(session)
     if status == "finished":

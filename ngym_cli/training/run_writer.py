@@ -37,6 +37,9 @@ SECONDS_PER_UPDATE = 5.0
 #: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.
 PATIENCE = 10.0
 
+#: What the manifest keeps of each evaluation along training.
+EVALUATED = ("trials", "performance", "performance_ci", "deterministic")
+
 Numbers = dict[str, Any]
 
 #: Told of each evaluation, by step and summary; returns why the run should end early, or None.
@@ -100,6 +103,7 @@ class Session:
     _updated: float = field(default_factory=time.monotonic)
     _asked: float = math.inf
     _evaluated: int = 0
+    _evaluations: list[Numbers] = field(default_factory=list)
     _found: fresh_trials.Evaluation | None = None
 
     def on_step(self, finished: Mapping[str, np.ndarray] | None, step: int) -> bool:
@@ -171,7 +175,8 @@ class Session:
         values = summary.scalars(found.table, names)
         tags = {tag: f"evaluation/{tag.removeprefix('behaviour/')}" for tag in values}
         self.board.scalars({tags[tag]: value for tag, value in values.items()}, self.step)
-        self._draw(found)
+        self._evaluations.append({"step": self.step, **{key: found.summary[key] for key in EVALUATED}})
+        self.run.update(evaluations=self._evaluations)
         self.display.say(f"{self.step:,} steps: {sentence(found.summary)}")
         self._found = found
         why = self.watch(self.step, found.summary) if self.watch is not None and self.stop is None else None
@@ -207,13 +212,15 @@ class Session:
             self.display.say(why)
             self.ask_to_stop(why)
 
-    def _draw(self, found: fresh_trials.Evaluation) -> None:
-        from ngym_cli.figures import condition_figure, styled
+    def draw(self, found: fresh_trials.Evaluation) -> None:
+        """Add the figure that says most of an evaluation to TensorBoard; once, at the end, for it costs a second."""
+        from ngym_cli.figures.conditions import condition_figure
+        from ngym_cli.figures.style import styled
 
         with styled():
-            figure = condition_figure(found.table, self.facts.conditions, found.summary)
-            if figure is not None:
-                self.board.figure("evaluation/psychometric", figure, self.step)
+            drawn = condition_figure(found.table, self.facts.conditions, found.summary)
+            if drawn is not None:
+                self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
     # -- checkpoints --------------------------------------------------------------------------------------------------
 
@@ -277,6 +284,7 @@ class Session:
             "pending": self.pending,
             "point": self._point[0],
             "evaluated": self._evaluated,
+            "evaluations": self._evaluations,
             "best": self._best,
             "spent": list(self.times()),
             "curriculum": self.curriculum.state() if self.curriculum else None,
@@ -289,6 +297,7 @@ class Session:
         self.reported, self._evaluated = int(state["reported"]), int(state["evaluated"])
         self.pending = {str(name): float(value) for name, value in state["pending"].items()}
         self._point = int(state["point"]), time.monotonic()
+        self._evaluations = [dict(row) for row in state.get("evaluations", ())]
         self._best = float(state["best"])
         self.spent = float(state["spent"][0]), float(state["spent"][1])
         if self.until is not None and state.get("until"):

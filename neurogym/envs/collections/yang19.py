@@ -23,6 +23,9 @@ _BOTH = ("stimulus_mod1", "stimulus_mod2")
 _ONE_RING = "the modality is drawn independently in every trial"
 _CUE = "the fixation cue stays on until the decision"
 _MERGED = "timing given by the user is merged with the task's own, none of it is replaced or lost"
+_FAMILIES: dict[type[YangTask], str] = {
+    Respond: "respond to one stimulus", Decide: "decide between two stimuli", Match: "compare with a sample",
+}  # fmt: skip
 _NOTES: dict[type[YangTask], list[str]] = {
     Respond: [_ONE_RING, _MERGED],
     Decide: [
@@ -55,6 +58,7 @@ def _task(
         "render_modes": [],
         **PAPER,
         "tags": ["perceptual", *common[family], *tags, "supervised"],
+        "family": _FAMILIES[family],
         "description": description,
         "carries": False,
         "differences": _NOTES[family],

@@ -11,69 +11,18 @@ import numpy as np
 import pytest
 
 from ngym_cli import runs
-from ngym_cli.agents import from_config
-from ngym_cli.config import from_dict
-from ngym_cli.environments import stack
-from ngym_cli.evaluation import fresh_trials
-from ngym_cli.figures import requests
+from ngym_cli.figures import ceilings, requests
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
-from ngym_cli.files.writing import write_json, write_text
-from ngym_cli.runs.trial_table import TrialRecorder, read_trials, write_table
-
-NO_MEMORY = {"alg": "ppo", "reset_state": "never"}
-TASKS = {
-    "RDM-v0": ({"wrappers": "reaction_time"}, ("psychometric", "chronometric", "conditions", "history")),
-    "ContextDecisionMaking-v0": ({"task_args": {"use_expl_context": True}}, ("context", "conditions")),
-    "MultiSensoryIntegration-v0": ({"task_args": {"modalities": ["both", "first", "second"]}}, ("cues",)),
-    "PostDecisionWager-v0": ({}, ("wagering",)),
-    "EconomicDecisionMaking-v0": ({}, ("indifference",)),
-    "ReadySetGo-v0": ({}, ("interval",)),
-    "TwoStep-v0": ({}, ("stay",)),
-    "DawTwoStep-v0": ({}, ("stay",)),
-    "ChangingBandit-v0": ({"task_args": {"n": 3, "session": 20}}, ("regret",)),
-    "ReversalLearning-v0": ({"task_args": {"block_dur": [10, 12]}}, ("reversal",)),
-}
+from ngym_cli.files.writing import write_json
+from ngym_cli.runs.trial_table import read_trials
+from tests.ngym_cli.figures.made_up import TASKS
 
 
-def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> Path:
-    """A run folder with trials of an agent that mostly waits and else answers at random."""
-    config, facts = stack.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
-    venv = stack.build_venv(config, 16)
-    venv.seed(1)
-    venv.reset()
-    recorder = TrialRecorder(None, task, facts.dt, 16, facts.rt_from)
-    rng = np.random.default_rng(0)
-    steps = 0
-    done = 0
-    while done < trials:
-        actions = rng.integers(venv.action_space.n, size=16)
-        if facts.labels["action"].get("fixation") == 0:
-            actions = np.where(rng.random(16) < 0.6, 0, actions)
-        venv.step(actions)
-        steps += 16
-        if venv.finished is not None:
-            recorder.add(venv.finished, steps)
-            done += len(venv.finished["env"])
-    table = recorder.collect()
-    found = fresh_trials.summarise(table, facts)
-    found.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
-    folder.mkdir(parents=True)
-    write_text(folder / runs.CONFIG, from_config.complete(config, facts).to_toml())
-    manifest = {"status": "finished", "task": task, "alg": "ppo", "network": "mlp", "seed": 0, "started": runs.now()}
-    manifest |= {"chance": facts.chance, "ceiling": (facts.ceiling or {}).get("performance"), "steps": steps}
-    write_json(folder / runs.MANIFEST, manifest | {"trials": len(table["trial"])})
-    write_table(table, folder / runs.TRIALS / "part-000000.parquet")
-    write_table(table, folder / "eval" / "final" / "trials.parquet")
-    write_json(folder / "eval" / "final" / "summary.json", found)
-    return folder
-
-
-@pytest.fixture(scope="module", params=TASKS)
-def case(request, tmp_path_factory):
+@pytest.fixture(params=TASKS)
+def case(request, made_up):
     """A made-up run of each task, and the figures that it must give."""
-    settings, figures = TASKS[request.param]
-    return made_up_run(tmp_path_factory.mktemp("made") / "run", request.param, settings), figures
+    return made_up(request.param), TASKS[request.param][1]
 
 
 def test_the_task_gives_its_figures(case, tmp_path):
@@ -129,12 +78,107 @@ def test_several_runs_are_put_together(ngym, run_folder, tmp_path):
     folders = [shutil.copytree(run_folder, tmp_path / name) for name in ("one", "two", "three")]
     found = ngym("plot", *folders, "learning", "conditions", "--compare", "network", "--json", "--out", tmp_path / "f")
     assert found.code == 0, found.err
-    assert [Path(row["path"]).name for row in json.loads(found.out)] == ["learning-3-runs.png", "conditions-3-runs.png"]
+    assert [Path(row["path"]).name for row in json.loads(found.out)] == [
+        f"{name}-one-vs-two-vs-three-compare-network.png" for name in ("learning", "conditions")
+    ]
     seen = requests.view([str(folder) for folder in folders], Path("runs"), compare="network")
     (series,) = seen.series
     assert len(series.members) == 3
     alone = read_trials(folders[0] / "eval" / "final" / "trials.parquet")
     assert len(np.unique(series.table["env"])) == 3 * len(np.unique(alone["env"]))
+
+
+def test_no_comparison_overwrites_another(ngym, run_folder, made_up, tmp_path):
+    one, two = (shutil.copytree(run_folder, tmp_path / "runs" / name) for name in ("one", "two"))
+    again = shutil.copytree(run_folder, tmp_path / "elsewhere" / "two")
+    asked = (
+        (one, "conditions"), (one, two, "conditions"), (one, again, "conditions"), (two, one, "conditions"),
+        (one, two, "conditions", "--compare", "network"), (one, "conditions", "--by", "coh"),
+        (one, two, made_up("GoNogo-v0"), "conditions", "--by", "task"),
+    )  # fmt: skip
+    drawn = [json.loads(ngym("plot", *words, "--json", "--out", tmp_path / "f").out)[0]["path"] for words in asked]
+    assert len(set(drawn)) == len(asked)
+    assert Path(drawn[1]).name == "conditions-one-vs-two.png"
+
+
+def test_a_run_that_cannot_be_fitted_is_named(ngym, made_up, tmp_path):
+    graded, other = made_up("RDM-v0"), made_up("GoNogo-v0")
+    other = shutil.copytree(other, tmp_path / "other")
+    result = ngym("plot", graded, other, "psychometric", "--json", "--out", tmp_path)
+    (row,) = json.loads(result.out)
+    assert row["left_out"] == {"other": "the trials have no column coh"}
+    seen = requests.view([str(graded), str(other)], Path("runs"))
+    with styled():
+        figure = FIGURES["psychometric"].draw(seen)
+    words = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
+    assert any(word.startswith("other is not drawn") for word in words)
+    assert "other" in ngym("plot", graded, other, "psychometric", "--out", tmp_path).out
+
+
+def test_a_figure_that_fails_stands_in_no_others_way(ngym, made_up, monkeypatch, tmp_path):
+    def broken(view):
+        raise IndexError("index 0 is out of bounds")
+
+    monkeypatch.setattr("ngym_cli.figures.conditions.conditions", broken)
+    result = ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path)
+    assert result.code == 0, result.err
+    rows = {row["id"]: row for row in json.loads(result.out)}
+    assert rows["learning"]["path"] and rows["responses"]["path"]
+    monkeypatch.setattr("ngym_cli.figures.conditions.responses", broken)
+    rows = {row["id"]: row for row in json.loads(ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path).out)}
+    assert rows["responses"]["path"] is None and "IndexError" in rows["responses"]["reason"]
+    refused = ngym("plot", made_up("GoNogo-v0"), "responses", "--out", tmp_path)
+    assert refused.code == 2 and "IndexError" in refused.err and "Traceback" not in refused.err
+
+
+def test_trials_of_one_step_are_declined_with_the_reason(ngym, tmp_path):
+    arguments = ("--task", "Bandit-v0", "--timesteps", 512, "--n-envs", 4, "--set", "n_steps=64", "--name", "b")
+    assert ngym("run", *arguments).code == 0
+    assert ngym("eval", "b", "--trials", 40, "--record", "activity,observations").code == 0
+    result = ngym("plot", "b", "--json")
+    assert result.code == 0, result.err
+    rows = {row["id"]: row for row in json.loads(result.out)}
+    for name in ("psth", "trajectories", "decoding"):
+        assert "single step" in rows[name]["reason"]
+    assert rows["learning"]["path"] and rows["examples"]["path"]
+
+
+def test_a_run_without_an_evaluation_still_shows_its_learning(ngym, run_folder, tmp_path):
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    shutil.rmtree(run / "eval")
+    result = ngym("plot", run, "--json")
+    assert result.code == 0, result.err
+    assert {"learning", "examples"} <= {row["id"] for row in json.loads(result.out) if row["path"]}
+
+
+def test_each_condition_has_its_own_ceiling(made_up):
+    seen = requests.view([str(made_up("RDM-v0"))], Path("runs"))
+    found = ceilings.of_values(seen.first, "coh", [0, 51.2])
+    assert found == pytest.approx([0.5, 1.0], abs=1e-3)
+    assert ceilings.of_values(seen.first, "nothing", [1]) == [None]
+
+
+def test_the_learning_curve_says_what_it_draws(run_folder):
+    seen = requests.view([str(run_folder)], Path("runs"))
+    along = seen.first.manifest["evaluations"]
+    assert [row["step"] for row in along] == sorted({row["step"] for row in along}) and len(along) > 1
+    with styled():
+        figure = FIGURES["learning"].draw(seen)
+    words = " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
+    assert "training, drawn actions" in words and "evaluation, most probable actions" in words
+    assert "best blind agent 0.5" in words
+    (points,) = [c for c in figure.axes[0].containers if "evaluation" in c.get_label()]
+    assert list(points.lines[0].get_xdata()) == [row["step"] for row in along]
+
+
+def test_stages_are_marked_on_the_learning_curve(made_up, tmp_path):
+    run = shutil.copytree(made_up("RDM-v0"), tmp_path / "run")
+    manifest = json.loads((run / runs.MANIFEST).read_text())
+    stages = [{"stage": 1, "name": "clear", "from_step": 0}, {"stage": 2, "name": "all coherences", "from_step": 5000}]
+    write_json(run / runs.MANIFEST, {**manifest, "stages": stages})
+    with styled():
+        figure = FIGURES["learning"].draw(requests.view([str(run)], Path("runs")))
+    assert {"clear", "all coherences"} <= {text.get_text() for text in figure.axes[0].texts}
 
 
 def test_a_perturbed_evaluation_is_drawn_beside_the_intact_one(ngym, run_folder, tmp_path):

@@ -1,0 +1,285 @@
+"""Performance by condition: a panel for each condition, bars for many tasks, and answers of go / no-go tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ngym_cli.figures import ceilings, wording
+from ngym_cli.figures.style import (
+    COLOURS,
+    GREY,
+    Unavailable,
+    category_ticks,
+    interval_points,
+    legend_below,
+    new_figure,
+    reference_lines,
+)
+from ngym_cli.figures.view import Part, View
+from ngym_cli.runs import summary
+from ngym_cli.terminal import REFERENCES
+
+#: Most columns that performance is broken down by, values with their own number of trials, tasks in a panel of points.
+MOST_PANELS, MOST_COUNTS, MOST_TASKS = 6, 8, 6
+
+Table = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One condition as it is drawn.
+
+    Attributes:
+        name: column of the trials.
+        values: of it, in order.
+        words: for each value.
+        ceiling: at each value, None where it is not known.
+        chance: at each value.
+    """
+
+    name: str
+    values: list[Any]
+    words: list[str]
+    ceiling: list[float | None]
+    chance: list[float | None]
+
+
+def conditions_check(view: View) -> None:
+    """Say why performance cannot be broken down."""
+    _names(view)
+
+
+def _names(view: View) -> list[str]:
+    for name in view.by:
+        view.parts(name)
+    names = list(view.by) or summary.condition_names(view.facts.conditions, view.series[0].table)
+    if "task" in names and not view.by:
+        names = ["task"]
+    if not names:
+        raise Unavailable("no condition of the task takes a few known values")
+    return names[:MOST_PANELS]
+
+
+def conditions(view: View) -> Figure:
+    """Draw performance at each value of each condition, with chance and the ceiling of each."""
+    parts = [Part(series.text, series.colour, series.table) for series in view.series]
+    words = wording.Wording(view.facts.labels, parts[0].table)
+    panels = []
+    for name in _names(view):
+        values = _values(parts, name)
+        tasks = view.facts.tasks if name == "task" else {}
+        panels.append(Panel(
+            name, values, [words.value(name, value) for value in values],
+            ceilings.of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
+        ))  # fmt: skip
+    if panels[0].name == "task" and len(panels[0].values) > MOST_TASKS:
+        return task_bars(parts, panels[0])
+    return condition_panels(parts, panels, view.evaluated_references)
+
+
+def _values(parts: Sequence[Part], name: str) -> list[Any]:
+    return sorted({row["value"] for part in parts for row in summary.by_condition(part.table, [name])})
+
+
+def condition_panels(
+    parts: Sequence[Part], panels: Sequence[Panel], references: Mapping[str, float | None] | None = None
+) -> Figure:
+    """Draw performance at each value of each condition.
+
+    Args:
+        parts: trials, one colour each.
+        panels: the conditions.
+        references: scores of other agents over all conditions, by name; the ceiling is left to each condition.
+    """
+    columns = min(3, len(panels))
+    figure, axes = new_figure(-(-len(panels) // columns), columns, height=2.9, squeeze=False, sharey=True)
+    for axis in axes.flat[len(panels) :]:
+        axis.remove()
+    shared = {name: value for name, value in (references or {}).items() if name != "ceiling"}
+    for axis, panel in zip(axes.flat, panels, strict=False):
+        _panel(axis, panel, parts)
+        axis.set(xlabel=wording.axis(panel.name), ylim=(-0.03, 1.08), title=f"by {wording.short(panel.name)}")
+        reference_lines(axis, {} if any(panel.chance) else shared)
+    for row in axes:
+        row[0].set_ylabel("performance")
+    axes[0][0].set_title(f"performance by {wording.short(panels[0].name)}, 95 % intervals")
+    legend_below(axes[0][0], 2 if len(panels) > 1 else 1)
+    return figure
+
+
+def _panel(axis: Axes, panel: Panel, parts: Sequence[Part]) -> None:
+    words = list(panel.words)
+    for k, part in enumerate(parts):
+        rows = summary.by_condition(part.table, [panel.name])
+        at = np.array([panel.values.index(row["value"]) for row in rows]) + 0.12 * (k - (len(parts) - 1) / 2)
+        value = np.array([row["performance"] for row in rows])
+        low, high = np.array([row["performance_ci"] for row in rows]).T
+        axis.errorbar(
+            at, value, np.clip([value - low, high - value], 0, None), fmt="o", color=part.colour, markersize=4,
+            label=f"{part.label}, n = {len(part.table['trial']):,}",
+        )  # fmt: skip
+        if len(parts) == 1 and len(panel.values) <= MOST_COUNTS:
+            words = [f"{word}\nn = {row['trials']:,}" for word, row in zip(words, rows, strict=True)]
+    for known, style, name in ((panel.ceiling, "-", "ceiling of each"), (panel.chance, ":", "chance of each")):
+        at = np.array([place for place, value in enumerate(known) if value is not None])
+        if len(at):
+            levels = np.array([value for value in known if value is not None])
+            axis.hlines(levels, at - 0.3, at + 0.3, color=GREY, linestyle=style, linewidth=1.2, zorder=0, label=name)
+    category_ticks(axis, words)
+    axis.set_xlim(-0.5, len(panel.values) - 0.5)
+
+
+def task_bars(parts: Sequence[Part], panel: Panel) -> Figure:
+    """Draw the performance in each of many tasks as horizontal bars, by family, with chance and ceiling of each.
+
+    Args:
+        parts: trials, one colour each.
+        panel: the tasks.
+    """
+    families: dict[str, list[int]] = {}
+    for index, task in enumerate(panel.values):
+        families.setdefault(_family(task), []).append(index)
+    place, at, middles = 0.0, {}, {}
+    for family, members in families.items():
+        for index in members:
+            at[index] = place
+            place += 1
+        middles[family] = (at[members[0]] + at[members[-1]]) / 2
+        place += 0.8
+    figure, axes = new_figure(width=6.4, height=1.3 + 0.24 * place)
+    thick = 0.8 / len(parts)
+    for k, part in enumerate(parts):
+        rows = summary.by_condition(part.table, [panel.name])
+        y = np.array([at[panel.values.index(row["value"])] for row in rows]) + thick * (k - (len(parts) - 1) / 2)
+        value = np.array([row["performance"] for row in rows])
+        low, high = np.array([row["performance_ci"] for row in rows]).T
+        n = [row["trials"] for row in rows]
+        axes.barh(y, value, thick, color=part.colour, alpha=0.55,
+                  label=f"{part.label}, n = {min(n):,} to {max(n):,} trials each, 95 % intervals")  # fmt: skip
+        axes.errorbar(value, y, xerr=np.clip([value - low, high - value], 0, None), fmt="none", color="black",
+                      linewidth=0.8)  # fmt: skip
+    for known, style, name in ((panel.ceiling, "-", "ceiling"), (panel.chance, ":", "chance")):
+        found = [(at[index], value) for index, value in enumerate(known) if value is not None]
+        if found:
+            y, levels = np.array(found).T
+            axes.vlines(levels, y - 0.45, y + 0.45, color="black", linestyle=style, linewidth=1.2, label=name)
+    axes.set_yticks([at[index] for index in at], [_task_name(panel.values[index]) for index in at])
+    axes.invert_yaxis()
+    for family, middle in middles.items():
+        axes.annotate(family, (1.02, middle), xycoords=("axes fraction", "data"), va="center", color=GREY)
+    axes.set(xlabel="performance", xlim=(0, 1.02), title="performance by task")
+    legend_below(axes, 3)
+    return figure
+
+
+def _family(task: str) -> str:
+    from ngym_cli.config.tasks import find_task
+    from ngym_cli.errors import UserError
+
+    try:
+        return str(find_task(task).metadata.get("family", ""))
+    except UserError:
+        return ""
+
+
+def _task_name(task: str) -> str:
+    """Return the name of a task without its collection and version."""
+    return task.rpartition(".")[2].removesuffix("-v0")
+
+
+def responses_check(view: View) -> None:
+    """Say why there are no rates of answers."""
+    words = wording.Wording(view.facts.labels, view.series[0].table)
+    if len(words.actions) != 2 or "fixation" not in words.actions.values():
+        raise Unavailable("the task has more than one answer")
+    for part in view.parts("ground_truth", "choice"):
+        if len(np.unique(part.table["ground_truth"])) != 2:
+            raise Unavailable("an answer is right in all trials or in none")
+
+
+def responses(view: View) -> Figure:
+    """Draw how often the agent answers where it should and where it should not; reaction times where they vary."""
+    from neurogym.analysis import Curve
+
+    parts = view.parts("ground_truth", "choice", "outcome", "rt")
+    timed = any(len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1 for part in parts)
+    figure, grid = new_figure(1, 2 if timed else 1, width=3.8, squeeze=False)
+    left = grid[0][0]
+    words = wording.Wording(view.facts.labels, parts[0].table)
+    for k, part in enumerate(parts):
+        truths = sorted(np.unique(part.table["ground_truth"]).tolist())
+        went = np.nan_to_num(part.table["choice"]) > 0
+        rows = [part.table["ground_truth"] == truth for truth in truths]
+        offset = 0.12 * (k - (len(parts) - 1) / 2)
+        curve = Curve.proportions(np.arange(2) + offset, [went[r].sum() for r in rows], [r.sum() for r in rows])
+        prime = sensitivity(went[rows[1]].sum(), rows[1].sum(), went[rows[0]].sum(), rows[0].sum())
+        text = f"{part.label}: d' {prime:.2f}, n = {len(went):,}"
+        interval_points(left, curve, color=part.colour, label=text)
+        times = part.table["rt"][rows[1] & went]
+        times = times[np.isfinite(times)]
+        if timed and len(times):
+            grid[0][1].ecdf(times, color=part.colour)
+    category_ticks(left, [words.value("ground_truth", truth) for truth in truths])
+    since = "the go cue" if "rt_from" not in parts[0].table else str(parts[0].table["rt_from"][0])
+    left.set(ylabel="share of trials with an answer", xlabel="right answer", xlim=(-0.5, 1.5), ylim=(-0.03, 1.05),
+             title="false alarms and hits, 95 % intervals")  # fmt: skip
+    for right in grid[0][1:]:
+        right.set(xlabel=f"reaction time from {since} (ms)", ylabel="share of hits so far", ylim=(0, 1.05),
+                  title="reaction times of hits")  # fmt: skip
+    legend_below(left)
+    return figure
+
+
+def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> float:
+    """Return d', with half a trial added to each cell so that it is finite (Hautus 1995, 10.3758/BF03203619).
+
+    >>> round(sensitivity(84, 100, 16, 100), 1)
+    2.0
+    """
+    from scipy.special import ndtri
+
+    return float(ndtri((hits + 0.5) / (signals + 1)) - ndtri((alarms + 0.5) / (noises + 1)))
+
+
+def condition_figure(table: Table, listed: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, Figure] | None:
+    """Return the figure that says most of an evaluation, and its name.
+
+    The psychometric curve where there is one, else performance by condition, else None.
+
+    Args:
+        table: trials.
+        listed: the task's conditions.
+        found: summary of the evaluation; chance and ceilings are taken from it.
+    """
+    from ngym_cli.figures.behaviour import graded, psychometric_axes
+
+    part = Part("evaluation", COLOURS[0], dict(table))
+    if graded(table):
+        figure, axes = new_figure(width=4.6)
+        try:
+            psychometric_axes(axes, [part], draws=0)
+        except Unavailable:
+            pass
+        else:
+            return "psychometric", figure
+    names = summary.condition_names(listed, table)[:MOST_PANELS]
+    if not names:
+        return None
+    levels = {row["value"]: row for row in found.get("conditions", ()) if row["condition"] == "task"}
+    panels = []
+    for name in names:
+        values = _values([part], name)
+        known = [levels.get(value, {}) if name == "task" else {} for value in values]
+        panels.append(Panel(
+            name, values, [wording.Wording({}).value(name, value) for value in values],
+            [each.get("ceiling") for each in known], [each.get("chance") for each in known],
+        ))  # fmt: skip
+    if names[0] == "task" and len(panels[0].values) > MOST_TASKS:
+        return "conditions", task_bars([part], panels[0])
+    return "conditions", condition_panels([part], panels, {name: found.get(name) for name in REFERENCES})

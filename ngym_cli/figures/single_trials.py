@@ -1,0 +1,172 @@
+"""Single trials of an agent, step by step: what it saw, what its units did, what it preferred, did and got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ngym_cli.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from ngym_cli.figures.view import Source
+
+#: Trials that are tried for those that were asked for.
+MOST_TRIALS = 2_000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial; row t of each array belongs to the same step.
+
+    Attributes:
+        observations: shape (steps, channels); of images the mean of each colour.
+        actions: what the agent did, shape (steps, components).
+        rewards: what it got, shape (steps,).
+        ground_truth: what was right, shape (steps, components), or None where the task does not say.
+        activity: of the hidden units, shape (steps, units), or None for an agent without memory.
+        values: that the agent expected, shape (steps,), or None.
+        policy: probability of each action, shape (steps, actions), or None.
+        periods: name to first step and the step after the last; in the order of their beginning.
+        record: the row of the trial table: conditions, outcome, choice, ...
+        dt: length of a step, ms.
+    """
+
+    observations: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    ground_truth: np.ndarray | None
+    activity: np.ndarray | None
+    values: np.ndarray | None
+    policy: np.ndarray | None
+    periods: dict[str, tuple[int, int]]
+    record: dict[str, Any]
+    dt: float
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.rewards)
+
+
+def conditions_wanted(text: str | None) -> dict[str, str]:
+    """Read ``coh=51.2,outcome=error``.
+
+    Raises:
+        UserError: if an entry is not ``name=value``.
+    """
+    found = {}
+    for entry in (text or "").split(","):
+        name, equals, value = entry.partition("=")
+        if entry and not (name and equals and value):
+            raise UserError(
+                f"--where takes name=value with commas between, such as coh=51.2,outcome=error; got {entry!r}"
+            )
+        if entry:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False) -> list[Trial]:
+    """Run the agent of a run until so many trials of the wanted kind have ended.
+
+    Args:
+        source: the run.
+        trials: how many.
+        seed: of the environment and of drawn actions.
+        wanted: column of the trial's record to the value that it must have.
+        stochastic: draw actions instead of taking the most probable.
+
+    Raises:
+        UserError: if the record has no such column, or no such trial was met.
+    """
+    from ngym_cli.agents.acting import Agent
+    from ngym_cli.environments.probes import PeriodProbe
+    from ngym_cli.environments.stack import build_venv
+
+    venv = build_venv(source.config, 1, PeriodProbe)
+    found: list[Trial] = []
+    steps: list[dict[str, Any]] = []
+    met = 0
+    try:
+        venv.seed(seed)
+        agent = Agent(source.policy, 1, seed, not stochastic)
+        observations, starts = venv.reset(), np.ones(1, bool)
+        while len(found) < trials and met < MOST_TRIALS:
+            seen = observations
+            act = agent.act(seen, starts)
+            observations, rewards, starts, _ = venv.step(act.actions)
+            steps.append(
+                {"seen": _channels(seen[0]), "act": act, "reward": float(rewards[0]), "truth": venv.ground_truth}
+            )
+            if venv.finished is not None:
+                row = {name: np.asarray(values)[0] for name, values in venv.finished.items()}
+                met += 1
+                if _matches(row, wanted):
+                    found.append(_trial(steps, row, source))
+                steps = []
+    finally:
+        venv.close()
+    if not found:
+        asked = ", ".join(f"{name}={value}" for name, value in wanted.items())
+        raise UserError(f"none of {met:,} trials has {asked}")
+    return found
+
+
+def _channels(observation: np.ndarray) -> np.ndarray:
+    """Return one row of channels; an image (colours first) as the mean of each colour."""
+    return observation.reshape(len(observation), -1).mean(axis=1) if observation.ndim == 3 else np.ravel(observation)
+
+
+def _matches(row: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+    for name, value in wanted.items():
+        if name not in row:
+            raise unknown("column of the trial's record", name, [str(key) for key in row])
+        try:
+            same = float(row[name]) == float(value)
+        except (TypeError, ValueError):
+            same = str(row[name]) == value
+        if not same:
+            return False
+    return True
+
+
+def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> Trial:
+    acts = [step["act"] for step in steps]
+    dt = source.facts.dt
+    periods = {}
+    for name in sorted(
+        (n.removeprefix("onset_") for n in row if n.startswith("onset_")), key=lambda n: row[f"onset_{n}"]
+    ):
+        if not np.isfinite(row[f"onset_{name}"]):
+            continue
+        begin = round(row[f"onset_{name}"] / dt)
+        end = min(begin + round(row.get(f"period_{name}", 0) / dt), len(steps))
+        if begin < end:
+            periods[name] = begin, end
+
+    def together(name: str) -> np.ndarray | None:
+        parts = [getattr(act, name) for act in acts]
+        return None if parts[0] is None else np.stack([np.asarray(part)[0] for part in parts])
+
+    truth = [step["truth"] for step in steps]
+    logits = together("logits")
+    discrete = hasattr(source.facts.action_space, "n")
+    return Trial(
+        observations=np.stack([step["seen"] for step in steps]),
+        actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
+        rewards=np.array([step["reward"] for step in steps]),
+        ground_truth=None if truth[0] is None else np.stack([np.ravel(each[0]) for each in truth]),
+        activity=together("activity"),
+        values=together("values"),
+        policy=_softmax(logits) if logits is not None and discrete else None,
+        periods=periods,
+        record=row,
+        dt=dt,
+    )
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)

@@ -1,0 +1,139 @@
+"""Words for columns, their values, channels and actions, as they stand on axes and in legends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+#: What a column is called on an axis, with its unit.
+AXES = {
+    "coh": "coherence (%)",
+    "coh_1": "coherence of modality 1 (%)",
+    "coh_2": "coherence of modality 2 (%)",
+    "ground_truth": "right answer",
+    "other_choice": "answer of the irrelevant modality",
+    "common": "transition",
+    "wager": "sure option",
+    "production": "interval to produce (ms)",
+    "measure": "measured interval (ms)",
+    "interval": "interval (ms)",
+    "duration1": "first interval (ms)",
+    "duration2": "second interval (ms)",
+    "rate": "rate (1/s)",
+    "contrast": "contrast",
+    "delay": "delay (ms)",
+    "stim_period": "stimulus (ms)",
+    "set_size": "items to remember",
+    "v1": "first value",
+    "v2": "second value",
+}
+
+#: What the values of a column are called, where a number says nothing.
+VALUES = {
+    "common": {0: "rare transition", 1: "common transition"},
+    "wager": {0: "no sure option", 1: "sure option offered"},
+    "anti": {0: "towards the stimulus", 1: "away from the stimulus"},
+    "congruent": {0: "incongruent", 1: "congruent"},
+    "switch": {0: "same rule as before", 1: "rule switched"},
+    "catch": {0: "stimulus", 1: "no stimulus"},
+}
+
+#: Units that follow a value in a legend.
+UNITS = {"coh": " %", "coh_1": " %", "coh_2": " %"}
+
+
+def axis(name: str) -> str:
+    """Return what a column is called on an axis."""
+    return AXES.get(name, name.replace("_", " "))
+
+
+def short(name: str) -> str:
+    """Return what a column is called in running text, without its unit."""
+    return axis(name).split(" (")[0]
+
+
+class Wording:
+    """Words for the values of one task's columns.
+
+    Args:
+        labels: of the task: ``observation`` and ``action``, each label to index or indices.
+        table: trials of it, from which it is learned which action each ground truth asks for.
+    """
+
+    def __init__(self, labels: Mapping[str, Any], table: Mapping[str, np.ndarray] | None = None):
+        self.actions = index_names(labels.get("action", {}))
+        self._right = _right_actions(table) if table is not None else {}
+
+    def action(self, index: float) -> str:
+        """Return the name of an action, its number where it has none."""
+        return self.actions.get(int(index), f"action {index:g}")
+
+    def value(self, name: str, value: Any) -> str:
+        """Return a value as it stands below a tick: ``choice 1``, ``6.4``, ``common transition``."""
+        if name == "ground_truth" and value in self._right:
+            return self._answer(self._right[value])
+        if name == "choice" and isinstance(value, int | float):
+            return self.action(value)
+        if name == "other_choice" and value in self.actions:
+            return self.action(value)
+        if name == "context" and value in (0, 1):
+            return f"context {int(value) + 1}"
+        if value in VALUES.get(name, {}):
+            return VALUES[name][value]
+        return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+    def phrase(self, name: str, value: Any) -> str:
+        """Return a value with its name, as it stands in a legend: ``choice 1 is right``, ``coherence 6.4 %``."""
+        words = self.value(name, value)
+        if name == "ground_truth" and value in self._right:
+            return f"{words} is right"
+        if name == "choice":
+            return f"{words} chosen"
+        if name == "other_choice" and value in self.actions:
+            return f"irrelevant: {words}"
+        if name == "context" or name in VALUES or isinstance(value, str):
+            return words
+        return f"{short(name)} {words}{UNITS.get(name, '')}"
+
+    def _answer(self, action: float) -> str:
+        """Return the name of the right action; holding fixation is to withhold the only other one."""
+        name = self.action(action)
+        others = [other for index, other in self.actions.items() if index != action]
+        return f"no {others[0]}" if name == "fixation" and len(others) == 1 else name
+
+
+def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Any, float]:
+    """Return the action that most correct trials of each ground truth ended with; empty if there is no such rule."""
+    if not {"ground_truth", "choice", "outcome"} <= set(table) or table["ground_truth"].ndim != 1:
+        return {}
+    if table["ground_truth"].dtype == object or table["choice"].ndim != 1:
+        return {}
+    found: dict[Any, float] = {}
+    correct = table["outcome"].astype(str) == "correct"
+    for truth in np.unique(table["ground_truth"])[:40]:
+        chosen = table["choice"][correct & (table["ground_truth"] == truth)]
+        levels, counts = np.unique(chosen[np.isfinite(chosen)], return_counts=True)
+        if len(levels):
+            found[truth.item()] = float(levels[counts.argmax()])
+    return found if len(set(found.values())) == len(found) > 1 else {}
+
+
+def index_names(labels: Mapping[str, Any]) -> dict[int, str]:
+    """Return one name per index: a label with several indices is numbered.
+
+    >>> index_names({"fixation": 0, "choice": [1, 2]})
+    {0: 'fixation', 1: 'choice 1', 2: 'choice 2'}
+    """
+    found: dict[int, str] = {}
+    for name, where in labels.items():
+        indices = [int(index) for index in np.ravel(list(where) if isinstance(where, range) else where)]
+        found.update({index: name if len(indices) == 1 else f"{name} {k + 1}" for k, index in enumerate(indices)})
+    return found
+
+
+def channel_names(labels: Mapping[str, Any], n: int) -> list[str]:
+    """Return a name for each of ``n`` channels, its number where it has none."""
+    names = index_names(labels)
+    return [names.get(index, str(index)) for index in range(n)]

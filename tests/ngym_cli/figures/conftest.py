@@ -1,0 +1,34 @@
+"""Runs that figures are drawn of, each made once."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from ngym_cli.evaluation import requests
+from tests.ngym_cli.figures.made_up import TASKS, made_up_run
+
+
+@pytest.fixture(scope="session")
+def made_up(tmp_path_factory):
+    """Return the made-up run of a task."""
+    made = {}
+
+    def make(task, settings=None, trials=1200):
+        if task not in made:
+            given = TASKS[task][0] if settings is None else settings
+            made[task] = made_up_run(tmp_path_factory.mktemp("made") / "run", task, given, trials)
+        return made[task]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def recorded_run(run_folder, tmp_path_factory):
+    """A run with an evaluation of its activity, and evaluations of its checkpoints."""
+    run = shutil.copytree(run_folder, tmp_path_factory.mktemp("recorded") / "run")
+    wanted = requests.Request(trials=300, deterministic=False, record=("activity", "observations"))
+    for asked in (wanted, requests.Request(trials=50, checkpoints="all")):
+        assert list(requests.evaluate([str(run)], run.parent, asked))
+    return run

@@ -1,0 +1,76 @@
+"""What holds for every figure: words that can be read, axes with names, legends beside the data."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from ngym_cli.figures import requests
+from ngym_cli.figures.registry import FIGURES
+from ngym_cli.figures.style import styled
+
+#: A task that each figure of behaviour can be drawn of; the others are drawn of a recorded run.
+DRAWN_OF = {
+    "learning": "RDM-v0", "psychometric": "RDM-v0", "chronometric": "RDM-v0", "conditions": "RDM-v0",
+    "history": "RDM-v0", "responses": "GoNogo-v0", "context": "ContextDecisionMaking-v0",
+    "cues": "MultiSensoryIntegration-v0", "wagering": "PostDecisionWager-v0", "stay": "TwoStep-v0",
+    "regret": "ChangingBandit-v0", "reversal": "ReversalLearning-v0", "indifference": "EconomicDecisionMaking-v0",
+    "interval": "ReadySetGo-v0",
+}  # fmt: skip
+
+
+@pytest.fixture
+def view_for(made_up, recorded_run):
+    """Return what a figure is drawn from."""
+
+    def view(name):
+        folders = [made_up(DRAWN_OF[name])] if name in DRAWN_OF else [recorded_run]
+        return requests.view([str(folder) for folder in folders * (2 if name == "similarity" else 1)], Path("runs"),
+                             by="coh" if name == "similarity" else None)  # fmt: skip
+
+    return view
+
+
+def assert_readable(figure):
+    """Check that nothing covers anything, and that every axis has a name."""
+    FigureCanvasAgg(figure)
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    for axes in panels:
+        for axis in (axes.xaxis, axes.yaxis):
+            boxes = [(label.get_text(), label.get_window_extent(renderer)) for label in shown(axis)]
+            for (one, a), (two, b) in itertools.pairwise(boxes):
+                slanted = axis is axes.xaxis and axis.get_ticklabels()[0].get_rotation() % 180
+                assert slanted or not a.overlaps(b), f"{one!r} and {two!r} touch"
+        assert axes.get_xlabel() or axes.get_subplotspec().rowspan.stop < axes.get_gridspec().nrows or shown(axes.xaxis)
+        assert axes.get_ylabel() or axes.get_subplotspec().colspan.start > 0 or shown(axes.yaxis)
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes if axes.get_legend())]
+    boxes = [legend.get_window_extent(renderer) for legend in legends]
+    for box in boxes:
+        assert not any(box.overlaps(axes.get_window_extent(renderer)) for axes in panels), "a legend covers data"
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)), "legends cover each other"
+    titles = [(text.get_text(), text.get_window_extent(renderer)) for axes in panels
+              for text in (axes.title, axes._left_title) if text.get_text()]  # fmt: skip
+    for (one, a), (two, b) in itertools.combinations(titles, 2):
+        assert not a.overlaps(b), f"titles {one!r} and {two!r} touch"
+    words = [text.get_text() for legend in legends for text in legend.get_texts()]
+    assert not [word for word in words if "_" in word], "a legend in the words of a table"
+
+
+def shown(axis):
+    """Return the labels of an axis that are drawn."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    return [tick.label1 for tick in ticks if tick.label1.get_text() and tick.label1.get_visible()]
+
+
+@pytest.mark.parametrize("style", ["screen", "paper"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_can_be_read(view_for, name, style):
+    seen = view_for(name)
+    with styled(style):
+        assert_readable(FIGURES[name].draw(seen))

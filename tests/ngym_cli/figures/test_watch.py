@@ -1,0 +1,83 @@
+"""Single trials: what is recorded of them belongs together, and they can be looked at in three ways."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ngym_cli import runs
+from ngym_cli.figures import channels, single_trials, watch
+from ngym_cli.figures.style import styled
+from ngym_cli.figures.view import Source
+from tests.ngym_cli.figures.test_contract import assert_readable
+
+
+@pytest.fixture(scope="module")
+def source(run_folder):
+    return Source(runs.find(str(run_folder), Path("runs")))
+
+
+def test_a_trial_is_whole(source):
+    trials = single_trials.record(source, 3, 0, {})
+    for trial in trials:
+        assert len(trial) == len(trial.observations) == len(trial.activity) == len(trial.policy) == len(trial.values)
+        assert np.allclose(trial.policy.sum(axis=1), 1)
+        assert (trial.policy.argmax(axis=1) == trial.actions[:, 0]).all()
+        begin, end = trial.periods["stimulus"]
+        assert (end - begin) * trial.dt == trial.record["period_stimulus"]
+        assert trial.rewards.sum() == pytest.approx(trial.record["reward"])
+    again = single_trials.record(source, 3, 0, {})
+    assert all(np.array_equal(a.activity, b.activity) for a, b in zip(trials, again, strict=True))
+
+
+def test_only_trials_that_were_asked_for(source):
+    for trial in single_trials.record(source, 4, 0, single_trials.conditions_wanted("coh=51.2")):
+        assert trial.record["coh"] == 51.2
+
+
+def test_the_figure_can_be_read(source):
+    trials = single_trials.record(source, 2, 0, {})
+    with styled():
+        assert_readable(watch.trials_figure(trials, source))
+
+
+def test_each_group_of_channels_has_its_own_scale():
+    observations = np.array([[1.0, 5.0, -10.0, 0.0]])
+    assert channels.largest(observations, {"fixation": 0, "stimulus": [1, 2]}).tolist() == [1, 10, 10, 1]
+
+
+def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
+    assert ngym("watch", run_folder, "--out", "trials.svg", "--where", "coh=51.2").code == 0
+    found = ngym("watch", run_folder, "--out", "film.gif", "--trials", 1, "--json")
+    assert found.code == 0, found.err
+    with Image.open(json.loads(found.out)["id"]) as film:
+        assert film.n_frames >= 5  # a fixation step, three of stimulus, and the decision
+    assert {path.name for path in tmp_path.iterdir()} == {"trials.svg", "film.gif"}
+
+
+def test_step_by_step(ngym, run_folder):
+    result = ngym("watch", run_folder, "--steps", "--trials", 2)
+    assert result.code == 0, result.err
+    assert len(re.findall(r"^trial \d", result.out, re.MULTILINE)) == 2
+    assert re.search(r"^100 +stimulus ", result.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--where", "cohh=0"], "did you mean 'coh'"),
+        (["--where", "coh"], "name=value"),
+        (["--where", "coh=33"], "none of"),
+        (["--out", "film.avi"], "unknown format 'avi'"),
+    ],
+)
+def test_wrong_words_are_refused(ngym, run_folder, monkeypatch, arguments, message):
+    monkeypatch.setattr(single_trials, "MOST_TRIALS", 30)
+    result = ngym("watch", run_folder, *arguments)
+    assert result.code == 2
+    assert message in result.err
