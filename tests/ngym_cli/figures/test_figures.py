@@ -112,7 +112,7 @@ def test_a_run_that_cannot_be_fitted_is_named(ngym, made_up, tmp_path):
         figure = FIGURES["psychometric"].draw(seen)
     words = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
     assert any(word.startswith("other is not drawn") for word in words)
-    assert "other" in ngym("plot", graded, other, "psychometric", "--out", tmp_path).out
+    assert "other" in ngym("plot", graded, other, "psychometric", "--out", tmp_path / "again").out
 
 
 def test_a_figure_that_fails_stands_in_no_others_way(ngym, made_up, monkeypatch, tmp_path):
@@ -125,9 +125,11 @@ def test_a_figure_that_fails_stands_in_no_others_way(ngym, made_up, monkeypatch,
     rows = {row["id"]: row for row in json.loads(result.out)}
     assert rows["learning"]["path"] and rows["responses"]["path"]
     monkeypatch.setattr("ngym_cli.figures.conditions.responses", broken)
-    rows = {row["id"]: row for row in json.loads(ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path).out)}
+    rows = {
+        row["id"]: row for row in json.loads(ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path / "b").out)
+    }
     assert rows["responses"]["path"] is None and "IndexError" in rows["responses"]["reason"]
-    refused = ngym("plot", made_up("GoNogo-v0"), "responses", "--out", tmp_path)
+    refused = ngym("plot", made_up("GoNogo-v0"), "responses", "--out", tmp_path / "c")
     assert refused.code == 2 and "IndexError" in refused.err and "Traceback" not in refused.err
 
 
@@ -166,7 +168,7 @@ def test_the_learning_curve_says_what_it_draws(run_folder):
         figure = FIGURES["learning"].draw(seen)
     words = " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
     assert "training, drawn actions" in words and "evaluation, most probable actions" in words
-    assert "best blind agent 0.5" in words
+    assert "ceiling 0.845" in words and "chance" in words
     (points,) = [c for c in figure.axes[0].containers if "evaluation" in c.get_label()]
     assert list(points.lines[0].get_xdata()) == [row["step"] for row in along]
 
