@@ -202,7 +202,7 @@ class Observer:
         noisy = np.array([not _among(column, mean) for column, mean in zip(seen[:40].T, templates.mean.T, strict=True)])
         variance = self.sigma**2 * noisy
         for noise in self._noises:
-            level, field = float(noise.std_noise), trials.fields[noise._noise][:, :width]
+            level, field = float(noise.std_noise), trials.fields[noise.noise_field][:, :width]
             drawn = _rows(trials, field)
             seen += level * drawn
             variance += level**2 * (drawn != 0).any(axis=0)

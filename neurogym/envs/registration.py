@@ -79,7 +79,7 @@ def make(id_: str, **kwargs: Any) -> gym.Env:
         gymnasium.error.NameNotFound: If there is no such task; the message names the closest ids.
     """
     if ":" not in id_:
-        id_ = _known(id_)
+        id_ = registered_id(id_)
         if id_ in ALIASES:
             target, defaults = ALIASES[id_]
             id_, kwargs = target, {**defaults, **kwargs}
@@ -88,10 +88,15 @@ def make(id_: str, **kwargs: Any) -> gym.Env:
 
 def make_vec(id_: str, num_envs: int = 1, **kwargs: Any) -> gym.vector.VectorEnv:
     """Make a batch of environments of one task, stepped as one; see :mod:`neurogym.vector`."""
-    return _make_vector(_known(id_), num_envs, **kwargs)
+    return _make_vector(registered_id(id_), num_envs, **kwargs)
 
 
-def _known(id_: str) -> str:
+def registered_id(id_: str) -> str:
+    """The id as Gymnasium has it: the latest version if none is given.
+
+    Raises:
+        gymnasium.error.NameNotFound: If there is no such task.
+    """
     if id_ in gym.registry:
         return id_
     versioned = [known for known in gym.registry if known.rpartition("-v")[0] == id_]
@@ -108,7 +113,7 @@ def resolve(id_: str) -> str:
     Raises:
         gymnasium.error.NameNotFound: If there is no such task.
     """
-    known = _known(id_)
+    known = registered_id(id_)
     return ALIASES[known][0] if known in ALIASES else known
 
 

@@ -146,10 +146,11 @@ class Encoder:
     def _space(self, value: gym.Space, path: str) -> Any:
         """Spaces are constant, but may have drawn from a generator of their own."""
         parts = getattr(value, "spaces", ())
+        generator = vars(value).get("_np_random")  # the property of this name would make one
         inner = [self.encode(part, path) for part in (parts.values() if isinstance(parts, dict) else parts)]
-        if value._np_random is None and all(part == {KIND: "constant"} for part in inner):
+        if generator is None and all(part == {KIND: "constant"} for part in inner):
             return _CONSTANT
-        return {KIND: "space", "generator": self.encode(value._np_random, path), "parts": inner}
+        return {KIND: "space", "generator": self.encode(generator, path), "parts": inner}
 
     def _object(self, value: Any, path: str) -> Any:
         cls = type(value)

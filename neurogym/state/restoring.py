@@ -179,7 +179,7 @@ class Decoder:
         inner = getattr(present, "spaces", ())
         for part, space in zip(data["parts"], inner.values() if isinstance(inner, dict) else inner, strict=True):
             self.decode(part, space, path)
-        present._np_random = self.decode(data["generator"], None, path)
+        vars(present)["_np_random"] = self.decode(data["generator"], None, path)
         return present
 
     def _object(self, data: dict[str, Any], present: Any, path: str) -> Any:

@@ -55,8 +55,8 @@ class CurriculumLearning(Phased):
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Count the last trial, and set noise, coherence and delay."""
-        self._count()
-        self._silence(self.curr_ph < 4)
+        self.count_trial()
+        self.silence(self.curr_ph < 4)
         asked = dict(given)
         if self.curr_ph < 4 and "coh" in self.task.conditions:
             asked["coh"] = np.full(n, CLEAR)

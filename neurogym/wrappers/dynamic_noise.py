@@ -66,7 +66,7 @@ class DynamicNoise(Noise):
         noise = np.zeros((trials.total, *self.observation_space.shape), np.float32)  # type: ignore[misc]
         shape = (len(later.index), len(self._columns))
         noise[later.index[:, None], self._columns] = trials.rng.standard_normal(shape, dtype=np.float32)
-        trials.fields[self._noise] = noise
+        trials.fields[self.noise_field] = noise
         if self.ev_incr:
             gain = 1 + np.log(since[since > 0]) / np.log1p(1 / self.ev_incr)
             trials.ob[later.index[:, None], self._columns] *= gain[:, None].astype(trials.ob.dtype)

@@ -32,6 +32,7 @@ class Noise(TrialWrapper):
 
     Attributes:
         std_noise: The present level.
+        noise_field: Name of the per-step field with the noise.
 
     Raises:
         TypeError: If the observation is not a Box of floating-point numbers.
@@ -66,7 +67,7 @@ class Noise(TrialWrapper):
         self.std_noise = float(std_noise) if perf_th is None else 0.0
         self.observation_space = unbounded(space)
         self._performances: list[float] = []
-        self._noise = f"noise{len(self.task.wrappers)}"
+        self.noise_field = f"noise{len(self.task.wrappers)}"
 
     def effect_on_ceiling(self) -> Effect:
         """Lower by a known amount if the level is fixed."""
@@ -85,11 +86,11 @@ class Noise(TrialWrapper):
     def revise(self, trials: Trials) -> None:
         """Draw the noise of all rows at once, in units of the level."""
         shape = (trials.total, *self.observation_space.shape)  # type: ignore[misc]
-        trials.fields[self._noise] = trials.rng.standard_normal(shape, dtype=np.float32)
+        trials.fields[self.noise_field] = trials.rng.standard_normal(shape, dtype=np.float32)
 
     def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
         """The observation with noise."""
-        return (ob + self.std_noise * field(self._noise)).astype(ob.dtype)
+        return (ob + self.std_noise * field(self.noise_field)).astype(ob.dtype)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Act; the end of a trial may change the level."""

@@ -79,7 +79,7 @@ class Phased(TrialWrapper):
         """Name of the phase in the trial's record."""
         return f"{type(self).__name__.lower()}_phase"
 
-    def _count(self) -> None:
+    def count_trial(self) -> None:
         """Take account of the trial that just ended."""
         last = self.task.last
         if last is None or self.task.num_finished == self._counted:
@@ -96,7 +96,7 @@ class Phased(TrialWrapper):
         if full and np.mean(self._window) >= self.th and self.curr_ph < self.last_ph:
             self.curr_ph, self._window = self.curr_ph + 1, []
 
-    def _silence(self, quiet: bool) -> None:
+    def silence(self, quiet: bool) -> None:
         """Switch the task's noise off or on."""
         if self._sigma is not None:
             self.task.sigma = 0.0 if quiet else self._sigma

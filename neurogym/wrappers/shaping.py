@@ -63,8 +63,8 @@ class Shaping(Phased):
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Count the last trial, and set noise and durations."""
-        self._count()
-        self._silence(self.curr_ph < 3)
+        self.count_trial()
+        self.silence(self.curr_ph < 3)
         if self.curr_ph > 3:
             return given
         asked = dict(given)

@@ -43,6 +43,7 @@ class TrialHistory(TrialWrapper):
 
     Attributes:
         curr_block: Block of the current trial.
+        drawn: Block, matrix and generation of each trial made last.
 
     Raises:
         AttributeError: If the task has no choices.
@@ -183,7 +184,7 @@ class TrialHistory(TrialWrapper):
             row = edges[self.prev]
             index[k] = self.prev = bisect_right(row, chance[k] * row[-1])
             blocks[k], used[k], generations[k] = self._block, matrix, self.generation
-        self._drawn = blocks if isinstance(self._block, str) else blocks.astype(np.int64), used, generations
+        self.drawn = blocks if isinstance(self._block, str) else blocks.astype(np.int64), used, generations
         return {**rest, "ground_truth": self.choices[index]}
 
     def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
@@ -198,7 +199,7 @@ class TrialHistory(TrialWrapper):
 
     def revise(self, trials: Trials) -> None:
         """Record block and matrix; the history goes on from the trials as they were made."""
-        trials.info[f"{self._key}_block"], trials.info["probs"], _ = self._drawn
+        trials.info[f"{self._key}_block"], trials.info["probs"], _ = self.drawn
         if "ground_truth" in trials.info:
             found = np.flatnonzero(self.choices == trials.info["ground_truth"][-1])
             self.prev = int(found[0]) if len(found) else self.prev

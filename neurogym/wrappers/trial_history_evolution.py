@@ -123,4 +123,4 @@ class TrialHistoryEvolution(TrialHistory):
     def revise(self, trials: Trials) -> None:
         """Record context, generation and matrix."""
         super().revise(trials)
-        trials.info[f"{self._key}_generation"] = self._drawn[2]
+        trials.info[f"{self._key}_generation"] = self.drawn[2]

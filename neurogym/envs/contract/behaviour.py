@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from neurogym.envs.contract.subject import Subject, require
+from neurogym.envs.contract.subject import Subject, random_actions, require
 from neurogym.utils import ngym_random
 from neurogym.vector import is_batchable, make_vec
 
@@ -108,7 +108,7 @@ def batch_equals_single(subject: Subject) -> None:
     batch.single_action_space.seed(0)
     for _ in range(steps):
         require(np.array_equal(ob, np.stack(obs)), f"{subject.name}: batch and single observations differ")
-        actions = Subject._random(batch.single_action_space, rng, n)
+        actions = random_actions(batch.single_action_space, rng, n)
         if is_batchable(singles[0]) and rng.random() < 0.7:
             actions[:] = subject.example.rule.hold or 0  # type: ignore[union-attr]
         ob, reward, _, _, infos = batch.step(actions)

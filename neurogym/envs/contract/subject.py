@@ -73,7 +73,7 @@ class Subject:
         finished: list[dict[str, Any]] = []
         limit = 200 if self.large else 1500
         for _ in range(limit):
-            batch.step(self._random(batch.single_action_space, rng, n))
+            batch.step(random_actions(batch.single_action_space, rng, n))
             if batch.finished is not None:
                 columns = {key: batch.finished[key] for key in ("env", "performance", "reward")}
                 finished += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -81,8 +81,9 @@ class Subject:
                 break
         return finished
 
-    @staticmethod
-    def _random(space: Any, rng: np.random.Generator, n: int) -> np.ndarray:
-        if isinstance(space, gym.spaces.Discrete):
-            return rng.integers(space.n, size=n)
-        return np.stack([space.sample() for _ in range(n)])
+
+def random_actions(space: Any, rng: np.random.Generator, n: int) -> np.ndarray:
+    """Any ``n`` actions of a space."""
+    if isinstance(space, gym.spaces.Discrete):
+        return rng.integers(space.n, size=n)
+    return np.stack([space.sample() for _ in range(n)])

@@ -27,7 +27,7 @@ def task_ids(text: str | Sequence[str]) -> list[str]:
     """
     names = text.split("+") if isinstance(text, str) else list(text)
     listed = [id_ for name in names for id_ in (registration.get_collection(name) if name in COLLECTIONS else [name])]
-    return [registration._known(name.strip()) for name in listed]
+    return [registration.registered_id(name.strip()) for name in listed]
 
 
 def make_multi(
