@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import gymnasium as gym
 import numpy as np
@@ -118,7 +118,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         if not isinstance(env.unwrapped, SingleTrial):
             raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")
-        self.task: Any = env.unwrapped
+        self.task: Any = cast(Any, env.unwrapped)
         self._check_order([layer for layer in layers(env) if isinstance(layer, TrialWrapper)])
         self.task.set_top(self)
 
