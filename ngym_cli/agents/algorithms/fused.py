@@ -68,6 +68,7 @@ class Fused:
         plain = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
         plain = plain and policy.features_extractor_class is FlattenExtractor
         alone = len(networks) == 1 and networks[0].num_layers == 1 and not policy.net_arch
+        alone = alone and networks[0].cell is not None
         choice = isinstance(policy.action_space, spaces.Discrete)
         on_cpu = loops.usable(next(policy.parameters()))
         return plain and alone and choice and on_cpu

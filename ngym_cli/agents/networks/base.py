@@ -32,14 +32,14 @@ class RecurrentNetwork(nn.Module):
         noise: standard deviation of the recurrent noise; 0 for networks that have none.
         noise_scale: factor on its standard normal draws.
         alpha: how far the units of a leaky network go towards their new value in a step.
-        cell: what `loops` calls a step of it.
+        cell: what `loops` calls a step of it; None for a network that runs in torch only.
     """
 
     n_states = 1
     noise = 0.0
     noise_scale = 0.0
     alpha = 1.0
-    cell: str
+    cell: str | None = None
     input_size: int
     hidden_size: int
     num_layers: int
@@ -89,7 +89,7 @@ class RecurrentNetwork(nn.Module):
         Returns:
             The top layer's activity (step, unit) and the state after the last step of each sequence, or ().
         """
-        if not loops.usable(seq):
+        if self.cell is None or not loops.usable(seq):
             return self.in_torch(seq, counts, state, noise)
         after = []
         for layer in range(self.num_layers):
@@ -152,7 +152,7 @@ class Stepper:
     def __init__(self, net: RecurrentNetwork) -> None:
         self.net = net
         self._layers: list[loops.Steps] = []
-        if kernels.get("forward") is not None:
+        if net.cell is not None and kernels.get("forward") is not None:
             weights = (to_numpy(loops.joint(*net.weights(layer))) for layer in range(net.num_layers))
             self._layers = [loops.Steps(net.cell, weight, net.hidden_size, net.alpha) for weight in weights]
 
