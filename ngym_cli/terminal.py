@@ -8,26 +8,42 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress_bar import ProgressBar
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-#: Width of what is written to a file or a pipe.
-WIDTH = 160
+#: Width of what is written to a file or a pipe: nothing is folded there.
+WIDTH = 1_000_000
 
 #: Columns of each listing that are shown; ``--json`` has them all.
 SHOWN: dict[str, tuple[str, ...]] = {
-    "tasks": ("id", "description", "tags"),
+    "tasks": ("id", "also called", "description", "tags"),
     "wrappers": ("id", "description", "changes", "order"),
     "algs": ("id", "description", "actions", "networks"),
     "networks": ("id", "description", "defaults"),
+    "figures": ("id", "description", "drawn for"),
+    "launchers": ("id", "description"),
+    "analyses": ("id", "description"),
+    "recipes": ("id", "description"),
+    "papers": ("id", "description"),
     "tags": ("id", "tasks"),
-    "runs": ("id", "status", "steps", "performance", "started"),
+    "runs": ("id", "status", "steps", "performance", "tags", "started"),
+    "sweeps": ("id", "status", "runs", "performance"),
     "differences": ("task", "difference"),
 }
 
 #: Scores that a performance is shown beside: random actions, the best agent that sees nothing, the ideal observer.
 REFERENCES = ("chance", "blind", "ceiling")
+
+#: Columns that a narrow terminal does without, with the width (characters) below which it does.
+WIDE: dict[str, int] = {
+    "tags": 120, "also called": 100, "started": 100, "order": 110, "changes": 90, "steps": 75, "networks": 90,
+    "defaults": 90, "actions": 80, "drawn for": 90,
+}  # fmt: skip
+
+#: Columns whose values are never folded.
+WHOLE = ("task", "status", "performance", "steps")
 
 #: Tags that too many tasks have to be a heading.
 COMMON = ("perceptual", "supervised")
@@ -57,6 +73,62 @@ def console(stderr: bool = False) -> Console:
     return out
 
 
+def left_in_words(seconds: float) -> str:
+    """Return how long something still takes.
+
+    Example:
+        >>> left_in_words(38.2), left_in_words(130), left_in_words(4500)
+        ('38 s left', '2 min 10 s left', '1 h 15 min left')
+    """
+    whole = max(int(round(seconds)), 0)
+    if whole < 60:
+        return f"{whole} s left"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s left" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min left"
+
+
+def bar_row(what: str, done: int, total: int, *texts: str) -> Table:
+    """Return one line with a bar between what is done and how far it is."""
+    grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(ratio=1)
+    for _ in texts:
+        grid.add_column(no_wrap=True)
+    grid.add_row(what, ProgressBar(total=max(total, 1), completed=min(done, total)), *texts)
+    return grid
+
+
+def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), indent: int = 0, right: int = 0) -> None:
+    """Print rows of cells one below the other: folded on a terminal, whole and without trailing blanks elsewhere.
+
+    Args:
+        rows: texts of the cells, equally many in each row.
+        header: names of the columns.
+        indent: blanks before each row.
+        right: cells from the last that are numbers, flush right.
+    """
+    out, every = console(), [*([list(header)] if header else []), *map(list, rows)]
+    if not every:
+        return
+    every = [[printable(text) for text in row] for row in every]
+    numbers = len(every[0]) - right
+    if out.is_terminal:
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        for place in range(len(every[0])):
+            table.add_column(overflow="fold", justify="right" if place >= numbers else "left", no_wrap=place == 0)
+        for row in every:
+            table.add_row(*(Text(" " * indent * (not place) + text) for place, text in enumerate(row)))
+        out.print(table)
+        return
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    for row in every:
+        cells = [
+            text.rjust(width) if place >= numbers else text.ljust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        out.print(" " * indent + "  ".join(cells).rstrip(), soft_wrap=True)
+
+
 def print_json(data: Any) -> None:
     """Print one JSON document."""
     from neurogym.messages.plain_data import plain
@@ -65,20 +137,32 @@ def print_json(data: Any) -> None:
 
 
 def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a listing as a table; tasks by tag."""
+    """Print a listing: a table on a terminal, tasks by tag; elsewhere one line per row with tabs between the cells."""
     out = console()
     names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
-    for group, members in _grouped(what, rows).items():
-        table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-        for name in names:
-            table.add_column(name, overflow="fold", no_wrap=name in ("id", "task"))
-        for before, row in zip([{}, *members], members, strict=False):
-            repeated = what == "differences" and before.get("task") == row["task"]
-            cells = ["" if repeated and name == "task" else cell(row.get(name)) for name in names]
-            table.add_row(*cells)
-        out.print(table)
+    if out.is_terminal:
+        shown = [name for name in names if out.width >= WIDE.get(name, 0)]
+        for group, members in _grouped(what, rows).items():
+            out.print(_table(what, shown, group, members))
+    else:
+        for row in rows:
+            sys.stdout.write("\t".join(printable(cell(row.get(name))) for name in names) + "\n")
     noun = {"algs": "algorithms"}.get(what, what)
-    out.print(f"{len(rows)} {noun if len(rows) != 1 else noun.removesuffix('s')}", style="dim")
+    one = {"analyses": "analysis", "differences": "difference"}.get(noun, noun.removesuffix("s"))
+    out.print(f"{len(rows)} {noun if len(rows) != 1 else one}", style="dim")
+
+
+def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return rows of a listing as a table for a terminal."""
+    table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    for name in names:
+        whole = name in WHOLE or (name == "id" and what not in ("runs", "recipes"))
+        table.add_column(name, overflow="fold", no_wrap=whole, ratio=None)
+    for before, row in zip([{}, *rows], rows, strict=False):
+        repeated = what == "differences" and before.get("task") == row["task"]
+        cells = ["" if repeated and name == "task" else cell(row.get(name)) for name in names]
+        table.add_row(*(Text(printable(text)) for text in cells))
+    return table
 
 
 def _grouped(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
@@ -116,43 +200,60 @@ def printable(text: str) -> str:
 
 
 def print_evaluation(found: Mapping[str, Any]) -> None:
-    """Print the result of an evaluation: performance beside chance and ceiling, then by condition."""
+    """Print the result of an evaluation: what the task is about, then performance beside chance and ceiling."""
     out = console()
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column()
-    table.add_column()
+    rows = [(row["label"], measure_in_words(row)) for row in found.get("measures", ())]
     spread = f" over {found['sessions']} sessions" if found.get("sessions") else ""
-    interval = f"  95 % interval {_range(found['performance_ci'])}{spread}"
-    table.add_row("performance", Text.assemble((f"{found['performance']:.4f}", "bold"), interval))
-    beside = [f"{name} {found[name]:.4f}" for name in REFERENCES if found.get(name) is not None]
-    if found.get("ceiling"):
-        beside.append(f"that is {found['performance'] / found['ceiling']:.1%} of the ceiling")
-    table.add_row("", ", ".join(beside)) if beside else None
+    interval = f"95 % interval {_range(found['performance_ci'])}{spread}"
+    rows.append(("performance", f"{found['performance']:.4f}  {interval}"))
+    beside = references_in_words(found)
+    rows += [("", text) for text in beside]
     if found.get("blind") is not None and found["performance_ci"][0] <= found["blind"]:
-        table.add_row("", "not clearly above an agent that sees nothing (blind)")
+        rows.append(("", "not clearly above an agent that sees nothing (blind)"))
     if found.get("no_ceiling"):
-        table.add_row("ceiling", Text(f"not known: {found['no_ceiling']}"))
-    table.add_row(
-        "trials", f"{found['trials']:,}, {'most probable action' if found['deterministic'] else 'drawn actions'}"
-    )
-    table.add_row("reward per trial", f"{found['reward_per_trial']:.4f}")
-    table.add_row("fixation breaks, misses", f"{found['abort_rate']:.2%}, {found['miss_rate']:.2%} of trials")
-    if found.get("reaction_time") is not None and found["reaction_time"] == found["reaction_time"]:
-        table.add_row("mean reaction time", f"{found['reaction_time']:.0f} ms")
-    out.print(table)
+        rows.append(("ceiling", f"not known: {found['no_ceiling']}"))
+    chosen = "most probable actions" if found["deterministic"] else "sampled actions"
+    rows.append(("trials", f"{found['trials']:,}, {chosen}"))
+    rows.append(("reward per trial", f"{found['reward_per_trial']:.4f}"))
+    rows.append(("fixation breaks", f"{found['abort_rate']:.2%} of trials; no answer {found['miss_rate']:.2%}"))
+    told = any(row["id"] == "reaction_time" for row in found.get("measures", ()))
+    if found.get("reaction_times_vary") and not told:
+        rows.append(("reaction time", f"{found['reaction_time']:.0f} ms on average"))
+    print_columns(rows)
     if found["conditions"]:
-        rows = Table(box=None, padding=(0, 2, 0, 0))
-        beside = [name for name in REFERENCES if any(name in row for row in found["conditions"])]
-        for name in ("condition", "value", "performance", "95 % interval", "trials", *beside):
-            rows.add_column(name, justify="left" if name == "condition" else "right")
-        for row in found["conditions"]:
-            known = [cell(row[name]) if name in row else "" for name in beside]
-            rows.add_row(
-                row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
-                f"{row['trials']:,}", *known,
-            )  # fmt: skip
+        known = [name for name in REFERENCES if any(name in row for row in found["conditions"])]
+        lines = [
+            (row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
+             f"{row['trials']:,}", *(cell(row[name]) if name in row else "" for name in known))
+            for row in found["conditions"]
+        ]  # fmt: skip
         out.print()
-        out.print(rows)
+        header = ("condition", "value", "performance", "95 % interval", "trials", *known)
+        print_columns(lines, header, right=len(header) - 1)
+
+
+def measure_in_words(row: Mapping[str, Any]) -> str:
+    """Return a measure with its interval and its unit."""
+    digits = 0 if row["unit"] == "ms" else 4
+    value, low, high = (row.get(name) for name in ("value", "low", "high"))
+    unit = f" {row['unit']}" if row["unit"] else ""
+    text = f"{value:.{digits}f}{unit}"
+    known = isinstance(low, float) and isinstance(high, float) and low == low and high == high
+    return text + (f"  95 % interval {low:.{digits}f} to {high:.{digits}f}" if known else "")
+
+
+def references_in_words(found: Mapping[str, Any]) -> list[str]:
+    """Return what the performance is beside, and how far it is from chance to the ceiling: a line each."""
+    known = [(name, found.get(name)) for name in REFERENCES]
+    known.insert(1, ("chance among answers", found.get("chance_among_answers")))
+    lines = [", ".join(f"{name} {value:.4f}" for name, value in known if value is not None)]
+    among, ceiling = found.get("chance_among_answers"), found.get("ceiling")
+    floor = among if among is not None else found.get("chance")
+    if floor is not None and ceiling is not None and ceiling > floor:
+        share = (found["performance"] - floor) / (ceiling - floor)
+        which = "chance among answers" if among is not None else "chance"
+        lines.append(f"{share:.1%} of the way from {which} to the ceiling")
+    return [line for line in lines if line]
 
 
 def _range(interval: Sequence[float]) -> str:

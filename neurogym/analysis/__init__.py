@@ -45,6 +45,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "selectivity": ("Selectivity", "selectivity_table"),
     "similarity": ("RepresentationalSimilarity", "dissimilarity", "linear_cka", "representational_similarity"),
     "fixed_points": ("FixedPoints", "find_fixed_points"),
+    "measures": ("MEASURES", "Measure", "measures"),
     "animals": ("Comparison", "compare", "distance", "load_trials"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

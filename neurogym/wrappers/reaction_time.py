@@ -34,6 +34,7 @@ class ReactionTime(TrialWrapper):
         "reaction time task",
         "paper_link": "https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
         "order": "any; only one on a task",
+        "measures": ("reaction",),
     }
     decides = ("the decision period",)
 

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from ngym_cli.agents import options
 from ngym_cli.config import RunConfig, streams
-from ngym_cli.config.values import match_type
 from ngym_cli.environments.stack import Facts
 from ngym_cli.errors import UserError, unknown
 
 #: Units of a run, whatever the algorithm.
 UNITS = 64
 
-#: Fraction of the learning rate that is left at the end of a run, to which it falls linearly: an agent that has reached
-#: the ceiling would otherwise keep wandering around it.
-FINAL_RATE = 0.02
+#: Updates that even a short run should have, and the fewest steps between two of them.
+FEWEST_UPDATES, MIN_STEPS = 8, 2
 
-#: Arguments of a learner's class that the configuration says elsewhere, or that cannot be written down.
-NOT_HYPERPARAMETERS = {
-    *("policy", "env", "policy_kwargs", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"),
-    *(
-        "stats_window_size",
-        "use_sde",
-        "sde_sample_freq",
-        "supported_action_spaces",
-        "monitor_wrapper",
-        "support_multi_env",
-    ),
-    *("replay_buffer_class", "replay_buffer_kwargs", "rollout_buffer_class", "rollout_buffer_kwargs"),
-}
+#: Trials of an evaluation: usually, of images (observations of more numbers than this), and at least.
+TRIALS, IMAGE_TRIALS, IMAGE, FEWEST_TRIALS = 2_000, 200, 1_000, 20
+
+#: Steps of an evaluation for each step of training, at most (1 of images).
+EVALUATION_SHARE = 4
 
 
 def find_algorithm(name: str) -> Any:
@@ -73,66 +64,85 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except ValueError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    options = {**network.options, **algorithm.network_defaults}
-    if "dt" in options:
-        options["dt"] = facts.dt
-    if "memory" in options:
-        options["memory"] = float(max(options["memory"], facts.trial_steps))
+    here = dict(algorithm.network_defaults)
+    if "dt" in network.options:
+        here["dt"] = facts.dt
+    if "memory" in network.options:
+        here["memory"] = float(max(network.options["memory"], facts.trial_steps))
+    timesteps = config.timesteps or algorithm.timesteps
+    usual = {**algorithm.rollout_for(facts.trial_steps), **exceptions(config.alg, facts)}
+    n_envs, usual = sized(algorithm, usual, timesteps, config)
     return config.model_copy(
         update={
             "network": network.name,
-            "network_args": _laid_over(options, config.network_args, f"argument of network {network.name}"),
+            "network_args": options.complete(
+                network.described, here, config.network_args, f"argument of network {network.name}"
+            ),
             "units": config.units or UNITS,
-            "n_envs": config.n_envs or algorithm.n_envs,
-            "timesteps": config.timesteps or algorithm.timesteps,
-            "hyperparameters": _laid_over(
-                {
-                    **hyperparameters(algorithm),
-                    **algorithm.rollout_for(facts.trial_steps),
-                    **exceptions(config.alg, facts),
-                },
-                config.hyperparameters,
-                f"hyperparameter of {config.alg}",
+            "n_envs": n_envs,
+            "timesteps": timesteps,
+            "evaluation": config.evaluation.model_copy(
+                update={"trials": config.evaluation.trials or evaluation_trials(facts, timesteps)}
+            ),
+            "hyperparameters": options.complete(
+                algorithm.hyperparameters, usual, config.hyperparameters, f"hyperparameter of {config.alg}"
             ),
         }
     )
 
 
+def sized(algorithm: Any, usual: dict[str, Any], timesteps: int, config: RunConfig) -> tuple[int, dict[str, Any]]:
+    """Return how many environments to step and the usual hyperparameters, so that a short run has several updates.
+
+    Args:
+        algorithm: entry of the algorithm.
+        usual: hyperparameters that differ from the algorithm's defaults.
+        timesteps: steps of the run.
+        config: what the user says comes first.
+    """
+    known = {**algorithm.defaults, **usual}
+    n_envs = config.n_envs or algorithm.n_envs
+    if algorithm.needs_truth:
+        each = known["batch_size"] * known["seq_len"]
+        usual = {**usual, "n_updates": max(1, min(known["n_updates"], timesteps // (FEWEST_UPDATES * each)))}
+        return n_envs, usual
+    given = config.hyperparameters.get("n_steps")
+    if "buffer_size" in known or timesteps >= FEWEST_UPDATES * n_envs * known["n_steps"]:
+        return n_envs, usual
+    steps = int(given or min(known["n_steps"], max(1, timesteps)))
+    if config.n_envs is None:
+        n_envs = max(1, min(n_envs, timesteps // (FEWEST_UPDATES * steps)))
+    if given is None:
+        usual = {**usual, "n_steps": max(MIN_STEPS, min(steps, -(-timesteps // n_envs)))}
+    if "batch_size" in known:
+        usual = {
+            **usual,
+            "batch_size": max(MIN_STEPS, min(known["batch_size"], n_envs * int(given or usual["n_steps"]))),
+        }
+    return n_envs, usual
+
+
+def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
+    """Return how many trials an evaluation has unless the user says: fewer of images, which are slow, or in short runs.
+
+    Args:
+        facts: what is known of the task.
+        timesteps: steps of the run, in which an evaluation should not take longer than the training.
+    """
+    image = int(np.prod(facts.observation_space.shape or (1,))) > IMAGE
+    most = IMAGE_TRIALS if image else TRIALS
+    if timesteps is None:
+        return most
+    steps = timesteps if image else EVALUATION_SHARE * timesteps
+    return max(FEWEST_TRIALS, min(most, steps // max(facts.trial_steps, 1)))
+
+
 def exceptions(alg: str, facts: Facts) -> dict[str, Any]:
     """Return the hyperparameters that a task has other defaults for, which `ngym info` gives the reason of."""
-    from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
+    from ngym_cli.agents.algorithms.exceptions import exceptional
 
-    return EXCEPTIONS[facts.id].hyperparameters if alg == "recurrent_ppo" and facts.id in EXCEPTIONS else {}
-
-
-def hyperparameters(algorithm: Any) -> dict[str, Any]:
-    """Return every hyperparameter of an algorithm that can be written down, with its default (this imports torch).
-
-    A learner that hands keywords on to a class of Stable-Baselines3 has that class's hyperparameters too. One that is
-    built on another learner of ours fixes some of them: there its table of defaults says which are left open.
-    """
-    found: dict[str, Any] = {}
-    for depth, cls in enumerate(cls for cls in algorithm.load().__mro__ if "__init__" in vars(cls)):
-        if depth and cls.__module__.startswith("ngym_cli."):
-            break
-        parameters = inspect.signature(cls.__init__).parameters.values()
-        named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.default is not p.empty]
-        found = {**{p.name: p.default for p in named if _simple(p.default)}, **found}
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            break
-    found = {name: value for name, value in found.items() if name not in NOT_HYPERPARAMETERS}
-    return {"final_rate": FINAL_RATE, **found, **algorithm.defaults}
-
-
-def _simple(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
-
-
-def _laid_over(defaults: Mapping[str, Any], given: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    for key in given:
-        if key not in defaults:
-            raise unknown(kind, key, defaults)
-    return {key: match_type(given[key], value, key) if key in given else value for key, value in defaults.items()}
+    found = exceptional(facts.id, facts.rt_from, facts.dt) if alg == "recurrent_ppo" else None
+    return found.hyperparameters if found else {}
 
 
 def build_model(config: RunConfig, venv: Any) -> Any:
@@ -143,7 +153,6 @@ def build_model(config: RunConfig, venv: Any) -> Any:
     """
     from ngym_cli.agents.algorithms.build import make_model
 
-    hyperparameters = _with_schedule(config.hyperparameters, find_algorithm(config.alg).load())
     try:
         return make_model(
             config.alg,
@@ -151,7 +160,7 @@ def build_model(config: RunConfig, venv: Any) -> Any:
             config.network,
             int(config.units or UNITS),
             config.network_args,
-            hyperparameters,
+            config.hyperparameters,
             config.dt,
             seed=streams(config.seed)["network"],
             device=device_of(config.device),
@@ -159,16 +168,6 @@ def build_model(config: RunConfig, venv: Any) -> Any:
         )
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
         raise UserError(f"{config.alg}: {' '.join(str(error).split())}") from error
-
-
-def _with_schedule(hyperparameters: Mapping[str, Any], algorithm: type) -> dict[str, Any]:
-    """Turn learning rate and final rate into a schedule, for learners that know no final rate themselves."""
-    given = dict(hyperparameters)
-    if "final_rate" not in inspect.signature(algorithm).parameters:
-        start = given["learning_rate"]
-        end = start * given.pop("final_rate")
-        given["learning_rate"] = lambda left: end + (start - end) * left
-    return given
 
 
 def device_of(name: str) -> str:

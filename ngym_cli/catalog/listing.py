@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -56,7 +57,8 @@ def tasks(
                 "paper": meta.get("paper_name"),
                 "link": meta.get("paper_link"),
                 "carries": bool(meta.get("carries", False)),
-                "aliases": sorted(alias for alias, (target, _) in ALIASES.items() if target == id_),
+                "aliases": (aliases := sorted(alias for alias, (target, _) in ALIASES.items() if target == id_)),
+                "also called": [alias.removesuffix("-v0") for alias in aliases],
                 "observation": _space(env.observation_space),
                 "action": _space(env.action_space),
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
@@ -102,10 +104,10 @@ def _text(row: Row) -> str:
     return " ".join(words).lower()
 
 
-def tags() -> list[Row]:
+def tags(search: Iterable[str] = ()) -> list[Row]:
     """Return the tags with the number of tasks that carry each."""
     counts = Counter(tag for row in tasks() for tag in row["tags"])
-    return [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())]
+    return _holding(search, [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())])
 
 
 def wrappers(search: Iterable[str] = ()) -> list[Row]:
@@ -133,8 +135,7 @@ def wrappers(search: Iterable[str] = ()) -> list[Row]:
                 "decides": list(getattr(cls, "decides", ())),
             }
         )
-    rows = [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
-    return sorted(rows, key=lambda row: row["id"])
+    return sorted(_holding(search, rows), key=lambda row: row["id"])
 
 
 def changes(cls: type) -> list[str]:
@@ -162,11 +163,11 @@ def metadata_of(cls: type) -> WrapperInfo:
     return cast("WrapperInfo", dict(found) if isinstance(found, dict) else {})
 
 
-def algorithms() -> list[Row]:
+def algorithms(search: Iterable[str] = ()) -> list[Row]:
     """Return the learning algorithms."""
     from ngym_cli.agents.algorithms import ALGORITHMS
 
-    return [
+    rows = [
         {
             "id": spec.name,
             "description": spec.summary,
@@ -178,13 +179,14 @@ def algorithms() -> list[Row]:
         }
         for spec in ALGORITHMS.values()
     ]
+    return _holding(search, rows)
 
 
-def networks() -> list[Row]:
+def networks(search: Iterable[str] = ()) -> list[Row]:
     """Return the networks."""
     from ngym_cli.agents.networks import NETWORKS
 
-    return [
+    rows = [
         {
             "id": spec.name,
             "description": spec.summary,
@@ -194,13 +196,65 @@ def networks() -> list[Row]:
         }
         for spec in NETWORKS.values()
     ]
+    return _holding(search, rows)
 
 
-def recorded_runs(root: Path) -> list[Row]:
-    """Return the runs below a folder, oldest first."""
+def recorded_runs(
+    root: Path,
+    search: Iterable[str] = (),
+    tag: str | None = None,
+    task: str | None = None,
+    alg: str | None = None,
+    status: str | None = None,
+    sort: str | None = None,
+) -> list[Row]:
+    """Return the runs below a folder, oldest first.
+
+    Args:
+        root: the folder.
+        search: only those where each of these words occurs in id, task, algorithm, network, tags or note.
+        tag: only those with this tag (``ngym runs tag``).
+        task: only those of this task, by its id or an old name.
+        alg: only those of this algorithm.
+        status: only those in this state.
+        sort: column to sort by, a dash before it for the largest first.
+
+    Raises:
+        UserError: if there is no such column or state.
+    """
     from ngym_cli import runs
 
-    return [runs.describe(run) for run in runs.find_all(root)]
+    rows = [runs.describe(run) for run in runs.find_all(root)]
+    if status is not None and status not in (*runs.STATES, "damaged"):
+        raise unknown("status", status, (*runs.STATES, "damaged"))
+    if tag is not None:
+        rows = [row for row in rows if tag in row.get("tags", ())]
+    if task is not None:
+        rows = [row for row in rows if _same_task(task, row)]
+    rows = [row for row in rows if alg in (None, row.get("alg")) and status in (None, row["status"])]
+    rows = _holding(search, rows)
+    return rows if sort is None else _sorted(rows, sort)
+
+
+def _same_task(name: str, row: Row) -> bool:
+    from ngym_cli.config.tasks import find_task
+
+    try:
+        return name == row.get("task") or find_task(name).id in (row.get("task"), row.get("task_id"))
+    except UserError:
+        return name.lower() in str(row.get("task")).lower()
+
+
+def _sorted(rows: list[Row], column: str) -> list[Row]:
+    """Return rows sorted by a column, those without a value last."""
+    from ngym_cli.runs.finding import COLUMNS
+
+    name = column.removeprefix("-")
+    if name not in COLUMNS:
+        raise unknown("column", name, COLUMNS)
+    having = [row for row in rows if row.get(name) is not None]
+    having.sort(key=lambda row: row[name], reverse=column.startswith("-"))
+    return having + [row for row in rows if row.get(name) is None]
 
 
 def differences(search: Iterable[str] = ()) -> list[Row]:
@@ -215,7 +269,80 @@ def differences(search: Iterable[str] = ()) -> list[Row]:
     for task, what in known():
         number = sum(row["task"] == task for row in rows) + 1
         rows.append({"id": f"{task}/{number}", "task": task, "difference": what})
-    return [row for row in rows if all(word.lower() in f"{row['task']} {row['difference']}".lower() for word in search)]
+    return _holding(search, rows)
+
+
+def figures(search: Iterable[str] = ()) -> list[Row]:
+    """Return the figures that ``ngym plot`` draws."""
+    from ngym_cli.figures.registry import FIGURES
+
+    return _holding(
+        search,
+        [
+            {
+                "id": spec.name,
+                "description": spec.summary,
+                "drawn for": sorted(spec.tags) if spec.default else "when asked for",
+                "columns": list(spec.columns),
+                "record": list(spec.record),
+            }
+            for spec in FIGURES.values()
+        ],
+    )
+
+
+def launchers(search: Iterable[str] = ()) -> list[Row]:
+    """Return where sweeps can be run."""
+    from ngym_cli.sweeps.launchers import MEANING
+
+    return _holding(search, [{"id": name, "description": meaning} for name, meaning in MEANING.items()])
+
+
+def analyses(search: Iterable[str] = ()) -> list[Row]:
+    """Return the analyses of ``neurogym.analysis``."""
+    import neurogym.analysis as package
+    from ngym_cli.catalog import docstrings, reference
+
+    return _holding(
+        search,
+        [{"id": name, "description": docstrings.summary(getattr(package, name))} for name in reference.analyses()],
+    )
+
+
+def _written_plans(folder: str) -> list[Row]:
+    """Return the TOML files of a folder of ``experiments``, here or beside ngym's sources, with what they say first."""
+    from ngym_cli.files.reading import read_text
+
+    places = (Path("experiments"), Path(__file__).resolve().parents[2] / "experiments")
+    found = {path.resolve(): path for place in places for path in sorted((place / folder).rglob("*.toml"))}
+    rows: dict[str, Row] = {}
+    for path in found.values():
+        lines = itertools.takewhile(lambda line: line.startswith("#"), read_text(path).splitlines())
+        said = " ".join(line.lstrip("# ").strip() for line in lines)
+        rows.setdefault(path.name, {"id": str(path), "description": said.partition(". ")[0].rstrip(".")})
+    return list(rows.values())
+
+
+def recipes(search: Iterable[str] = ()) -> list[Row]:
+    """Return the recipes of sweeps that come with ngym or lie in ``experiments/recipes`` here."""
+    return _holding(search, _written_plans("recipes"))
+
+
+def papers(search: Iterable[str] = ()) -> list[Row]:
+    """Return the papers whose claims are repeated in ``experiments/papers``."""
+    return _holding(search, _written_plans("papers"))
+
+
+def sweeps(root: Path = Path("sweeps"), search: Iterable[str] = ()) -> list[Row]:
+    """Return the sweeps below a folder."""
+    from ngym_cli.sweeps import folder
+
+    return _holding(search, [folder.describe(sweep) for sweep in folder.find_all(root)])
+
+
+def _holding(search: Iterable[str], rows: list[Row]) -> list[Row]:
+    """Return the rows in which each of these words occurs."""
+    return [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
 
 
 LISTINGS: dict[str, Callable[..., list[Row]]] = {
@@ -223,13 +350,25 @@ LISTINGS: dict[str, Callable[..., list[Row]]] = {
     "wrappers": wrappers,
     "algs": algorithms,
     "networks": networks,
+    "figures": figures,
+    "analyses": analyses,
+    "launchers": launchers,
+    "recipes": recipes,
+    "papers": papers,
     "tags": tags,
     "runs": recorded_runs,
+    "sweeps": sweeps,
     "differences": differences,
 }
 
-#: Listings beside that of tasks that can be searched by word.
-SEARCHED = ("wrappers", "differences")
+#: Words that mean a listing.
+MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
+
+#: Filters of each listing, beside words: options of ``ngym list``.
+FILTERS: dict[str, tuple[str, ...]] = {
+    "tasks": ("tag", "paper", "obs", "action", "ceilings"),
+    "runs": ("tag", "task", "alg", "status", "sort"),
+}
 
 
 def listing(what: str) -> Callable[..., list[Row]]:
@@ -243,12 +382,25 @@ def listing(what: str) -> Callable[..., list[Row]]:
     return LISTINGS[what]
 
 
-def refuse_filters(what: str, **filters: Any) -> None:
-    """Refuse filters on listings that have none.
+def rows(what: str, search: Iterable[str], filters: Mapping[str, Any], root: Path) -> tuple[str, list[Row]]:
+    """Return the name of a listing and its rows.
+
+    Args:
+        what: a listing; any other word is one to look for in the listing of tasks.
+        search: words that must occur.
+        filters: options by name; None or False where not given.
+        root: folder of the runs, for the listing of runs.
 
     Raises:
-        UserError: names the filter.
+        UserError: if there is no such listing, or it has no such filter.
     """
-    for name, value in filters.items():
-        if value and what != "tasks" and not (name == "search" and what in SEARCHED):
-            raise UserError(f"--{name} works with 'ngym list tasks' only")
+    what = MEANT.get(what, what)
+    make = listing(what)
+    given = {name: value for name, value in filters.items() if value}
+    for name in given:
+        if name not in FILTERS.get(what, ()):
+            fitting = " and ".join(f"'ngym list {other}'" for other, names in FILTERS.items() if name in names)
+            raise UserError(f"--{name} works with {fitting} only")
+    if what == "runs":
+        return what, make(root, search=search, **given)
+    return what, make(search=search, **given)

@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 from rich.text import Text
 
 from neurogym.ceilings import needs_reward
 from ngym_cli import config as configuration
-from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
-from ngym_cli.catalog import docstrings
+from ngym_cli.agents.algorithms.exceptions import exceptional
+from ngym_cli.catalog import docstrings, reference
 from ngym_cli.catalog.listing import changes, metadata_of
 from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.stack import facts_of, make_env
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import check_place
-from ngym_cli.terminal import cell, console
+from ngym_cli.terminal import cell, console, print_columns
 
 #: Steps after which the drawing of a trial is cut.
 MOST_STEPS = 2_000
@@ -31,17 +30,17 @@ MOST_STEPS = 2_000
 def describe(
     name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | None = None, overwrite: bool = False
 ) -> dict[str, Any]:
-    """Return all that is known of a task or a wrapper.
+    """Return all that is known of whatever has this name.
 
     Args:
-        name: a task, or a wrapper by its name on the command line.
+        name: a task, or anything else by its name on the command line.
         flags: how the task is to be made, from ``ngym_cli.config.flags.settings``.
         seed: of the trial that is drawn.
         figure: also draw the trial into this file.
         overwrite: replace that file.
 
     Raises:
-        UserError: if there is neither a task nor a wrapper of that name, or the file exists or cannot be written.
+        UserError: if there is nothing of that name, with the nearest, or the file exists or cannot be written.
     """
     if figure is not None:
         check_place(figure, overwrite)
@@ -50,8 +49,13 @@ def describe(
     if ":" not in name:
         try:
             find_task(name)
-        except UserError:
-            raise unknown("task or wrapper", name, [*task_names(), *wrapper_names()]) from None
+        except UserError as error:
+            if name.endswith(".py"):
+                raise error
+            page = reference.page(name)
+            if page is None:
+                raise unknown("name", name, [*task_names(), *wrapper_names(), *reference.all_names()]) from None
+            return page
     return describe_task(name, flags, seed, figure)
 
 
@@ -104,7 +108,8 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
     with user_errors(f"task {name}", task.own):
         trial = draw_trial(env, seed)
         lengths = inner.trial_length_stats(1_000)
-        facts = facts_of(env, task)
+        facts = facts_of(env, task, str(inner.make_trials(1).go_period))
+        exception = exceptional(task.id, facts.rt_from, facts.dt)
     if figure is not None:
         _save(trial, facts, figure)
     meta = task.metadata
@@ -132,7 +137,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "no_ceiling": facts.no_ceiling,
         "needs_reward": needs_reward(env),
         "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
-        "learned_with": asdict(EXCEPTIONS[task.id]) if task.id in EXCEPTIONS else None,
+        "learned_with": asdict(exception) if exception else None,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
         "meaning": _meanings(task.entry),
         "trial": trial,
@@ -231,7 +236,10 @@ def show(found: Mapping[str, Any]) -> None:
     out = console()
     out.print(Text.assemble((found["id"], "bold"), f"  {found['description']}"), soft_wrap=True)
     if found["paper"]:
-        out.print(f"{found['paper']}, {found['link']}", style="dim", soft_wrap=True)
+        out.print(", ".join(filter(None, (found["paper"], found.get("link")))), style="dim", soft_wrap=True)
+    if found["kind"] not in ("task", "wrapper"):
+        _show_reference(found)
+        return
     if found["kind"] == "wrapper":
         rows = {
             "summary": found["text"].partition("\n\n")[0],
@@ -257,18 +265,45 @@ def show(found: Mapping[str, Any]) -> None:
             out.print(line, soft_wrap=True)
 
 
+def _show_reference(found: Mapping[str, Any]) -> None:
+    """Print the page of an algorithm, a network, a figure, a launcher or an analysis."""
+    out = console()
+    out.print()
+    for label, value in {"kind": found["kind"], **found["rows"]}.items():
+        if value not in ("", None, [], {}):
+            out.print(Text.assemble("  ", (f"{label:<16}", "dim"), f" {cell(value)}"), soft_wrap=True)
+    if found["options"]:
+        out.print(Text.assemble("\n  ", (found["flag"], "dim")), soft_wrap=True)
+        rows = [
+            (row["id"], str(row["default"]) if row["default"] == "required" else f"={_written(row['default'])}",
+             row["range"], ", ".join(filter(None, (row["meaning"], row["source"]))))
+            for row in found["options"]
+        ]  # fmt: skip
+        print_columns(rows, indent=2)
+    if found["example"]:
+        out.print(f"\n  example  {found['example']}", soft_wrap=True)
+
+
+def _written(value: Any) -> str:
+    """Return a value as it is written on the command line."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "/".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def _show_arguments(found: Mapping[str, Any]) -> None:
     """Print each argument, its default and what it means."""
     if not found["arguments"]:
         return
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, default in found["arguments"].items():
-        given = str(default) if default == "required" else f"={default}"
-        table.add_row(f"  {name}", given, found["meaning"].get(name, ""))
-    out = console()
+    rows = [
+        (name, str(default) if default == "required" else f"={default}", found["meaning"].get(name, ""))
+        for name, default in found["arguments"].items()
+    ]
     flag = "--task-arg NAME=VALUE" if found["kind"] == "task" else f"--wrappers {found['id']}:NAME=VALUE"
-    out.print(Text.assemble("\n  ", ("arguments", "dim"), f"  {flag}"), soft_wrap=True)
-    out.print(table)
+    console().print(Text.assemble("\n  ", ("arguments", "dim"), f"  {flag}"), soft_wrap=True)
+    print_columns(rows, indent=2)
 
 
 def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:

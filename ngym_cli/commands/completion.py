@@ -47,6 +47,12 @@ def _tags() -> Iterable[str]:
     return [row["id"] for row in tags()]
 
 
+def _listings() -> Iterable[str]:
+    from ngym_cli.catalog.listing import LISTINGS
+
+    return LISTINGS
+
+
 def _runs() -> list[str]:
     from ngym_cli import runs
 
@@ -55,10 +61,11 @@ def _runs() -> list[str]:
 
 _task = _starting_with(_tasks)
 algorithms = _starting_with(_algorithms)
+export_formats = _starting_with(lambda: ("sb3", "onnx", "torchscript"))
 networks = _starting_with(_networks)
 tags = _starting_with(_tags)
 run_folders = _starting_with(_runs)
-listings = _starting_with(lambda: ("tasks", "wrappers", "algs", "networks", "tags", "runs", "differences"))
+listings = _starting_with(_listings)
 schedules = _starting_with(lambda: ("random", "norepeat", "sequential", "block:100", "sequential_block:100"))
 
 
@@ -74,9 +81,11 @@ def wrappers(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in _starting_with(_wrappers)(last)]
 
 
-def tasks_and_wrappers(incomplete: str) -> list[str]:
+def everything(incomplete: str) -> list[str]:
     """Complete what ``ngym info`` explains."""
-    return tasks(incomplete) + _starting_with(_wrappers)(incomplete)
+    from ngym_cli.catalog.reference import all_names
+
+    return tasks(incomplete) + _starting_with(_wrappers)(incomplete) + _starting_with(all_names)(incomplete)
 
 
 def runs_and_figures(incomplete: str) -> list[str]:

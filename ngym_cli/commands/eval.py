@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import all_flags, with_flags
+from ngym_cli.commands.values import whole
 
 TRIALS, CHANGED, UNITS, OUTPUT = "Trials", "Changed conditions", "Perturbation", "Output"
 
 
+@with_flags([flag for flag in all_flags() if flag.changes], panel=CHANGED, at=7)
 def command(
     run: Annotated[
         list[str] | None,
@@ -19,7 +22,12 @@ def command(
             help="Run folders, names of runs, or 'latest' (the default).", autocompletion=completion.run_folders
         ),
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Fresh trials.", rich_help_panel=TRIALS)] = 2_000,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole, metavar="WHOLE", help="Fresh trials (2,000; 200 of images).", rich_help_panel=TRIALS
+        ),
+    ] = None,
     deterministic: Annotated[
         bool,
         typer.Option(
@@ -36,18 +44,6 @@ def command(
     checkpoints: Annotated[
         str | None,
         typer.Option(help="Along training: 'all', or steps separated by commas.", rich_help_panel=TRIALS),
-    ] = None,
-    dt: Annotated[float | None, typer.Option(help="Time step in ms.", rich_help_panel=CHANGED)] = None,
-    timing: Annotated[list[str] | None, typer.Option(help="PERIOD=DURATION.", rich_help_panel=CHANGED)] = None,
-    reward: Annotated[list[str] | None, typer.Option(help="OUTCOME=NUMBER.", rich_help_panel=CHANGED)] = None,
-    task_arg: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE, as cohs=0/10/20.", rich_help_panel=CHANGED)
-    ] = None,
-    wrappers: Annotated[
-        str | None,
-        typer.Option(
-            help="Another stack, innermost first.", rich_help_panel=CHANGED, autocompletion=completion.wrappers
-        ),
     ] = None,
     lesion: Annotated[
         list[str] | None, typer.Option(help="0.2 of the units, or units=3,7.", rich_help_panel=UNITS)
@@ -95,6 +91,7 @@ def command(
             "--json", help="Print the summary as one JSON document, of several an array.", rich_help_panel=OUTPUT
         ),
     ] = False,
+    **changed: Any,
 ) -> None:
     """Evaluate trained agents on fresh trials, weights frozen, state reset as in training."""
     from ngym_cli.agents import threads
@@ -103,16 +100,19 @@ def command(
     from ngym_cli import terminal
     from ngym_cli.config import flags
     from ngym_cli.evaluation import requests
+    from ngym_cli.evaluation.bar import EvaluationBar
 
-    changes = flags.settings(dt=dt, timing=timing, reward=reward, task_arg=task_arg, wrappers=wrappers)
+    changes = flags.settings(**changed)
     references, asked = requests.request(
         run or [], lesion or (), silence or (), clamp or (), noise or (), record, export, compare, columns,
         trials=trials, deterministic=deterministic, balanced=balanced, seed=seed, checkpoints=checkpoints,
         changes=changes, name=name, overwrite=overwrite, trust=trust,
     )  # fmt: skip
     rows = []
-    for summary, folder in requests.evaluate(references, runs, asked):
+    bar = EvaluationBar(terminal.console(stderr=True))
+    for summary, folder in requests.evaluate(references, runs, asked, bar.show):
         rows.append(summary)
+        bar.stop()
         if not json:
             terminal.print_evaluated(summary, folder, several=len(references) > 1 or checkpoints is not None)
     if json:

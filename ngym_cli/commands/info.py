@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import all_flags, with_flags
 
 
+@with_flags([flag for flag in all_flags() if flag.changes], panel="As it is made", at=1)
 def command(
-    name: Annotated[str, typer.Argument(help="A task or a wrapper.", autocompletion=completion.tasks_and_wrappers)],
-    dt: Annotated[float | None, typer.Option(help="Time step in ms.")] = None,
-    timing: Annotated[list[str] | None, typer.Option(help="PERIOD=DURATION.")] = None,
-    task_arg: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, an argument of the task.")] = None,
-    wrappers: Annotated[
-        str | None, typer.Option(help="Stack, innermost first.", autocompletion=completion.wrappers)
-    ] = None,
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A task, wrapper, algorithm, network, figure, launcher or analysis.",
+            autocompletion=completion.everything,
+        ),
+    ],
     seed: Annotated[int, typer.Option(min=0, help="Determines the trial that is drawn.")] = 0,
     figure: Annotated[Path | None, typer.Option(help="Also draw the trial into this file (png, svg, pdf).")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file named with --figure.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
+    **changed: Any,
 ) -> None:
-    """Explain a task (paper, periods, channels, rewards, chance, ceiling, a drawn trial) or a wrapper."""
+    """Explain anything that has a name: what it does, what can be set and to what, and where it is from."""
     from ngym_cli import terminal
     from ngym_cli.catalog import pages
     from ngym_cli.config import flags
 
-    given = flags.settings(dt=dt, timing=timing, task_arg=task_arg, wrappers=wrappers)
+    given = flags.settings(**changed)
     found = pages.describe(name, given, seed, figure, overwrite)
     terminal.print_json(found) if json else pages.show(found)

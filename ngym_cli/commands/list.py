@@ -14,14 +14,17 @@ def command(
     what: Annotated[
         str,
         typer.Argument(
-            help="tasks, wrappers, algs, networks, tags, runs, or differences (from NeuroGym's tasks).",
+            help="tasks, wrappers, algs, networks, figures, analyses, launchers, recipes, papers, tags, runs, sweeps, "
+            "or differences (from NeuroGym's tasks).",
             autocompletion=completion.listings,
         ),
     ] = "tasks",
     search: Annotated[
-        list[str] | None, typer.Argument(help="Only tasks, wrappers or differences in which these words occur.")
+        list[str] | None, typer.Argument(help="Only rows in which these words occur; old names of tasks count.")
     ] = None,
-    tag: Annotated[str | None, typer.Option(help="Only tasks with this tag.", autocompletion=completion.tags)] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="Only tasks, or runs, with this tag.", autocompletion=completion.tags)
+    ] = None,
     paper: Annotated[str | None, typer.Option(help="Only tasks whose paper contains this text.")] = None,
     obs: Annotated[
         str | None,
@@ -32,19 +35,27 @@ def command(
         typer.Option(help="Only tasks with such actions: discrete, continuous, a number or name of actions."),
     ] = None,
     ceilings: Annotated[bool, typer.Option("--ceilings", help="Show the best possible performance of tasks.")] = False,
+    task: Annotated[str | None, typer.Option(help="Only runs of this task.", autocompletion=completion.tasks)] = None,
+    alg: Annotated[
+        str | None, typer.Option(help="Only runs of this algorithm.", autocompletion=completion.algorithms)
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Only runs that are running, finished, interrupted, failed or crashed.")
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(help="Sort runs by a column, as performance; with a dash before it the largest first."),
+    ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of objects with an 'id'.")] = False,
 ) -> None:
-    """List tasks, wrappers, algorithms, networks, tags, runs, or where tasks differ from NeuroGym's."""
+    """List what there is and find it by a word: tasks, wrappers, algorithms, figures, runs and more."""
     from ngym_cli import terminal
     from ngym_cli.catalog import listing
 
-    make = listing.listing(what)
-    listing.refuse_filters(what, tag=tag, paper=paper, obs=obs, action=action, ceilings=ceilings, search=search)
-    if what == "tasks":
-        rows = make(tag=tag, search=search or (), paper=paper, ceilings=ceilings, obs=obs, action=action)
-    elif what in listing.SEARCHED:
-        rows = make(search=search or ())
-    else:
-        rows = make(runs) if what == "runs" else make()
-    terminal.print_json(rows) if json else terminal.print_rows(what, rows)
+    filters = {
+        "tag": tag, "paper": paper, "obs": obs, "action": action, "ceilings": ceilings,
+        "task": task, "alg": alg, "status": status, "sort": sort,
+    }  # fmt: skip
+    name, rows = listing.rows(what, search or (), filters, runs)
+    terminal.print_json(rows) if json else terminal.print_rows(name, rows)

@@ -15,7 +15,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]... [FIGURE]...",
-            help="Runs ('latest' by default) or a sweep; and figures (by default those that suit it; see --list).",
+            help="Runs ('latest' by default), or a sweep; and figures (by default those that suit it; see --list).",
             autocompletion=completion.runs_and_figures,
         ),
     ] = None,
@@ -34,6 +34,7 @@ def command(
     out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the first run's own.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace figures in the folder of --out.")] = False,
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    sweeps: Annotated[Path, typer.Option(help="Folder of all sweeps.")] = Path("sweeps"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
     ] = False,
@@ -47,11 +48,12 @@ def command(
     from ngym_cli.figures import requests
     from ngym_cli.sweeps import folder
 
-    if words and folder.is_sweep(Path(words[0])):
+    sweep = folder.named((words or ["latest"])[0], sweeps)
+    if sweep is not None:
         from ngym_cli.sweeps import figures as of_sweep
 
         list_ = False
-        rows = of_sweep.draw(folder.load(Path(words[0])), words[1:], by, format, style, out, overwrite)
+        rows = of_sweep.draw(sweep, (words or [])[1:], by, format, style, out, overwrite)
     else:
         references, figures = requests.words(words or [], runs)
         seen = requests.view(references, runs, by, compare, evaluation, trust)

@@ -35,10 +35,7 @@ def command(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print where the file is as one JSON document.")] = False,
 ) -> None:
-    """Watch single trials: inputs, units, policy, value, choice and reward, as a figure, a film or step by step.
-
-    Examples: ngym watch latest --where coh=6.4,outcome=error; ngym watch latest --out trial.mp4 --trials 1
-    """
+    """Watch single trials: inputs, units, policy, value, choice and reward, as a figure, a film or step by step."""
     from ngym_cli.agents import threads
 
     threads.one()

@@ -1,85 +1,139 @@
-"""From command-line flags to the nested dictionary that a configuration is made of."""
+"""The options of a run on the command line, made from the fields of the configuration.
+
+A field says in ``ngym_cli.config.model`` how it is written; `ngym run`, `eval` and `sweep` offer these options, and
+``settings`` turns what was typed into the nested dictionary that a configuration is made of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
+from ngym_cli.config.model import AGENT, TASK, RunConfig, Section
 from ngym_cli.config.values import parse_assignment, parse_scalar, parse_value, parse_wrappers
 from ngym_cli.errors import UserError
 
+Kind = Literal["word", "number", "whole", "wrappers", "table"]
 
-def settings(
-    wrappers: str | None = None,
-    timing: Iterable[str] | None = None,
-    reward: Iterable[str] | None = None,
-    task_arg: Iterable[str] | None = None,
-    network_arg: Iterable[str] | None = None,
-    set_: Iterable[str] | None = None,
-    schedule: str | None = None,
-    loss_weight: Iterable[str] | None = None,
-    task_weight: Iterable[str] | None = None,
-    eval_every: int | None = None,
-    eval_trials: int | None = None,
-    checkpoint_every: int | None = None,
-    **plain: Any,
-) -> dict[str, Any]:
-    """Return the configuration that flags ask for, with nothing that they leave open.
+
+@dataclass(frozen=True)
+class Flag:
+    """One option.
+
+    Attributes:
+        name: with underscores, as in Python; ``set_`` is ``--set``.
+        key: dotted key in the configuration; of a table, that of the table.
+        kind: "table" takes NAME=VALUE and may be given several times.
+        help: what it is.
+        panel: group of options in the help.
+        completes: what the shell completes it with.
+        changes: whether an evaluation can change it.
+        sweeps: whether a sweep can vary it.
+        parse: reads a value of a table.
+    """
+
+    name: str
+    key: str
+    kind: Kind
+    help: str
+    panel: str
+    completes: str = ""
+    changes: bool = False
+    sweeps: bool = True
+    parse: Callable[[str], Any] = parse_value
+
+    @property
+    def option(self) -> str:
+        """As it is typed."""
+        return f"--{self.name.strip('_').replace('_', '-')}"
+
+
+#: How the values of a table are read; all others may be lists.
+PARSERS: dict[str, Callable[[str], Any]] = {"timing": str, "rewards": parse_scalar}
+
+#: Options that stand for an entry of a table.
+SHORT = (
+    Flag(
+        "schedule", "task_args.schedule", "word",
+        "of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials)",
+        TASK, "schedules", sweeps=False,
+    ),
+    Flag(
+        "loss_weight", "hyperparameters.loss_weight", "table",
+        "PERIOD=NUMBER, its weight in the loss (supervised)", AGENT, parse=parse_scalar,
+    ),
+    Flag(
+        "task_weight", "hyperparameters.task_weight", "table",
+        "TASK=NUMBER, how often it is drawn (supervised, several tasks)", AGENT, parse=parse_scalar,
+    ),
+)  # fmt: skip
+
+
+def _from_fields(model: type[Section], prefix: str = "") -> Iterator[Flag]:
+    """Yield an option for each field of a part of the configuration that says how it is written."""
+    for name, field in model.model_fields.items():
+        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if kind is not NoneType]
+        inner = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)]
+        told: Any = field.json_schema_extra
+        if told:
+            key, more = f"{prefix}{name}", {k: told[k] for k in ("panel", "completes", "changes", "sweeps")}
+            parse = PARSERS.get(name, parse_value)
+            yield Flag(told["flag"], key, _kind(name, kinds), str(field.description), parse=parse, **more)
+        elif inner and get_origin(field.annotation) is not list:
+            yield from _from_fields(inner[0], f"{prefix}{name}.")
+
+
+def _kind(name: str, kinds: list[Any]) -> Kind:
+    if name == "wrappers":
+        return "wrappers"
+    if any(get_origin(kind) is dict for kind in kinds):
+        return "table"
+    return "whole" if int in kinds else "number" if float in kinds else "word"
+
+
+#: Every option of a run by its name, the task first.
+FLAGS: dict[str, Flag] = {
+    flag.name: flag for flag in sorted([*_from_fields(RunConfig), *SHORT], key=lambda flag: flag.name != "task")
+}
+
+
+def settings(**given: Any) -> dict[str, Any]:
+    """Return the configuration that options ask for, with nothing that they leave open.
 
     Args:
-        wrappers: ``name,name:key=value``.
-        timing: ``period=duration`` each.
-        reward: ``outcome=number`` each.
-        task_arg: ``name=value`` each.
-        network_arg: ``name=value`` each.
-        set_: ``hyperparameter=value`` each.
-        schedule: of several tasks; an argument of what they make together.
-        loss_weight: ``period=weight`` each; a hyperparameter of supervised learning.
-        task_weight: ``task=weight`` each; likewise.
-        eval_every: steps between evaluations.
-        eval_trials: trials of each.
-        checkpoint_every: steps between checkpoints.
-        **plain: keys of the configuration that are flags of the same name.
+        **given: by the names of ``FLAGS``: texts and numbers, of tables lists of ``NAME=VALUE``; None where not given.
 
     Raises:
-        UserError: on a flag that is not ``key=value``, or a key given twice.
+        UserError: on something that is not ``NAME=VALUE``, or a name given twice.
     """
-    found: dict[str, Any] = {key: value for key, value in plain.items() if value is not None}
-    if wrappers is not None:
-        found["wrappers"] = parse_wrappers(wrappers)
-    tables: dict[str, tuple[str, Iterable[str] | None, Callable[[str], Any]]] = {
-        "timing": ("--timing", timing, str),
-        "rewards": ("--reward", reward, parse_scalar),
-        "task_args": ("--task-arg", task_arg, parse_value),
-        "network_args": ("--network-arg", network_arg, parse_value),
-        "hyperparameters": ("--set", set_, parse_value),
-    }
-    for section, (flag, given, parse) in tables.items():
-        entries = _table(flag, given, parse)
-        if entries:
-            found[section] = entries
-    if schedule is not None:
-        found.setdefault("task_args", {})["schedule"] = schedule
-    for name, flag, given in (
-        ("loss_weight", "--loss-weight", loss_weight),
-        ("task_weight", "--task-weight", task_weight),
-    ):
-        entries = _table(flag, given, parse_scalar)
-        if entries:
-            found.setdefault("hyperparameters", {})[name] = entries
-    evaluation = {key: value for key, value in (("every", eval_every), ("trials", eval_trials)) if value is not None}
-    if evaluation:
-        found["evaluation"] = evaluation
-    if checkpoint_every is not None:
-        found["checkpoint"] = {"every": checkpoint_every}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        flag = FLAGS[name]
+        if value is None or value == []:
+            continue
+        if flag.kind == "table":
+            value = _table(flag, value)
+        elif flag.kind == "wrappers":
+            value = parse_wrappers(value)
+        _put(found, flag.key, value)
     return found
 
 
-def _table(flag: str, given: Iterable[str] | None, parse: Callable[[str], Any]) -> dict[str, Any]:
+def _put(found: dict[str, Any], key: str, value: Any) -> None:
+    """Put a value at a dotted key, tables into what is there."""
+    *tables, last = key.split(".")
+    for table in tables:
+        found = found.setdefault(table, {})
+    found[last] = {**found[last], **value} if isinstance(found.get(last), dict) else value
+
+
+def _table(flag: Flag, given: Iterable[str]) -> dict[str, Any]:
     entries: dict[str, Any] = {}
-    for text in given or ():
-        key, value = parse_assignment(text, flag)
+    for text in given:
+        key, value = parse_assignment(text, flag.option)
         if key in entries:
-            raise UserError(f"{flag}: '{key}' is given twice")
-        entries[key] = parse(value)
+            raise UserError(f"{flag.option}: '{key}' is given twice")
+        entries[key] = flag.parse(value)
     return entries

@@ -29,6 +29,22 @@ ARGUMENTS = ("network_args", "hyperparameters")
 #: Most trials of one evaluation; its table is held in memory.
 MOST_TRIALS = 10_000_000
 
+#: Groups of options in the help of commands.
+TASK, AGENT, RUN = "Task", "Agent", "Run"
+
+
+def written(flag: str, panel: str, completes: str = "", changes: bool = False, sweeps: bool = True) -> dict[str, Any]:
+    """Return how a field is written on the command line; ``ngym_cli.config.flags`` makes the options from it.
+
+    Args:
+        flag: name of the option, with underscores.
+        panel: group of options in the help.
+        completes: name of what the shell completes it with, in ``ngym_cli.commands.completion``.
+        changes: whether an evaluation can change it.
+        sweeps: whether a sweep can vary it.
+    """
+    return {"flag": flag, "panel": panel, "completes": completes, "changes": changes, "sweeps": sweeps}
+
 
 class Section(BaseModel):
     """A part of a configuration: unknown keys are errors, assignments are checked."""
@@ -65,26 +81,65 @@ class WrapperConfig(Section):
 class EvaluationConfig(Section):
     """Evaluation on fresh trials with frozen weights, during a run and at its end."""
 
-    every: int = Field(default=100_000, ge=0, description="steps between evaluations; 0: only at the end")
-    trials: int = Field(default=2_000, ge=1, le=MOST_TRIALS, description="trials in each evaluation")
+    every: int = Field(
+        default=100_000,
+        ge=0,
+        description="steps between evaluations; 0: only at the end (100,000)",
+        json_schema_extra=written("eval_every", RUN),
+    )
+    trials: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_TRIALS,
+        description="trials of each evaluation (2,000; fewer of images and in short runs)",
+        json_schema_extra=written("eval_trials", RUN),
+    )
     deterministic: bool = Field(default=True, description="take the most probable action instead of drawing one")
 
 
 class CheckpointConfig(Section):
     """From what a run can be resumed."""
 
-    every: int = Field(default=100_000, ge=0, description="steps between checkpoints; 0: only when interrupted")
+    every: int = Field(
+        default=100_000,
+        ge=0,
+        description="steps between checkpoints; 0: only when interrupted (100,000)",
+        json_schema_extra=written("checkpoint_every", RUN),
+    )
     keep: int = Field(default=2, ge=1, description="how many of the last are kept, beside the best")
 
 
 class TaskSettings(Section):
     """What may be said about a task; a stage of a curriculum can say it anew."""
 
-    dt: float | None = Field(None, ge=0.1, le=1e6, description="time step in ms")
-    task_args: dict[str, Any] = Field(default_factory=dict, description="arguments of the task's constructor")
-    timing: dict[str, Any] = Field(default_factory=dict, description="period -> duration in ms or a distribution")
-    rewards: dict[str, float] = Field(default_factory=dict, description="outcome -> reward")
-    wrappers: list[WrapperConfig] = Field(default_factory=list, description="stack of wrappers, innermost first")
+    dt: float | None = Field(
+        None,
+        ge=0.1,
+        le=1e6,
+        description="time step in ms (the task's own, mostly 100)",
+        json_schema_extra=written("dt", TASK, changes=True),
+    )
+    task_args: dict[str, Any] = Field(
+        default_factory=dict,
+        description="NAME=VALUE, an argument of the task: cohs=0/10/20 (ngym info TASK)",
+        json_schema_extra=written("task_arg", TASK, changes=True),
+    )
+    timing: dict[str, Any] = Field(
+        default_factory=dict,
+        description="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:MS1:MS2:.., "
+        "truncated_exponential:MEAN:MIN:MAX, constant:X, until:T",
+        json_schema_extra=written("timing", TASK, changes=True),
+    )
+    rewards: dict[str, float] = Field(
+        default_factory=dict,
+        description="OUTCOME=NUMBER, as fail=-0.1 (ngym info TASK)",
+        json_schema_extra=written("reward", TASK, changes=True),
+    )
+    wrappers: list[WrapperConfig] = Field(
+        default_factory=list,
+        description="stack, innermost first: name,name:key=value:key=v1/v2 (ngym list wrappers)",
+        json_schema_extra=written("wrappers", TASK, "wrappers", changes=True),
+    )
 
     @field_validator("timing")
     @classmethod
@@ -131,21 +186,83 @@ class StageConfig(TaskSettings):
 class RunConfig(TaskSettings):
     """Everything that determines a run."""
 
-    task: str = Field("RDM-v0", min_length=1, description="id, alias, path/to/file.py:Class or package.module:Class")
-    alg: str = "recurrent_ppo"
-    network: str | None = None
-    network_args: dict[str, Any] = Field(default_factory=dict)
-    units: int | None = Field(None, ge=1, le=65_536)
-    n_envs: int | None = Field(None, ge=1, le=16_384)
-    timesteps: int | None = Field(None, ge=1, le=10**15)
-    seed: int = Field(0, ge=0, lt=2**63)
-    device: str = "auto"
-    init_from: str | None = Field(None, min_length=1, description="run whose weights to begin with")
-    reset_state: ResetState = "auto"
-    until: float | None = Field(None, gt=0, le=1, description="end when this fraction of the ceiling is held")
-    until_performance: float | None = Field(None, gt=0, le=1, description="end when this performance is held")
+    task: str = Field(
+        "RDM-v0",
+        min_length=1,
+        description="id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a "
+        "collection (yang19); 'all' with --smoke",
+        json_schema_extra=written("task", TASK, "tasks"),
+    )
+    alg: str = Field(
+        "recurrent_ppo",
+        description="algorithm: recurrent_ppo (the default), recurrent_a2c, reinforce, supervised; "
+        "without memory ppo, a2c, dqn, qrdqn, trpo",
+        json_schema_extra=written("alg", AGENT, "algorithms"),
+    )
+    network: str | None = Field(
+        None,
+        description="network: lstm (the default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory",
+        json_schema_extra=written("network", AGENT, "networks"),
+    )
+    network_args: dict[str, Any] = Field(
+        default_factory=dict,
+        description="NAME=VALUE, an argument of the network: layers=2 (ngym info lstm)",
+        json_schema_extra=written("network_arg", AGENT),
+    )
+    units: int | None = Field(
+        None, ge=1, le=65_536, description="units per layer (64)", json_schema_extra=written("units", AGENT)
+    )
+    n_envs: int | None = Field(
+        None,
+        ge=1,
+        le=16_384,
+        description="environments side by side (64; fewer in short runs)",
+        json_schema_extra=written("n_envs", AGENT),
+    )
+    timesteps: int | None = Field(
+        None,
+        ge=1,
+        le=10**15,
+        description="steps to train for, over all environments, as 1e5 (400,000)",
+        json_schema_extra=written("timesteps", AGENT),
+    )
+    seed: int = Field(
+        0, ge=0, lt=2**63, description="determines everything random (0)", json_schema_extra=written("seed", RUN)
+    )
+    device: str = Field("auto", description="auto (the CPU), cpu or cuda", json_schema_extra=written("device", RUN))
+    init_from: str | None = Field(
+        None,
+        min_length=1,
+        description="run whose weights to begin with",
+        json_schema_extra=written("init_from", AGENT, "run_folders"),
+    )
+    reset_state: ResetState = Field(
+        "auto",
+        description="when the recurrent state resets: auto, trial or never. auto: never if task or wrappers carry "
+        "information across trials, else at each trial",
+        json_schema_extra=written("reset_state", AGENT),
+    )
+    until: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="end when this fraction of the ceiling is held on fresh trials beyond doubt; --timesteps is "
+        "the most",
+        json_schema_extra=written("until", AGENT, sweeps=False),
+    )
+    until_performance: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="as --until, but a performance, whatever the ceiling",
+        json_schema_extra=written("until_performance", AGENT, sweeps=False),
+    )
     stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
-    hyperparameters: dict[str, Any] = Field(default_factory=dict)
+    hyperparameters: dict[str, Any] = Field(
+        default_factory=dict,
+        description="NAME=VALUE, a hyperparameter: learning_rate=3e-4 (ngym info recurrent_ppo)",
+        json_schema_extra=written("set_", AGENT),
+    )
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
     checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import importlib.util
@@ -63,6 +64,8 @@ def find_task(name: str) -> Task:
     """
     if ":" in name:
         return Task(name, name, _own_class(name), own=True)
+    if name.endswith(".py"):
+        raise _without_class(Path(name))
     import gymnasium as gym
 
     from neurogym.envs import registration
@@ -89,6 +92,19 @@ def task_names() -> list[str]:
     from neurogym.envs.aliases import ALIASES
 
     return sorted({*registration.every_task(), *ALIASES})
+
+
+def _without_class(path: Path) -> UserError:
+    """Return the error for a file that is named without the class in it; the file is read, not run."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return UserError(f"task '{path}': expected path/to/file.py:Class")
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    if not classes:
+        return UserError(f"task '{path}': expected path/to/file.py:Class, but there is no class in it")
+    others = f" (it also holds {', '.join(classes[:-1])})" if len(classes) > 1 else ""
+    return UserError(f"task '{path}' is a file; say which class in it, as {path}:{classes[-1]}{others}")
 
 
 def _own_class(name: str) -> Callable[..., Any]:

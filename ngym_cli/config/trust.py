@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import hmac
+import json
+import os
+import secrets
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from ngym_cli.config.model import RunConfig
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import digest, read_json
+
+#: Files of a run's folder: its configuration, and beside it its record.
+CONFIG, MANIFEST = "config.toml", "manifest.json"
 
 #: Wrappers that read or write files of their own.
 FILE_WRAPPERS = ("monitor", "Monitor")
@@ -50,9 +60,11 @@ def _is_reference(text: str) -> bool:
 def require(config: RunConfig, source: str, given: RunConfig | None = None) -> None:
     """Refuse a configuration that names code or files which the command line does not name too.
 
+    A run that this user made, in this folder or below it, from files that have not changed since is the user's own.
+
     Args:
         config: what was read, with the command line laid over it.
-        source: where it was read.
+        source: the file in which it was read.
         given: what the command line alone says.
 
     Raises:
@@ -60,8 +72,69 @@ def require(config: RunConfig, source: str, given: RunConfig | None = None) -> N
     """
     allowed = references(given) if given is not None else []
     for name in references(config):
-        if name not in allowed:
+        if name not in allowed and name not in _made_here(Path(source)):
             raise UserError(
-                f"{source} names {name}, which is code or files of its own; it is used only when the command line "
-                "names it, or with --trust"
+                f"{source} names {name}, which is code or files of its own that were not run here before; "
+                "it is used only when the command line names it, or with --trust"
             )
+
+
+def record(config: RunConfig) -> dict[str, Any] | None:
+    """Return what the record of a new run says of the user's own code in it, signed; None if there is none.
+
+    Returns:
+        ``files`` (reference to the digest of its file) and ``signature``, made with a key that only this user's account
+        has, so that a record from elsewhere cannot claim to have been made here.
+    """
+    files = {name: found for name in references(config) if (found := _digest_of(name)) is not None}
+    return {"files": files, "signature": _signature(files)} if files else None
+
+
+def _digest_of(reference: str) -> str | None:
+    """Return the digest of the file that a reference to code names, or None if it is not a file below this folder."""
+    where = reference.rpartition(":")[0]
+    path = Path(where if where.endswith(".py") else where.replace(".", "/") + ".py")
+    try:
+        below = path.resolve().is_relative_to(Path.cwd().resolve())
+        return digest(path) if below and path.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _signature(files: Mapping[str, str]) -> str | None:
+    """Return the signature of digests with this user's key; None where the account has no folder for one."""
+    key = _key()
+    text = json.dumps(dict(files), sort_keys=True).encode()
+    return None if key is None else hmac.new(key, text, "sha256").hexdigest()
+
+
+def _key() -> bytes | None:
+    """Return the key of this user's account, made when it is first needed."""
+    root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(root) / "ngym" / "key"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):  # another process may have been faster
+                with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                    file.write(secrets.token_bytes(32))
+        found = path.read_bytes()
+        return found if len(found) == 32 else None
+    except (OSError, RuntimeError):
+        return None
+
+
+def _made_here(source: Path) -> tuple[str, ...]:
+    """Return the references of a run's configuration whose files are those that this user ran here."""
+    manifest = source.parent / MANIFEST
+    if source.name != CONFIG or not manifest.is_file() or not source.resolve().is_relative_to(Path.cwd().resolve()):
+        return ()
+    with contextlib.suppress(UserError):
+        said = read_json(manifest)
+        code = said.get("code") if isinstance(said, dict) else None
+        files = code.get("files") if isinstance(code, dict) else None
+        if isinstance(code, dict) and isinstance(files, dict) and all(isinstance(v, str) for v in files.values()):
+            expected, signature = _signature(files), code.get("signature")
+            if expected and isinstance(signature, str) and hmac.compare_digest(expected, signature):
+                return tuple(name for name, found in files.items() if _digest_of(name) == found)
+    return ()

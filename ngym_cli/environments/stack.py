@@ -52,6 +52,7 @@ class Facts:
         action_space: of the task.
         labels: channel and action names.
         tasks: of several tasks in one session, ``chance``, ``blind`` and ``ceiling`` of each by name.
+        measures: what task and wrappers are about, names in ``neurogym.analysis.measures.MEASURES``.
     """
 
     id: str
@@ -70,6 +71,18 @@ class Facts:
     action_space: gym.Space
     labels: dict[str, Any] = field(default_factory=dict)
     tasks: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    measures: tuple[str, ...] = ()
+
+    @property
+    def chance_among_answers(self) -> float | None:
+        """Performance of an agent that answers when it should and draws its answer, or None.
+
+        It is known where all answers bear one label: two or more choices beside fixation.
+        """
+        found = {name: np.size(list(where) if isinstance(where, range) else where)
+                 for name, where in self.labels.get("action", {}).items() if name != "fixation"}  # fmt: skip
+        (n,) = found.values() if len(found) == 1 else (0,)
+        return 1 / n if n > 1 else None
 
     @property
     def references(self) -> dict[str, float | None]:
@@ -193,7 +206,14 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
             "action": dict(getattr(env.action_space, "name", {}) or {}),
         },
         tasks=_each_task(inner, memory, sees_reward(env)) if isinstance(inner, ScheduleEnvs) else {},
+        measures=_measures(env, task),
     )
+
+
+def _measures(env: gym.Env, task: Task) -> tuple[str, ...]:
+    """Return what a task and its wrappers say that they are about."""
+    told = [task.metadata, *(getattr(layer, "metadata", None) or {} for layer in [env.unwrapped, *_layers(env)])]
+    return tuple(dict.fromkeys(name for part in told if isinstance(part, Mapping) for name in part.get("measures", ())))
 
 
 def _each_task(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, dict[str, float | None]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.analysis.measures import measures
 from ngym_cli.agents.acting import Agent
 from ngym_cli.agents.checkpoints import batch_of
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
@@ -32,6 +33,12 @@ MOST_ENVS_CARRIED = 16
 #: First trials of each environment that do not count where trials are linked and the task has no sessions of its own:
 #: the agent knows nothing yet of the state that lasts, and the ceiling is that of the long run.
 WARM_UP = 20
+
+#: Seconds between two reports of progress.
+SECONDS_PER_REPORT = 0.5
+
+#: Told how many trials are done, of how many.
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,7 @@ def evaluate(
     deterministic: bool = True,
     protocol: Protocol | None = None,
     folder: Path | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Run an agent on fresh trials.
 
@@ -120,6 +128,7 @@ def evaluate(
         deterministic: take the most probable action; a protocol says it itself.
         protocol: what else is special about these trials.
         folder: where a recording goes; needed only for one.
+        progress: told now and then how many trials are done, of how many.
 
     Raises:
         UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
@@ -145,7 +154,7 @@ def evaluate(
             steps_to = None
             if protocol.record and folder is not None:
                 steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, protocol.record, n_envs, facts.dt))
-            steps = _run(venv, agent, recorder, quota, steps_to)
+            steps = _run(venv, agent, recorder, quota, steps_to, progress)
     finally:
         venv.close()
     table = _counted(recorder.collect(), quota)
@@ -200,9 +209,14 @@ def units_of(policy: Any) -> int:
 
 
 def _run(
-    venv: Any, agent: Agent, recorder: TrialRecorder, quota: Quota, activity: ActivityRecorder | None = None
+    venv: Any,
+    agent: Agent,
+    recorder: TrialRecorder,
+    quota: Quota,
+    activity: ActivityRecorder | None = None,
+    progress: Progress | None = None,
 ) -> int:
-    observations = venv.reset()
+    observations, told = venv.reset(), time.monotonic()
     starts = np.ones(quota.n_envs, bool)
     done = np.zeros(quota.n_envs, int)
     steps = 0
@@ -219,6 +233,9 @@ def _run(
             if activity is not None:
                 activity.finish(venv.finished, quota.counts(done[envs], envs))
             done += np.bincount(envs, minlength=quota.n_envs)
+        if progress is not None and time.monotonic() - told > SECONDS_PER_REPORT:
+            told = time.monotonic()
+            progress(int(np.clip(done - quota.warm, 0, quota.trials).sum()), int(quota.trials.sum()))
     return steps
 
 
@@ -236,8 +253,9 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
 
     Returns:
         ``trials``, ``performance`` with its 95 % interval ``performance_ci``, the ``sessions`` (or blocks of trials)
-        that it comes from where trials are linked (else None), ``chance``, ``blind``, ``ceiling`` (None where not
-        known, and then ``no_ceiling`` says why), ``reward_per_trial``, rates and means as in
+        that it comes from where trials are linked (else None), ``chance``, ``chance_among_answers``, ``blind``,
+        ``ceiling`` (None where not known, and then ``no_ceiling`` says why), ``measures`` (what the task is about, as
+        in ``neurogym.analysis.measures``), ``reaction_times_vary``, ``reward_per_trial``, rates and means as in
         ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several tasks
         each with its own chance, blind score and ceiling.
     """
@@ -256,6 +274,9 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
         "blind": facts.blind,
         "ceiling": ceiling.get("performance"),
         "no_ceiling": facts.no_ceiling,
+        "chance_among_answers": facts.chance_among_answers,
+        "measures": [each.to_dict() for each in measures(facts.measures, table)],
+        "reaction_times_vary": len(np.unique(table["rt"][np.isfinite(table["rt"])])) > 1,
         "conditions": rows,
         "choices": summary.choice_probabilities(table),
     }

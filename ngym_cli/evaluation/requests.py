@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,19 @@ from ngym_cli.agents import perturbation, threads
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.config.model import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
+from ngym_cli.runs import recordings
+
+#: Told how many trials are done, of how many.
+Progress = Callable[[int, int], None]
 
 #: Longest part of an evaluation's own name that says what was changed.
 LONGEST_CHANGE = 80
-EXPORTS = ("csv", "nwb")
+#: Formats to export to, with the file of each.
+EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb"}
+#: What the files of a comparison with animals begin with.
+COMPARISON = "comparison"
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,7 @@ class Request:
     """What was asked for on the command line.
 
     Attributes:
-        trials: number of trials.
+        trials: number of trials; None for what is usual for the task.
         seed: determines them.
         deterministic: take the most probable action.
         balanced: all combinations of conditions equally often.
@@ -40,7 +49,7 @@ class Request:
         trust: let a run's record name a user's own code.
     """
 
-    trials: int = 2_000
+    trials: int | None = None
     seed: int = 0
     deterministic: bool = True
     balanced: bool = False
@@ -54,12 +63,15 @@ class Request:
     overwrite: bool = False
     trust: bool = False
 
-    @property
-    def label(self) -> str:
-        """Name of the evaluation's folder."""
+    def label(self, trials: int) -> str:
+        """Return the name of the evaluation's folder.
+
+        Args:
+            trials: how many there are.
+        """
         if self.name is not None:
             return self.name
-        parts = [f"trials{self.trials}-seed{self.seed}"]
+        parts = [f"trials{trials}-seed{self.seed}"]
         parts += [] if self.deterministic else ["stochastic"]
         parts += ["balanced"] if self.balanced else []
         parts += [_words(self.changes)[:LONGEST_CHANGE]] if self.changes else []
@@ -129,15 +141,23 @@ def _quantities(text: str | None) -> tuple[str, ...]:
     return () if text is None else parse_quantities(text)
 
 
-def evaluate(references: Sequence[str], root: Path, asked: Request) -> Iterator[tuple[dict[str, Any], Path]]:
+def evaluate(
+    references: Sequence[str], root: Path, asked: Request, progress: Progress | None = None
+) -> Iterator[tuple[dict[str, Any], Path]]:
     """Evaluate runs, one after the other; yields each summary and the folder that it was written to.
+
+    Args:
+        references: folders or names of runs, or ``latest``.
+        root: folder of all runs.
+        asked: what is asked of them.
+        progress: told now and then how many trials are done, of how many.
 
     Raises:
         UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.
     """
-    if not 1 <= asked.trials <= MOST_TRIALS:
+    if asked.trials is not None and not 1 <= asked.trials <= MOST_TRIALS:
         raise UserError(f"--trials must be between 1 and {MOST_TRIALS:,}, not {asked.trials:,}")
-    label = asked.label
+    label = asked.label(asked.trials or 0)
     if not runs.is_plain_name(label):
         raise UserError(f"evaluation name '{label}' must be a plain folder name")
     found = [runs.find(reference, root) for reference in references]
@@ -151,10 +171,39 @@ def evaluate(references: Sequence[str], root: Path, asked: Request) -> Iterator[
 
         comparison.read(*asked.compare)
     for run in found:
-        yield from _evaluate_run(run, label, asked)
+        yield from _evaluate_run(run, asked, progress)
 
 
-def _evaluate_run(run: runs.Run, label: str, asked: Request) -> Iterator[tuple[dict[str, Any], Path]]:
+def _refuse_loss(folder: Path, asked: Request) -> None:
+    """Refuse to put an evaluation in place of one that holds more.
+
+    Raises:
+        UserError: names what would be lost, and how to keep it.
+    """
+    if asked.overwrite or not folder.is_dir():
+        return
+    comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in asked.exports)}
+    if asked.record or "nwb" in asked.exports:
+        comes.add(recordings.FILE)
+    lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, asked))
+    with contextlib.suppress(UserError):
+        held = read_json(folder / "summary.json").get("recorded") or ()
+        comes_recorded = {*asked.record, *(("activity",) if "nwb" in asked.exports else ())}
+        lost += [f"recorded {name}" for name in held if name not in comes_recorded and recordings.FILE in comes]
+    if lost:
+        raise UserError(
+            f"evaluation {folder} holds more than the new one would ({', '.join(lost)}); ask for the same again, "
+            "choose another --name or say --overwrite"
+        )
+
+
+def _redrawn(path: Path, asked: Request) -> bool:
+    """Say whether a file belongs to a comparison with animals that is asked for again."""
+    return asked.compare is not None and path.name.startswith(COMPARISON)
+
+
+def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> Iterator[tuple[dict[str, Any], Path]]:
+    from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import stack
     from ngym_cli.evaluation import export
     from ngym_cli.figures import comparison
@@ -165,9 +214,13 @@ def _evaluate_run(run: runs.Run, label: str, asked: Request) -> Iterator[tuple[d
         config, facts = stack.resolve(config)
     else:
         facts = stack.inspect(config)
+    trials = asked.trials or evaluation_trials(facts)
+    label = asked.label(trials)
+    _refuse_loss(run.path / "eval" / label, asked)
     for policy, steps, at_checkpoint in _policies(run, config, asked.checkpoints):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
-        result = _one(policy, config, facts, asked, folder, {
+        _refuse_loss(folder, asked)
+        result = _one(policy, config, facts, replace(asked, trials=trials), folder, progress, {
             "run": str(run.path), "model_steps": steps, "checkpoint": steps if at_checkpoint else None,
             "changes": dict(asked.changes),
         })  # fmt: skip
@@ -178,7 +231,15 @@ def _evaluate_run(run: runs.Run, label: str, asked: Request) -> Iterator[tuple[d
         yield result.summary, folder
 
 
-def _one(policy: Any, config: Any, facts: Any, asked: Request, folder: Path, about: Mapping[str, Any]) -> Any:
+def _one(
+    policy: Any,
+    config: Any,
+    facts: Any,
+    asked: Request,
+    folder: Path,
+    progress: Progress | None,
+    about: Mapping[str, Any],
+) -> Any:
     """Evaluate one policy and write what was found, complete or not at all."""
     record = asked.record
     if "nwb" in asked.exports and "activity" not in record and hasattr(policy, "initial_state"):
@@ -188,7 +249,14 @@ def _one(policy: Any, config: Any, facts: Any, asked: Request, folder: Path, abo
     protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record)
     with atomic_folder(folder, runs.EVALUATION) as temporary:
         found = fresh_trials.evaluate(
-            policy, config, facts, asked.trials, asked.seed, protocol=protocol, folder=temporary
+            policy,
+            config,
+            facts,
+            int(asked.trials or 0),
+            asked.seed,
+            protocol=protocol,
+            folder=temporary,
+            progress=progress,
         )
         found.summary.update(about)
         fresh_trials.write(found, temporary)

@@ -13,7 +13,13 @@ from ngym_cli.runs import records
 from ngym_cli.runs.folder import CONFIG, MANIFEST, ROOT, Run
 
 #: What a listing of runs shows of each manifest.
-LISTED = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "started", "ended")
+LISTED = (
+    *("status", "task", "task_id", "alg", "network", "seed", "steps", "trials", "performance", "reward_per_trial"),
+    *("started", "ended", "note", "tags"),
+)
+
+#: Columns of a listing of runs.
+COLUMNS = ("id", "name", *LISTED)
 
 
 def find_all(root: Path) -> list[Run]:
@@ -73,4 +79,4 @@ def describe(run: Run) -> dict[str, Any]:
         manifest = run.manifest()
     except UserError as error:
         return {**row, "status": "damaged", "error": str(error)}
-    return {**row, **{key: manifest.get(key) for key in LISTED}}
+    return {**row, **{key: manifest.get(key) for key in LISTED}, "tags": manifest.get("tags") or []}

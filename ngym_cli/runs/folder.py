@@ -34,7 +34,8 @@ EVERYTHING = (
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
     *(f"eval/*/{name}" for name in EVALUATION),
-    *(f"figures/*.{form}" for form in ("png", "svg", "pdf")),
+    *(f"{folder}/*.{form}" for folder in ("figures", "eval/*") for form in ("png", "svg", "pdf")),
+    *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from neurogym import kernels
 from ngym_cli import runs
-from ngym_cli.config import RunConfig, streams
+from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.environments.stack import Facts
 
 #: Packages whose versions decide what a run computes.
@@ -32,6 +32,7 @@ PACKAGES = (
 
 def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
     """Return what the manifest says when a run begins."""
+    code = trust.record(config)
     return {
         "status": "running",
         "task": config.task,
@@ -52,6 +53,7 @@ def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
         "machine": machine(),
         "versions": versions(),
         "git": git_state(Path(__file__).resolve().parents[1]),
+        **({"code": code} if code else {}),
     }
 
 

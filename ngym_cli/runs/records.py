@@ -52,6 +52,13 @@ class Resumption(Record):
     step: Count
 
 
+class Code(Record):
+    """The user's own code in a run, see ``ngym_cli.config.trust``."""
+
+    files: dict[str, str]
+    signature: str | None = None
+
+
 class Manifest(Record):
     """What a run says about itself (``manifest.json``)."""
 
@@ -86,6 +93,9 @@ class Manifest(Record):
     until: dict[str, Any] | None = None
     stages: list[dict[str, Any]] | None = None
     init_from: dict[str, Any] | None = None
+    code: Code | None = None
+    tags: list[str] | None = None
+    note: str | None = None
 
 
 class Condition(Record):

@@ -41,7 +41,7 @@ def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]
             kinds[kind] = _mean(list(kinds.values())) if enough else _measure(config)
         fixed, per_step = kinds[kind]
         steps, every = int(config.timesteps or 0), config.evaluation.every
-        batches = -(-config.evaluation.trials // MOST_TRIALS)
+        batches = -(-int(config.evaluation.trials or 0) // MOST_TRIALS)
         each.append(per_step * steps + fixed * batches * (1 + (steps // every if every else 0)))
     seeds = len(recipe.grid.get("seed", [0]))
     if recipe.search is not None:
@@ -59,7 +59,7 @@ def _measure(config: RunConfig) -> tuple[float, float]:
     if hyperparameters.get("n_steps"):
         hyperparameters["n_steps"] = min(hyperparameters["n_steps"], max(MOST_STEPS // n_envs, 2))
     rollout = n_envs * int(hyperparameters.get("n_steps") or 64)
-    trials = min(config.evaluation.trials, MOST_TRIALS)
+    trials = min(int(config.evaluation.trials or 0), MOST_TRIALS)
     found: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number, rollouts in enumerate((ROLLOUTS[0], *ROLLOUTS)):  # the first only warms up

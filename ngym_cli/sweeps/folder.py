@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -203,6 +204,41 @@ def find(reference: str, root: Path = ROOT) -> Sweep:
         raise UserError(f"no such sweep: {reference}; there are none below '{root}' yet")
     names = [path.name for path in found]
     raise UserError(f"no such sweep: {reference}" + did_you_mean(reference, names))
+
+
+def named(word: str, root: Path = ROOT) -> Sweep | None:
+    """Return the sweep that a word among runs and figures means: its folder, or its name; None if it is no sweep."""
+    if word == "latest":
+        return None
+    for path in (Path(word), root / word):
+        if is_sweep(path):
+            return load(path)
+    return None
+
+
+def find_all(root: Path = ROOT) -> list[Sweep]:
+    """Return the sweeps below a folder, oldest first; damaged ones are passed over."""
+    found = []
+    for path in sorted(_below(root), key=lambda path: (path / RECIPE).stat().st_mtime):
+        with contextlib.suppress(UserError):
+            found.append(load(path))
+    return found
+
+
+def describe(sweep: Sweep) -> dict[str, Any]:
+    """Return a sweep as a row of a listing: how many of its runs are finished, and how well they do."""
+    rows = [runs.describe(run) for run in runs.find_all(sweep.root)]
+    done = [row for row in rows if row["status"] == "finished"]
+    scores = [row["performance"] for row in done if row.get("performance") is not None]
+    total = len(sweep.entries)
+    return {
+        "id": str(sweep.path),
+        "name": sweep.name,
+        "status": "finished" if len(done) >= total else "unfinished",
+        "runs": f"{len(done)} of {total}",
+        "performance": sum(scores) / len(scores) if scores else None,
+        "parameters": sweep.recipe.swept(),
+    }
 
 
 def _below(root: Path) -> Iterable[Path]:

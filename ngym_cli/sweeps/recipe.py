@@ -12,32 +12,11 @@ import tomli_w
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ngym_cli.config import RunConfig, Section, merge
+from ngym_cli.config.flags import FLAGS
 from ngym_cli.config.values import parse_assignment, parse_scalar, parse_value
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.sweeps.sbatch import check_options
 from ngym_cli.sweeps.value_lists import as_list, parse_list
-
-#: Flags that stand for one key each, with the key.
-PLAIN = {
-    **{name: name for name in ("task", "alg", "network", "units", "n_envs", "timesteps", "seed", "device", "dt")},
-    "init_from": "init_from",
-    "reset_state": "reset_state",
-    "eval_every": "evaluation.every",
-    "eval_trials": "evaluation.trials",
-    "checkpoint_every": "checkpoint.every",
-}
-_WORDS = ("task", "alg", "network", "device", "init_from", "reset_state")
-
-#: Flags of the form NAME=VALUE, with the table that the name belongs to.
-TABLES = {
-    "timing": "timing",
-    "reward": "rewards",
-    "task_arg": "task_args",
-    "network_arg": "network_args",
-    "set_": "hyperparameters",
-    "loss_weight": "hyperparameters.loss_weight",
-    "task_weight": "hyperparameters.task_weight",
-}
 
 
 class SearchSettings(Section):
@@ -204,26 +183,26 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
     """Return the values that flags give to parameters, as lists.
 
     Args:
-        flags: by name, as in ``PLAIN`` (texts) and ``TABLES`` (lists of ``NAME=VALUES``); None where not given.
+        flags: by name, as in ``ngym_cli.config.flags``: texts, of tables lists of ``NAME=VALUES``; None if not given.
         wrappers: one stack for each time the flag was given.
 
     Raises:
         UserError: on an empty list or a parameter given twice.
     """
     found: dict[str, list[Any]] = {}
-    for flag, text in flags.items():
-        if text is None:
+    for name, text in flags.items():
+        if not text:
             continue
-        written = f"--{flag.strip('_').replace('_', '-')}"
-        if flag in PLAIN:
-            found[PLAIN[flag]] = parse_list(text, str if flag in _WORDS else parse_scalar, written)
+        flag = FLAGS[name]
+        if flag.kind != "table":
+            found[flag.key] = parse_list(text, str if flag.kind == "word" else parse_scalar, flag.option)
             continue
         for assignment in text:
-            name, value = parse_assignment(assignment, written)
-            key = f"{TABLES[flag]}.{name}"
+            entry, value = parse_assignment(assignment, flag.option)
+            key = f"{flag.key}.{entry}"
             if key in found:
-                raise UserError(f"{written}: '{name}' is given twice")
-            found[key] = parse_list(value, parse_value, f"{written} {name}")
+                raise UserError(f"{flag.option}: '{entry}' is given twice")
+            found[key] = parse_list(value, parse_value, f"{flag.option} {entry}")
     stacks = ["" if stack == "none" else stack for stack in wrappers or ()]
     return {**found, **({"wrappers": stacks} if stacks else {})}
 

@@ -220,7 +220,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
         with _writing(parts.run):
             with checkpoints.fitting(saved):
                 session = parts.session(saved)
-            session.display.start()
+            session.display.start(session.step)
             for complaint in complaints or ():
                 session.display.say(f"passed over: {complaint}")
             with stopping(session):

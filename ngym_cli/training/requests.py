@@ -9,6 +9,7 @@ from typing import Any
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
+from ngym_cli.agents.from_config import find_algorithm
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
 
@@ -58,7 +59,8 @@ def run(
                 "the ceiling is that without it",
                 soft_wrap=True,
             )
-        return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references)
+        actions = "most probable actions" if find_algorithm(resolved.alg).needs_truth else "sampled actions"
+        return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references, actions)
 
     if config is None:
         outcome = main_loop.resume(runs.find(str(resume), root), trust, announce, display)
@@ -69,5 +71,6 @@ def run(
     else:
         terminal.print_evaluation(outcome.summary)
         path = outcome.run.path
-        terminal.console().print(f"\n{outcome.status}: {path}\nnext: ngym plot {path}", soft_wrap=True)
+        next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
+        terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
     return INTERRUPTED if outcome.status == "interrupted" else 0

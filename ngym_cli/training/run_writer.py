@@ -32,6 +32,8 @@ from ngym_cli.training.tensorboard import Board
 WINDOW = 1_000
 #: Fewest steps between two points of a TensorBoard curve.
 STEPS_PER_POINT = 2_048
+#: Points that a curve of a short run has, at least.
+FEWEST_POINTS = 10
 #: Seconds between two updates of the manifest while a run goes on.
 SECONDS_PER_UPDATE = 5.0
 #: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.
@@ -125,7 +127,7 @@ class Session:
 
     def on_rollout(self) -> None:
         """Add one point to the curves, from the trials since the last point."""
-        if self.step - self._point[0] < STEPS_PER_POINT:
+        if self.step - self._point[0] < min(STEPS_PER_POINT, int(self.config.timesteps or 0) // FEWEST_POINTS):
             return
         table = self.recorder.collect()
         if not len(table["trial"]):
@@ -169,7 +171,7 @@ class Session:
         if self._found is not None and self._evaluated == self.step:
             return self._found
         began, self._evaluated = time.monotonic(), self.step
-        found = self._on_fresh_trials(self.config.evaluation.trials, self.step)
+        found = self._on_fresh_trials(int(self.config.evaluation.trials or 0), self.step)
         found.summary["model_steps"] = self.step
         names = summary.condition_names(self.facts.conditions, found.table)
         values = summary.scalars(found.table, names)
@@ -191,11 +193,16 @@ class Session:
         settings = self.config.evaluation
         seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
         goal = self.config.in_stage(-1)
-        return fresh_trials.evaluate(self.policy(), goal, self.facts, trials, seed, settings.deterministic)
+        began = time.monotonic()
+        found = fresh_trials.evaluate(
+            self.policy(), goal, self.facts, trials, seed, settings.deterministic, progress=self.display.evaluating
+        )
+        self.display.evaluated(time.monotonic() - began)
+        return found
 
     def holds(self, until: Until) -> bool:
         """Look whether the present policy meets the criterion, with more and more trials as long as that is open."""
-        for k, trials in enumerate(until.looks(self.config.evaluation.trials), start=1):
+        for k, trials in enumerate(until.looks(int(self.config.evaluation.trials or 0)), start=1):
             found = self._on_fresh_trials(trials, self.step, k)
             decided = until.decided(found.table)
             if decided:
@@ -319,7 +326,8 @@ def sentence(found: Mapping[str, Any]) -> str:
     low, high = found["performance_ci"]
     text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
     beside = [f"{name} {found[name]:.3f}" for name in REFERENCES if found.get(name) is not None]
-    return text + (f" ({', '.join(beside)})" if beside else "")
+    how = "most probable actions" if found["deterministic"] else "sampled actions"
+    return f"{text}, {how}" + (f" ({', '.join(beside)})" if beside else "")
 
 
 @contextmanager

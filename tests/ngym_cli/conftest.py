@@ -39,6 +39,20 @@ def ngym(monkeypatch, capsys, tmp_path):
     return call
 
 
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Let results be printed as on a terminal of some width."""
+    from rich.console import Console
+
+    from ngym_cli import terminal
+
+    def begin(width: int) -> None:
+        made = lambda: Console(force_terminal=True, color_system=None, width=width, highlight=False, emoji=False)  # noqa: E731
+        monkeypatch.setattr(terminal, "console", made)
+
+    return begin
+
+
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory) -> Path:
     """A small finished run of recurrent PPO on random-dots motion with short trials."""

@@ -58,4 +58,5 @@ roitman02.metadata = {  # type: ignore[attr-defined]
     "tags": [*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
     "description": "report which of two noisy directions is stronger, as soon as it is clear",
     "differences": ["the reaction time that is reported counts from stimulus onset"],
+    "measures": ("psychometric", "reaction"),
 }

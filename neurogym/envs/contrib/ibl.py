@@ -35,6 +35,7 @@ class IBL(TrialEnv):
         "carries": False,
         "differences": ["the choice is compared with the side shown; the reference paid every choice"],
         "necessary": ("stimulus",),
+        "measures": ("psychometric",),
     }
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)

@@ -53,6 +53,7 @@ class RandomDotMotion(ImageTask):
             "a fixation mark is on until the decision",
         ],
         "necessary": (),
+        "measures": ("psychometric",),
     }
     default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}

@@ -23,7 +23,7 @@ class Bandit(TrialEnv):
     Args:
         dt: Time step (ms).
         n: Number of arms.
-        p: Probability that each arm pays, shape (n,). Default 0.5 for all.
+        p: Probability that each arm pays, shape (n,). Default 0.8 for the first and 0.2 for the others.
         rewards: Amount each arm pays, shape (n,). Default 1 for all.
         timing: Accepted for old scripts; there are no periods to time, as a warning says.
 
@@ -41,8 +41,15 @@ class Bandit(TrialEnv):
         "tags": ["n-alternative"],
         "description": "find the arm that pays best",
         "carries": True,
-        "differences": ["performance says whether one of the best arms was chosen", "p must have one entry per arm"],
+        "differences": [
+            "performance says whether one of the best arms was chosen",
+            "p must have one entry per arm",
+            "by default the first arm pays with probability 0.8 and the others with 0.2, so that there is something to "
+            "learn (there all pay with 0.5)",
+            "a trial's record has the expected reward of each arm (value0, value1, ...)",
+        ],
         "necessary": (),
+        "measures": ("bandit",),
     }
     rule = Rule(fixate=(), answer=None, hold=None)
 
@@ -57,7 +64,7 @@ class Bandit(TrialEnv):
         super().__init__(dt=dt)
         without_periods(self, timing)
         self.n = n
-        self.p = np.full(n, 0.5) if p is None else np.asarray(p, dtype=float)
+        self.p = np.where(np.arange(n) == 0, 0.8, 0.2) if p is None else np.asarray(p, dtype=float)
         self.magnitudes = np.ones(n) if rewards is None else np.asarray(rewards, dtype=float)
         if self.p.shape != (n,) or self.magnitudes.shape != (n,):
             raise ValueError(f"p and rewards need one entry for each of the {n} arms, got {p!r} and {rewards!r}")
@@ -70,6 +77,7 @@ class Bandit(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         p, amounts = self._each(trials, "p", self.p), self._each(trials, "rewards", self.magnitudes)
         value = p * amounts
+        trials.info.update({f"value{arm}": value[:, arm] for arm in range(self.n)})
         best = value >= value.max(axis=1, keepdims=True) - 1e-12
         trials.add_period("decision", self.dt)
         pays = trials.rng.random((trials.n, self.n)) < p

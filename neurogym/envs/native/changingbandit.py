@@ -44,6 +44,7 @@ class ChangingBandit(TrialEnv):
         "probabilistic": True,
         "differences": ["sessions follow each other; a channel marks the first trial of each"],
         "necessary": ("history",),
+        "measures": ("bandit",),
     }
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=None, hold=None)

@@ -46,6 +46,7 @@ class ContextDecisionMaking(TrialEnv):
         "carries": False,
         "differences": ["the fixation cue stays on until the decision, so that a go cue exists"],
         "necessary": (("stim1_mod1", "stim2_mod1"),),
+        "measures": ("context",),
     }
     default_timing = {
         "fixation": 300,

@@ -44,6 +44,7 @@ class DawTwoStep(TrialEnv):
             "the choice reported is that of the first stage",
         ],
         "necessary": ("history",),
+        "measures": ("two_step",),
         "probabilistic": True,
     }
     default_rewards = {"abort": -0.1, "correct": 1.0}

@@ -36,6 +36,7 @@ class DelayPairedAssociation(TrialEnv):
             "a pair that is asked for comes with its own ground truth",
         ],
         "necessary": ("stim1", "stim2"),
+        "measures": ("detection",),
     }
     default_timing = {
         "fixation": 0,

@@ -40,6 +40,7 @@ class Detection(TrialEnv):
             "delay is in ms, as documented",
         ],
         "necessary": ("stimulus",),
+        "measures": ("detection",),
     }
     default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (1000, 500, 1500))}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0, "withhold": 0.0}

@@ -36,6 +36,7 @@ class EconomicDecisionMaking(TrialEnv):
         "carries": False,
         "differences": ["the ground truth is the better option; either option is right if both are worth the same"],
         "necessary": (("a1", "b1", "a2", "b2"), "n1", "n2"),
+        "measures": ("indifference",),
     }
     default_timing = {"fixation": 1500, "offer_on": ("uniform", (1000, 2000)), "decision": 750}
     default_rewards = {"abort": -0.1, "correct": 0.22, "miss": 0.0}

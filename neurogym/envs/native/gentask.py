@@ -37,6 +37,7 @@ class GenTask(TrialEnv):
         "carries": False,
         "differences": ["finished: the reference never was"],
         "necessary": (("stimulus1", "stimulus2"),),
+        "measures": ("psychometric",),
         "small": {"cohs": (25.6,)},
     }
     default_timing = {

@@ -23,6 +23,7 @@ class GoNogo(TrialEnv):
         "carries": False,
         "differences": ["withholding on a no-go trial counts as performance 1"],
         "necessary": ("stimulus",),
+        "measures": ("detection",),
     }
     default_timing = {"fixation": 0, "stimulus": 500, "delay": 500, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -0.5, "miss": -0.5, "withhold": 0.0}

@@ -34,6 +34,7 @@ class MotorTiming(TrialEnv):
             "the interval counts from the onset of the set signal; the step nearest to it earns the whole reward",
         ],
         "necessary": ("cue",),
+        "measures": ("interval",),
     }
     default_timing = {"fixation": 500, "cue": ("uniform", (1000, 3000)), "set": 50}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}

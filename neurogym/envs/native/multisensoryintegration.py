@@ -48,6 +48,7 @@ class MultiSensoryIntegration(TrialEnv):
             "noise only on the stimulus channels",
         ],
         "necessary": (("stimulus_mod1", "stimulus_mod2"),),
+        "measures": ("psychometric",),
     }
     default_timing = {"fixation": 300, "stimulus": 750, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}

@@ -39,6 +39,7 @@ class OneTwoThreeGo(TrialEnv):
             "the fixation cue is on until the third flash is over",
         ],
         "necessary": ("stimulus",),
+        "measures": ("interval",),
     }
     default_timing = {
         "fixation": ("truncated_exponential", (400, 100, 800)),

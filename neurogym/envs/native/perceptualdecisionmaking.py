@@ -38,6 +38,7 @@ class PerceptualDecisionMaking(TrialEnv):
         "carries": False,
         "differences": ["the fixation cue stays on until the decision, so that a go cue exists"],
         "necessary": ("stimulus",),
+        "measures": ("psychometric",),
     }
     default_timing = {"fixation": 100, "stimulus": 2000, "delay": 0, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}

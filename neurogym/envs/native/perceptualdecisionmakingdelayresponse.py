@@ -32,6 +32,7 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
         "carries": False,
         "differences": [],
         "necessary": ("stimulus",),
+        "measures": ("psychometric",),
     }
     default_timing = {
         "fixation": 0,

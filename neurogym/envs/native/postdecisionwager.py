@@ -43,6 +43,7 @@ class PostDecisionWager(TrialEnv):
             "a reward given for the sure bet is kept",
         ],
         "necessary": ("stimulus",),
+        "measures": ("wagering",),
     }
     default_timing = {
         "fixation": 100,

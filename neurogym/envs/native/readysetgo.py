@@ -30,6 +30,7 @@ class ReadySetGo(TrialEnv):
         "carries": False,
         "differences": ["ground truth and reward both count from the onset of the set cue"],
         "necessary": (("set", "fixation"),),
+        "measures": ("interval",),
     }
     default_timing = {"fixation": 100, "ready": 83, "measure": ("uniform", (800, 1500)), "set": 83}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}

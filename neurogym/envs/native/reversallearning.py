@@ -37,6 +37,7 @@ class ReversalLearning(TrialEnv):
         "probabilistic": True,
         "differences": [],
         "necessary": (("left", "right"), "history"),
+        "measures": ("switching",),
         "small": {"block_dur": (1_000_000, 1_000_000)},
     }
     default_timing = {"fixation": 300, "decision": 300}

@@ -44,6 +44,7 @@ class TwoStep(TrialEnv):
         "probabilistic": True,
         "differences": ["sessions follow each other; a channel marks the first trial of each"],
         "necessary": ("history",),
+        "measures": ("two_step",),
     }
     default_rewards = {"correct": 1.0, "fail": 0.0, "miss": -0.1}
 

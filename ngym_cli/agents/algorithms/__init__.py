@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from ngym_cli.agents.algorithms.hyperparameters import hyperparameters
 from ngym_cli.agents.networks import NETWORKS, network_spec
+from ngym_cli.agents.options import Option
 
 __all__ = ["ALGORITHMS", "AlgorithmSpec", "algorithm_spec", "check_pairing"]
 
@@ -25,7 +27,6 @@ class AlgorithmSpec:
         n_envs: environments stepped side by side by default.
         timesteps: steps to learn from by default.
         needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
-        defaults: hyperparameters that differ from the class's own or matter most.
         network_defaults: network options that differ from the network's own defaults.
     """
 
@@ -38,8 +39,17 @@ class AlgorithmSpec:
     n_envs: int = 64
     timesteps: int = 400_000
     needs_truth: bool = False
-    defaults: dict[str, Any] = field(default_factory=dict)
     network_defaults: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def hyperparameters(self) -> tuple[Option, ...]:
+        """What may be set, each with its default."""
+        return hyperparameters(self.name)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The default of every hyperparameter."""
+        return {option.name: option.default for option in self.hyperparameters}
 
     @property
     def recurrent(self) -> bool:
@@ -54,11 +64,11 @@ class AlgorithmSpec:
         Args:
             trial_steps: steps of the longest trials.
         """
-        if not self.recurrent or "n_steps" not in self.defaults:
+        if not self.recurrent or self.needs_truth:
             return {}
-        steps = self.defaults["n_steps"]
-        times = max(1, -(-min(trial_steps, LONGEST_ROLLOUT) // steps))
-        return {name: times * self.defaults[name] for name in ("n_steps", "batch_size") if name in self.defaults}
+        defaults = self.defaults
+        times = max(1, -(-min(trial_steps, LONGEST_ROLLOUT) // defaults["n_steps"]))
+        return {name: times * defaults[name] for name in ("n_steps", "batch_size") if name in defaults}
 
     def load(self) -> type:
         """Import the class (this imports torch)."""
@@ -67,15 +77,6 @@ class AlgorithmSpec:
 
 
 _DISCRETE = frozenset({"discrete"})
-_Q_LEARNING = {
-    "learning_rate": 5e-4,
-    "buffer_size": 50_000,
-    "learning_starts": 1000,
-    "batch_size": 128,
-    "gamma": 0.99,
-    "train_freq": 4,
-    "target_update_interval": 2000,
-}
 _SPECS = (
     AlgorithmSpec(
         "recurrent_ppo",
@@ -83,20 +84,6 @@ _SPECS = (
         "Schulman et al. 2017, arXiv:1707.06347",
         "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
         RECURRENT,
-        defaults={
-            "learning_rate": 2e-3,
-            "n_steps": 64,
-            "batch_size": 512,
-            "n_epochs": 4,
-            "bptt": None,
-            "gamma": 0.9,
-            "trial_gamma": 0.0,
-            "gae_lambda": 0.95,
-            "clip_range": 0.2,
-            "ent_coef": 0.01,
-            "vf_coef": 0.5,
-            "max_grad_norm": 2.0,
-        },
     ),
     AlgorithmSpec(
         "recurrent_a2c",
@@ -105,16 +92,6 @@ _SPECS = (
         "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
         RECURRENT,
         n_envs=16,  # one update per rollout, so short rollouts of few environments, or it makes too few of them
-        defaults={
-            "learning_rate": 3e-3,
-            "n_steps": 32,
-            "gamma": 0.99,
-            "trial_gamma": 0.0,
-            "gae_lambda": 0.95,
-            "ent_coef": 0.0,
-            "vf_coef": 0.5,
-            "max_grad_norm": 0.5,
-        },
     ),
     AlgorithmSpec(
         "reinforce",
@@ -122,14 +99,6 @@ _SPECS = (
         "Song, Yang & Wang 2017, 10.7554/eLife.21492",
         "ngym_cli.agents.algorithms.reinforce:Reinforce",
         RECURRENT,
-        defaults={
-            "learning_rate": 5e-3,
-            "n_steps": 64,
-            "gamma": 1.0,
-            "ent_coef": 0.0,
-            "vf_coef": 0.5,
-            "max_grad_norm": 1.0,
-        },
     ),
     AlgorithmSpec(
         "supervised",
@@ -147,7 +116,6 @@ _SPECS = (
         "Schulman et al. 2017, arXiv:1707.06347",
         "stable_baselines3:PPO",
         ("mlp",),
-        defaults={"learning_rate": 1e-3, "n_steps": 128, "batch_size": 2048, "n_epochs": 4, "gamma": 0.99},
     ),
     AlgorithmSpec(
         "a2c",
@@ -155,7 +123,6 @@ _SPECS = (
         "Mnih et al. 2016, arXiv:1602.01783",
         "stable_baselines3:A2C",
         ("mlp",),
-        defaults={"learning_rate": 7e-4, "n_steps": 16, "gamma": 0.99},
     ),
     AlgorithmSpec(
         "dqn",
@@ -165,7 +132,6 @@ _SPECS = (
         ("mlp",),
         actions=_DISCRETE,
         n_envs=8,
-        defaults=_Q_LEARNING,
     ),
     AlgorithmSpec(
         "qrdqn",
@@ -175,7 +141,6 @@ _SPECS = (
         ("mlp",),
         actions=_DISCRETE,
         n_envs=8,
-        defaults=_Q_LEARNING,
     ),
     AlgorithmSpec(
         "trpo",
@@ -183,7 +148,6 @@ _SPECS = (
         "Schulman et al. 2015, arXiv:1502.05477",
         "sb3_contrib:TRPO",
         ("mlp",),
-        defaults={"learning_rate": 1e-3, "n_steps": 128, "batch_size": 2048, "gamma": 0.99},
     ),
 )
 ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in _SPECS}

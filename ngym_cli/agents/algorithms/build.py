@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,7 @@ def make_model(
         network: a name in `ngym_cli.agents.networks.NETWORKS`; the algorithm's default if None.
         units: units per layer.
         network_args: options of the network.
-        hyperparameters: replace the algorithm's defaults.
+        hyperparameters: replace the algorithm's defaults; without ``final_rate`` the learning rate does not fall.
         dt: time step of the task (ms), for networks with time constants.
         kwargs: seed, device, verbose and other arguments common to all algorithms.
 
@@ -57,5 +58,21 @@ def make_model(
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
         activation = {"tanh": nn.Tanh, "relu": nn.ReLU}[own["activation"]]
         policy_kwargs = {"net_arch": [units] * own["layers"], "activation_fn": activation}
-    merged = {**spec.defaults, **(hyperparameters or {})}
-    return spec.load()(policy, venv, policy_kwargs=policy_kwargs, **merged, **kwargs)
+    learner = spec.load()
+    merged = _scheduled({**spec.defaults, **(hyperparameters or {})}, learner, "final_rate" in (hyperparameters or {}))
+    return learner(policy, venv, policy_kwargs=policy_kwargs, **merged, **kwargs)
+
+
+def _scheduled(hyperparameters: dict[str, Any], learner: type, falls: bool) -> dict[str, Any]:
+    """Turn learning rate and final rate into a schedule, for learners that know no final rate themselves.
+
+    Args:
+        hyperparameters: by name.
+        learner: the class.
+        falls: whether the learning rate is to fall; else it stays as it is.
+    """
+    if "final_rate" in inspect.signature(learner).parameters:
+        return hyperparameters
+    start = hyperparameters["learning_rate"]
+    end = start * hyperparameters.pop("final_rate")
+    return {**hyperparameters, "learning_rate": lambda left: end + (start - end) * left} if falls else hyperparameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["EXCEPTIONS", "Exceptional"]
+__all__ = ["EXCEPTIONS", "Exceptional", "exceptional"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,29 @@ EXCEPTIONS: dict[str, Exceptional] = {
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
     ),
 }
+
+#: Time constant of the discount in reaction-time tasks: a reward 100 ms later is worth 1 % less.
+DISCOUNT_PER_100_MS = 0.99
+
+
+def reaction_time(dt: float) -> Exceptional:
+    """Return what is different where the agent itself decides when it has seen enough.
+
+    With the usual discount (0.9 a step) waiting never pays, and answers come after one step at every coherence.
+
+    Args:
+        dt: time step (ms).
+    """
+    gamma = round(DISCOUNT_PER_100_MS ** (dt / 100), 6)
+    return Exceptional({"gamma": gamma}, "time costs 1 % of the reward per 100 ms, so that looking longer can pay")
+
+
+def exceptional(task: str, rt_from: str, dt: float) -> Exceptional | None:
+    """Return what is different for a task, or None.
+
+    Args:
+        task: id.
+        rt_from: period from which its reaction times count; "stimulus" where it may be answered while it is seen.
+        dt: time step (ms).
+    """
+    return reaction_time(dt) if rt_from == "stimulus" else EXCEPTIONS.get(task)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from gymnasium import spaces
 from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
+from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 
@@ -19,13 +23,23 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     if policy.network_name != "lstm":
         raise ValueError(f"sb3-contrib has LSTM networks only; this agent has {policy.network_name!r}")
     shared = policy.lstm_critic is None
+    limit = model.clip_range_vf
     plain = ContribRecurrentPPO(
         "CnnLstmPolicy" if policy.features_extractor_kwargs else "MlpLstmPolicy",
-        model.env,  # type: ignore[arg-type]
+        PlainSpaces(model.env),
+        learning_rate=_rate(model),
         n_steps=model.n_steps,
-        batch_size=model.batch_size,
+        batch_size=model.batch_size or model.n_steps * model.n_envs,
+        n_epochs=model.n_epochs,
         gamma=model.gamma,
         gae_lambda=model.gae_lambda,
+        clip_range=float(model.clip_range(1.0)),
+        clip_range_vf=None if limit is None else float(limit(1.0)),
+        normalize_advantage=model.normalize_advantage,
+        ent_coef=model.ent_coef,
+        vf_coef=model.vf_coef,
+        max_grad_norm=model.max_grad_norm,
+        target_kl=model.target_kl,
         device=model.device,
         policy_kwargs={
             "lstm_hidden_size": policy.lstm_actor.hidden_size,
@@ -37,7 +51,40 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
         },
     )
     plain.policy.load_state_dict(policy.state_dict())
+    plain.num_timesteps = model.num_timesteps
     return plain
+
+
+def _rate(model: RecurrentPPO) -> Any:
+    """Return the learning rate as a number, or as the library's own straight line where it falls."""
+    first, last = float(model.lr_schedule(1.0)), float(model.lr_schedule(0.0))
+    return first if first == last else LinearSchedule(first, last, 1.0)
+
+
+class PlainSpaces(VecEnvWrapper):
+    """The same environments with Gymnasium's own spaces, so that a file of the model needs no package of ours.
+
+    Args:
+        venv: a batch of environments.
+    """
+
+    def __init__(self, venv: Any) -> None:
+        super().__init__(venv, plain_space(venv.observation_space), plain_space(venv.action_space))
+
+    def reset(self) -> Any:
+        """Reset all environments."""
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        """Step all environments."""
+        return self.venv.step_wait()
+
+
+def plain_space(space: Any) -> Any:
+    """Return a space without the names of its channels, of the class that Gymnasium has for it."""
+    if isinstance(space, spaces.Discrete):
+        return spaces.Discrete(int(space.n))
+    return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
 
 
 def export_to_contrib(model: RecurrentPPO, path: str | Path) -> None:

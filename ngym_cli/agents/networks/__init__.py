@@ -8,11 +8,34 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-__all__ = ["COMMON", "NETWORKS", "NetworkSpec", "network_spec"]
+from ngym_cli.agents.options import Option
+
+__all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
 
 #: Options of every recurrent network: stacked layers; one network for actor and critic or one each; hidden layers of an
 #: MLP between the network and the heads.
 COMMON: dict[str, Any] = {"layers": 1, "shared": True, "readout": []}
+
+#: What each option of a network is; its default is the network's own.
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option("layers", "whole", 1, "layers, one on top of the other", 1, also=("n_layers", "num_layers", "depth")),
+        Option("shared", "truth", True, "one network for actor and critic, or one each"),
+        Option("readout", "list", [], "units of the hidden layers between the network and the heads",
+               also=("net_arch",)),
+        Option("memory", "number", None, "time constants (steps) that the gates begin with are spread from 1 to this",
+               1, source="Tallec & Ollivier 2018, arXiv:1804.11188"),
+        Option("activation", "word", None, "what a unit does with its input", words=("tanh", "relu")),
+        Option("tau", "number", None, "time constant of the units (ms)", 0, above=True, also=("time_constant",)),
+        Option("dt", "number", None, "time step of the task (ms); follows the task", 0, above=True),
+        Option("noise", "number", None, "standard deviation of the recurrent noise", 0, also=("sigma_rec", "sigma")),
+        Option("inhibitory", "number", None, "fraction of inhibitory units, the last ones", 0, 1, also=("ei_ratio",)),
+        Option("density", "number", None, "fraction of the possible connections that exist", 0, 1, above=True,
+               also=("sparsity",)),
+        Option("mask", "list", None, "matrix (to, from) of zeros and ones in place of random connections", none=True),
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,6 +53,11 @@ class NetworkSpec:
         """Import the class behind the name (this imports torch)."""
         module, name = self.path.split(":")
         return getattr(import_module(module), name)
+
+    @property
+    def described(self) -> tuple[Option, ...]:
+        """What may be set, each with its default."""
+        return tuple(OPTIONS[name].with_default(default) for name, default in self.options.items())
 
     @property
     def options(self) -> dict[str, Any]:

@@ -107,6 +107,18 @@ class RecurrentNetwork(nn.Module):
         """`sequence` without the compiled loops."""
         raise NotImplementedError
 
+    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """One step in plain torch, for any number of environments, so that it can be exported.
+
+        Args:
+            x: inputs (environment, feature).
+            state: arrays (layer, environment, unit).
+
+        Returns:
+            The activity of the top layer (environment, unit) and the new state.
+        """
+        raise NotImplementedError
+
     def weights(self, layer: int) -> loops.Weights:
         """What multiplies the activity and the inputs of a layer, and its biases."""
         others = (getattr(self, f"{name}_l{layer}") for name in ("weight_ih", "bias_ih", "bias_hh"))

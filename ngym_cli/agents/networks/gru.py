@@ -27,6 +27,11 @@ class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
         packed, h = nn.GRU.forward(self, PackedSequence(seq, torch.tensor(counts)), state[0].contiguous())
         return packed.data, (h,)
 
+    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.one_step`."""
+        top, h = nn.GRU.forward(self, x[None], state[0])
+        return top[0], (h,)
+
     def weights(self, layer: int) -> loops.Weights:
         """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay apart."""
         gates, names = 2 * self.hidden_size, ("weight_hh", "weight_ih", "bias_ih", "bias_hh")

@@ -58,8 +58,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         """See `RecurrentNetwork.in_torch`."""
         gain, last = getattr(torch, self.nonlinearity), []
         for layer in range(self.num_layers):
-            bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
-            drive = nn.functional.linear(seq, getattr(self, f"weight_ih_l{layer}"), bias)
+            drive = self._drive(seq, layer)
             if noise is not None:
                 drive = drive + self.noise_scale * noise[:, layer]
             weight, h, steps = self.recurrent_weight(layer).t(), state[0][layer], []
@@ -69,6 +68,20 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
             seq = torch.cat(steps)
             last.append(last_steps(seq, counts))
         return seq, (torch.stack(last),)
+
+    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.one_step`."""
+        gain, after = getattr(torch, self.nonlinearity), []
+        for layer in range(self.num_layers):
+            h = state[0][layer]
+            x = torch.lerp(h, gain(self._drive(x, layer) + h @ self.recurrent_weight(layer).t()), self.alpha)
+            after.append(x)
+        return x, (torch.stack(after),)
+
+    def _drive(self, seq: Tensor, layer: int) -> Tensor:
+        """What a layer receives from below, biases included (step, unit)."""
+        bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
+        return nn.functional.linear(seq, getattr(self, f"weight_ih_l{layer}"), bias)
 
 
 class RNN(LeakyNetwork):

@@ -55,3 +55,8 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
         h, c = (part.contiguous() for part in state)
         packed, after = nn.LSTM.forward(self, PackedSequence(seq, torch.tensor(counts)), (h, c))
         return packed.data, after
+
+    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.one_step`."""
+        top, after = nn.LSTM.forward(self, x[None], (state[0], state[1]))
+        return top[0], after

@@ -10,7 +10,15 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.recipe import LaunchSettings
 
-NAMES = ("local", "ray", "slurm")
+#: Launchers, what each is, what it needs beside ngym, and how it is written where that is more than its name.
+MEANING = {
+    "local": "processes on this machine, one run per core at a time (--workers)",
+    "ray": "a Ray cluster: ray starts one here, ray:auto joins the one at hand, ray:HOST:PORT one elsewhere",
+    "slurm": "jobs of a Slurm cluster through submitit (--slurm partition=gpu, --detach)",
+}
+NAMES = tuple(MEANING)
+NEEDS = {"ray": "pip install 'ngym[ray]'", "slurm": "pip install 'ngym[slurm]' and sbatch"}
+WRITTEN = {"slurm": "slurm --slurm partition=NAME"}
 
 #: Times that a job is tried again when its process or its machine is lost.
 RETRIES = 3

@@ -6,7 +6,7 @@ import pytest
 
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
-from ngym_cli.agents.from_config import build_model, complete, find_algorithm, hyperparameters
+from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import from_dict
 from ngym_cli.environments.stack import build_venv, resolve
 
@@ -15,7 +15,7 @@ from ngym_cli.environments.stack import build_venv, resolve
 def test_every_algorithm_is_built_from_its_defaults(alg):
     config, facts = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 2}))
     config = complete(config, facts)
-    assert set(config.hyperparameters) == set(hyperparameters(find_algorithm(alg)))
+    assert set(config.hyperparameters) == set(find_algorithm(alg).defaults)
     model = build_model(config, build_venv(config, 2))
     assert model.lr_schedule(1.0) == pytest.approx(config.hyperparameters["learning_rate"])
     left = config.hyperparameters["learning_rate"] * config.hyperparameters["final_rate"]
@@ -56,7 +56,7 @@ def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
 
 @pytest.mark.parametrize("task", EXCEPTIONS)
 def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
-    known = hyperparameters(find_algorithm("recurrent_ppo"))
+    known = find_algorithm("recurrent_ppo").defaults
     assert resolve(from_dict({"task": task}))[1].id == task
     assert EXCEPTIONS[task].reason
     assert EXCEPTIONS[task].hyperparameters.items() - known.items()

@@ -56,10 +56,33 @@ def test_ceilings_have_all_their_parts(ngym):
     assert all(set(ceiling) == {"performance", "reward", "error", "method"} for ceiling in known)
 
 
-def test_tasks_are_grouped_by_tag_each_once(ngym):
+def test_tasks_are_grouped_by_tag_each_once(ngym, on_terminal):
+    on_terminal(100)
     text = ngym("list", "tasks").out
     assert "\nworking memory" in text
     assert text.count("DelayComparison-v0") == 1
+
+
+@pytest.mark.parametrize("what", ["tasks", "wrappers", "algs", "figures", "differences"])
+def test_piped_rows_are_one_line_each_with_tabs_and_no_padding(ngym, what):
+    lines = ngym("list", what).out.splitlines()
+    assert len(lines) == len(rows(ngym, what)) + 1
+    assert all("\t" in line and "  " not in line.replace("\t", "") for line in lines[:-1])
+
+
+def test_old_names_find_their_task(ngym, on_terminal):
+    assert [row["id"] for row in rows(ngym, "tasks", "mante")] == ["ContextDecisionMaking-v0"]
+    on_terminal(140)
+    assert "Mante" in ngym("list", "tasks", "mante").out
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_runs_keep_status_and_performance_at_every_width(ngym, on_terminal, run_folder, width):
+    on_terminal(width)
+    lines = ngym("list", "runs", "--runs", run_folder.parents[2]).out.splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert "status" in lines[0] and "performance" in lines[0]
+    assert any("finished" in line for line in lines)
 
 
 def test_differences_are_listed_and_searched(ngym):
@@ -92,7 +115,9 @@ def test_info_on_a_wrapper_explains_every_argument(ngym):
         assert part in text
 
 
-@pytest.mark.parametrize("arguments", [["tags", "--obs", "image"], ["tasks", "--action", "9x9"], ["algs", "word"]])
+@pytest.mark.parametrize(
+    "arguments", [["tags", "--obs", "image"], ["tasks", "--action", "9x9"], ["algs", "--sort", "seed"]]
+)
 def test_filters_that_do_not_apply_are_refused(ngym, arguments):
     result = ngym("list", *arguments)
     assert (result.code, result.out) == (2, "")

@@ -1,0 +1,226 @@
+"""What a task is about, in a few numbers: each task declares its measures, and evaluations report them first.
+
+A task says ``metadata["measures"] = ("detection",)``; the names are those of `MEASURES`. Each takes the trial table of
+an evaluation and returns a few `Measure`; trials that cannot tell give none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurogym.analysis import from_trials
+from neurogym.analysis.results import Estimate, Result
+from neurogym.analysis.tables import MissingColumnsError, in_sequence, numbers, require, responded, select
+
+
+@dataclass(frozen=True)
+class Measure(Result):
+    """One number that a task is about.
+
+    Attributes:
+        id: name, as in ``weber_fraction``.
+        label: what it is called in print.
+        value: the number.
+        low: lower end of its 95 % interval, ``nan`` where it has none.
+        high: upper end.
+        unit: "" for numbers and proportions.
+        of: trials behind it.
+    """
+
+    id: str
+    label: str
+    value: float
+    low: float = np.nan
+    high: float = np.nan
+    unit: str = ""
+    of: int = 0
+
+
+def measures(names: Iterable[str], data: Any) -> list[Measure]:
+    """Return what the trials say of the measures of these names.
+
+    Args:
+        names: names in `MEASURES`, as a task declares them.
+        data: trial table of an evaluation.
+    """
+    found: list[Measure] = []
+    for name in names:
+        try:
+            found += [each for each in MEASURES[name](data) if np.isfinite(each.value)]
+        except (MissingColumnsError, ValueError):
+            continue  # too few trials, one choice only, or a column that this variant of the task does not have
+    return found
+
+
+def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> Measure:
+    return Measure(id_, label, estimate.value, estimate.low, estimate.high, unit, int(of))
+
+
+def _proportion(id_: str, label: str, rows: NDArray[np.bool_], among: NDArray[np.bool_]) -> Measure:
+    n = int(among.sum())
+    return _from(id_, label, Estimate.proportion(int((rows & among).sum()), n), n)
+
+
+def psychometric(data: Any) -> list[Measure]:
+    """Return point of subjective equality, slope and lapses of choices against signed strength."""
+    fit = from_trials.psychometric(data, n_boot=0)
+    lapses = fit.guess.value + fit.lapse.value
+    return [
+        _from("pse", "PSE", fit.threshold, fit.n, "%"),
+        _from("slope", "slope", fit.slope, fit.n, "per %"),
+        Measure("lapses", "lapses", lapses, of=fit.n),
+    ]
+
+
+def reaction(data: Any) -> list[Measure]:
+    """Return the mean reaction time, and how much faster the strongest stimuli are answered than the weakest."""
+    table = require(data, "outcome", "rt", "coh")
+    rt = numbers(table["rt"])
+    rows = responded(table) & np.isfinite(rt)
+    rt, strength = rt[rows], np.abs(numbers(table["coh"])[rows])
+    strong, weak = rt[strength == strength.max()], rt[strength == strength.min()]
+    difference = Estimate.normal(
+        weak.mean() - strong.mean(), np.sqrt(weak.var() / max(len(weak), 1) + strong.var() / max(len(strong), 1))
+    )
+    return [
+        _from("reaction_time", "mean reaction time", Estimate.mean(rt), len(rt), "ms"),
+        _from("speed_up", "faster when strong", difference, len(weak) + len(strong), "ms"),
+    ]
+
+
+def detection(data: Any) -> list[Measure]:
+    """Return hits, false alarms and d' of tasks in which 1 is to respond and 0 to withhold.
+
+    d' has half a trial added to each count (Hautus 1995, 10.3758/BF03203619).
+    """
+    from scipy.special import ndtri
+
+    table = require(data, "ground_truth", "choice", "outcome")
+    table = select(table, table["outcome"].astype(str) != "abort")
+    due = numbers(table["ground_truth"]) > 0
+    acted = (numbers(table["choice"]) > 0) & (~due | (table["outcome"].astype(str) == "correct"))
+    if not due.any() or due.all():
+        raise ValueError("hits and false alarms need trials of both kinds")
+    hits, alarms = (float((acted & rows).sum() + 0.5) / float(rows.sum() + 1) for rows in (due, ~due))
+    return [
+        _proportion("hits", "hits", acted, due),
+        _proportion("false_alarms", "false alarms", acted, ~due),
+        Measure("d_prime", "d'", float(ndtri(hits) - ndtri(alarms)), of=len(due)),
+    ]
+
+
+def interval(data: Any) -> list[Measure]:
+    """Return slope, bias and Weber fraction of produced intervals against those that were to be produced."""
+    table = require(data, "production", "rt", "outcome")
+    lag = numbers(table["period_set"]) if "period_set" in table and "measure" in table else 0.0
+    table = {**table, "rt": numbers(table["rt"]) + lag}
+    if len(np.unique(numbers(table["production"]))) < 2:
+        raise ValueError("the slope of reproduction needs two intervals")
+    fit = from_trials.interval_reproduction(table, n_boot=200)
+    n = int(fit.produced.n.sum())
+    return [
+        _from("slope", "slope", fit.slope, n),
+        _from("bias", "bias", fit.bias, n, "ms"),
+        _from("weber_fraction", "Weber fraction", fit.weber_fraction, n),
+    ]
+
+
+def wagering(data: Any) -> list[Measure]:
+    """Return how often the sure option is taken, and how much better choices are where it was waived."""
+    found = from_trials.wagering(data, n_boot=200)
+    n = int(found.sure.n.sum())
+    return [
+        _from("sure", "P(sure)", found.p_sure, n),
+        _from("advantage", "accuracy gained by waiving", found.advantage, n),
+    ]
+
+
+def two_step(data: Any) -> list[Measure]:
+    """Return the probabilities of staying after each kind of trial, and the index of model-based control."""
+    found = from_trials.two_step(data)
+    words = {name: name.replace("_", ", ") for name in found.stay}
+    stays = [
+        _from(f"stay_{name}", f"P(stay) {words[name]}", estimate, found.n[name])
+        for name, estimate in found.stay.items()
+    ]
+    return [*stays, _from("model_based", "model-based index", found.model_based, sum(found.n.values()))]
+
+
+def bandit(data: Any) -> list[Measure]:
+    """Return the expected reward lost per trial against always taking the best arm, and how often that was taken.
+
+    The expected reward of arm k is in the column ``value{k}``, or its probability in ``p{k}``.
+    """
+    table, session = in_sequence(require(data, "choice"))
+    arms = _arms(table)
+    expected = np.stack([numbers(table[name]) for name in arms], axis=1)
+    chosen = numbers(table["choice"]).astype(int)
+    gained = expected[np.arange(len(chosen)), chosen]
+    best = expected.max(axis=1)
+    regret = np.array([(best - gained)[session == each].mean() for each in np.unique(session)])
+    each = Estimate.mean(regret) if len(regret) > 1 else Estimate(float(regret[0]), np.nan, np.nan, np.nan)
+    return [
+        _from("regret", "regret per trial", each, len(chosen)),
+        _proportion("best_arm", "P(best arm)", gained >= best - 1e-12, np.ones(len(chosen), bool)),
+    ]
+
+
+def _arms(table: Mapping[str, NDArray[Any]]) -> Sequence[str]:
+    for prefix in ("value", "p"):
+        names = [name for name in table if name.startswith(prefix) and name[len(prefix) :].isdecimal()]
+        if len(names) > 1:
+            return sorted(names, key=lambda name: int(name[len(prefix) :]))
+    raise MissingColumnsError("the trial table has no column with the expected reward of each arm (value0 or p0)")
+
+
+def switching(data: Any) -> list[Measure]:
+    """Return how often the better option is chosen, and win-stay and lose-shift by reward."""
+    table = require(data, "choice", "outcome", "ground_truth", "reward")
+    right = numbers(table["choice"]) == numbers(table["ground_truth"])
+    found = from_trials.win_stay_lose_shift(data, won="reward")
+    return [
+        _proportion("better", "P(better option)", right, responded(table)),
+        _from("win_stay", "win-stay", found.win_stay, found.n_win),
+        _from("lose_shift", "lose-shift", found.lose_shift, found.n_lose),
+    ]
+
+
+def indifference(data: Any) -> list[Measure]:
+    """Return how many B are worth one A."""
+    found = from_trials.indifference_point(data, n_boot=0)
+    return [_from("relative_value", "value of A in B", found.relative_value, len(as_rows(data)))]
+
+
+def context(data: Any) -> list[Measure]:
+    """Return the weights of relevant and of irrelevant evidence on the choice."""
+    found = from_trials.context_use(data)
+    rows = len(as_rows(data))
+    return [
+        _from("relevant", "weight of relevant evidence", found.relevant, rows),
+        _from("irrelevant", "weight of irrelevant evidence", found.irrelevant, rows),
+    ]
+
+
+def as_rows(data: Any) -> NDArray[Any]:
+    """Return one column of a table, to count its rows."""
+    return require(data, "choice")["choice"]
+
+
+#: What a task can declare.
+MEASURES: dict[str, Callable[[Any], list[Measure]]] = {
+    "psychometric": psychometric,
+    "reaction": reaction,
+    "detection": detection,
+    "interval": interval,
+    "wagering": wagering,
+    "two_step": two_step,
+    "bandit": bandit,
+    "switching": switching,
+    "indifference": indifference,
+    "context": context,
+}

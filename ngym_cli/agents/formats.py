@@ -1,0 +1,157 @@
+"""Handing a trained agent to other programs: Stable-Baselines3, ONNX, TorchScript."""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.agents.loading import LoadedAgent
+from ngym_cli.agents.stepping import StepModule, no_gradient
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.files.writing import atomic_path
+
+#: What each format is, and the ending of its file.
+FORMATS: dict[str, tuple[str, str]] = {
+    "sb3": ("zip file that Stable-Baselines3 or sb3-contrib loads, with all hyperparameters", ".zip"),
+    "onnx": ("one step of the network as ONNX: observation and state in; logits, value and state out", ".onnx"),
+    "torchscript": ("one step of the network as TorchScript: torch.jit.load needs no ngym", ".pt"),
+}
+
+
+def export(run: runs.Run, to: str, out: Path | None = None, trust: bool = False, overwrite: bool = False) -> Path:
+    """Write the agent of a run in another program's format.
+
+    Args:
+        run: the run.
+        to: a name in ``FORMATS``.
+        out: file to write; default ``export/agent`` with the format's ending, in the run's folder.
+        trust: let the run's record name code of its own.
+        overwrite: replace a file that is there.
+
+    Returns:
+        The file.
+
+    Raises:
+        UserError: if there is no such format, the network does not exist there, or the file cannot be written.
+    """
+    if to not in FORMATS:
+        raise unknown("format", to, FORMATS)
+    path = out or run.path / "export" / f"agent{FORMATS[to][1]}"
+    if path.exists() and not overwrite:
+        raise UserError(f"{path} exists; choose another --out or say --overwrite")
+    agent = LoadedAgent(run, trust)
+    try:
+        with atomic_path(path) as temporary:
+            _WRITERS[to](agent, temporary)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    return path
+
+
+def _sb3(agent: LoadedAgent, path: Path) -> None:
+    """Write the learner with its hyperparameters and weights."""
+    from ngym_cli.agents.algorithms.export import PlainSpaces, to_contrib
+    from ngym_cli.agents.from_config import build_model
+    from ngym_cli.environments.stack import build_venv
+
+    if agent.recurrent and agent.config.network != "lstm":
+        raise UserError(
+            f"sb3-contrib has LSTM networks only; this agent has a {agent.config.network}: say --to onnx or torchscript"
+        )
+    if agent.config.alg == "supervised":
+        raise UserError("Stable-Baselines3 has no supervised learner; export to onnx or torchscript")
+    venv = build_venv(agent.config, int(agent.config.n_envs or 1))
+    try:
+        model = build_model(agent.config, venv if agent.recurrent else PlainSpaces(venv))
+        model.policy.load_state_dict(agent.policy.state_dict())
+        model.num_timesteps = agent.steps
+        plain = to_contrib(model) if agent.recurrent else _plain_rate(model)
+        with path.open("wb") as file:
+            plain.save(file)
+    finally:
+        venv.close()
+
+
+def _plain_rate(model: Any) -> Any:
+    """Return a learner of Stable-Baselines3 whose learning rate falls by a schedule of the library's own."""
+    from stable_baselines3.common.utils import LinearSchedule
+
+    first, last = float(model.lr_schedule(1.0)), float(model.lr_schedule(0.0))
+    model.learning_rate = LinearSchedule(first, last, 1.0)
+    model.lr_schedule = model.learning_rate
+    return model
+
+
+def _names(module: StepModule) -> tuple[list[str], list[str]]:
+    """Return what the inputs and the outputs of a step are called."""
+    states = [f"state_{index}" for index in range(module.n_states)]
+    return ["observation", *states], ["logits", "value", *(f"next_{name}" for name in states)]
+
+
+def _about(agent: LoadedAgent) -> dict[str, str]:
+    """Return what a file says of the agent in it."""
+    labels = getattr(agent.policy.action_space, "name", None)
+    return {
+        "task": agent.config.task,
+        "wrappers": ",".join(entry.name for entry in agent.config.wrappers),
+        "alg": agent.config.alg,
+        "network": str(agent.config.network),
+        "steps": str(agent.steps),
+        "dt": str(agent.config.dt),
+        "reset_state": agent.config.reset_state,
+        "actions": json.dumps(
+            {key: list(value) if isinstance(value, range) else value for key, value in labels.items()}
+        )
+        if isinstance(labels, Mapping)
+        else "",
+    }
+
+
+def _torchscript(agent: LoadedAgent, path: Path) -> None:
+    """Write one step of the network."""
+    import torch
+
+    module = agent.module
+    no_gradient(module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(module, module.example(2), check_trace=False)
+    extra = {name: text.encode() for name, text in _about(agent).items()}
+    with path.open("wb") as file:
+        torch.jit.save(traced, file, _extra_files=extra)
+
+
+def _onnx(agent: LoadedAgent, path: Path) -> None:
+    """Write one step of the network."""
+    try:
+        import onnx
+        import onnxscript  # noqa: F401 - torch's exporter needs it
+    except ImportError as error:
+        raise UserError(f"export to ONNX needs {error.name}: pip install 'ngym[onnx]'") from None
+    import torch
+
+    module = agent.module
+    no_gradient(module)
+    inputs, results = _names(module)
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # else it names packages that nobody needs here
+    several = torch.export.Dim.DYNAMIC
+    shapes = [{0: several}, *({1: several} for _ in range(module.n_states))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program: Any = torch.onnx.export(
+            module, module.example(2), None, input_names=inputs, output_names=results, dynamo=True, verbose=False,
+            dynamic_shapes={"observation": shapes[0], "state": tuple(shapes[1:])},
+        )  # fmt: skip
+    model = program.model_proto
+    for name, text in _about(agent).items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = name, text
+    onnx.save(model, str(path))
+
+
+_WRITERS: dict[str, Callable[[LoadedAgent, Path], None]] = {"sb3": _sb3, "onnx": _onnx, "torchscript": _torchscript}

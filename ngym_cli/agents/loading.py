@@ -1,0 +1,146 @@
+"""A trained agent in a program: ``agent = ngym_cli.load("runs/...")``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.agents.stepping import StepModule
+from ngym_cli.config import RunConfig
+from ngym_cli.errors import UserError
+
+State = Any
+
+
+def load(run: str | Path, runs_root: str | Path = runs.ROOT, trust: bool = False) -> LoadedAgent:
+    """Return the trained agent of a run.
+
+    Args:
+        run: run folder, name of a run, or ``latest``.
+        runs_root: folder of all runs, where ``run`` is a name.
+        trust: let the run's record name code of its own, and run it.
+
+    Returns:
+        The agent, see `LoadedAgent`.
+
+    Raises:
+        UserError: if there is no such run, or its model is missing or damaged.
+
+    Example:
+        >>> agent = load("runs/RDM-v0/recurrent_ppo/first")  # doctest: +SKIP
+        >>> env, state = agent.make_env(), None  # doctest: +SKIP
+        >>> observation, _ = env.reset(seed=0)  # doctest: +SKIP
+        >>> action, state = agent.act(observation, state)  # doctest: +SKIP
+    """
+    return LoadedAgent(runs.find(str(run), Path(runs_root)), trust)
+
+
+class LoadedAgent:
+    """A trained agent: it acts, shows its activity, and hands out its network.
+
+    Args:
+        run: the run's folder.
+        trust: let its record name code of its own.
+
+    Attributes:
+        run: the run's folder.
+        config: its complete configuration, of the last stage.
+        policy: the policy, a ``torch.nn.Module`` with the interface of Stable-Baselines3.
+        steps: steps that it was trained for.
+        recurrent: whether it has a state.
+    """
+
+    def __init__(self, run: runs.Run, trust: bool = False):
+        from ngym_cli.agents.saving import load_policy
+
+        self.run = run
+        self.config: RunConfig = run.config(trust).in_stage(-1)
+        self.policy, self.steps = load_policy(run, self.config)
+        self.policy.set_training_mode(False)
+        self.recurrent = hasattr(self.policy, "initial_state")
+        self._actor = self.policy.actor() if self.recurrent else None
+
+    def make_env(self) -> Any:
+        """Return a new environment with the task and the wrappers that the agent was trained on (Gymnasium)."""
+        from ngym_cli.config.tasks import find_task
+        from ngym_cli.environments.stack import make_env
+
+        return make_env(find_task(self.config.task), self.config)
+
+    @property
+    def resets(self) -> bool:
+        """Whether the state was reset at each trial in training: then ``state`` is None after ``info["new_trial"]``."""
+        return self.config.reset_state == "trial"
+
+    @property
+    def module(self) -> StepModule:
+        """One step of the network as a ``torch.nn.Module``: observation and state in; logits, value and state out."""
+        return StepModule(self.policy)
+
+    def act(
+        self, observation: Any, state: State = None, deterministic: bool = True, seed: int | None = None
+    ) -> tuple[Any, State]:
+        """Choose an action.
+
+        Args:
+            observation: of one environment, or of several stacked along a first axis.
+            state: what the last call returned; None at the beginning of a trial or session.
+            deterministic: take the most probable action; else it is drawn.
+            seed: of the action that is drawn.
+
+        Returns:
+            The action (or actions), and the state to give to the next call (None for an agent without memory).
+        """
+        if not self.recurrent:
+            if seed is not None:
+                import torch
+
+                torch.manual_seed(seed)
+            action, _ = self.policy.predict(observation, deterministic=deterministic)
+            return _plain(action), None
+        found, batched = self._advance(observation, state, deterministic, seed)
+        actions = np.asarray(found[0])
+        space = self.policy.action_space
+        if hasattr(space, "low"):
+            actions = np.clip(actions.reshape(-1, *space.shape), space.low, space.high)
+        return (actions if batched else _plain(actions[0])), found[3]
+
+    def activity(self, observations: Any, state: State = None) -> np.ndarray:
+        """Return the activity of the network's top layer along a sequence of observations.
+
+        Args:
+            observations: shape (steps, ...), or (steps, environments, ...) for several sequences side by side.
+            state: before the first step; None for zeros.
+
+        Returns:
+            Shape (steps, units) or (steps, environments, units).
+
+        Raises:
+            UserError: if the agent has no memory, and so no activity of its own.
+        """
+        if not self.recurrent:
+            raise UserError(f"{self.config.alg} has no recurrent network, and so no activity that is carried along")
+        rows = []
+        for observation in np.asarray(observations):
+            found, batched = self._advance(observation, state, True, None)
+            state = found[3]
+            rows.append(np.array(found[4] if batched else found[4][0]))
+        return np.stack(rows)
+
+    def _advance(self, observation: Any, state: State, deterministic: bool, seed: int | None) -> tuple[Any, bool]:
+        """Advance the network by one step; return what the policy's ``act`` does, and whether there are several."""
+        tensor, batched = self.policy.obs_to_tensor(np.asarray(observation))
+        seen = tensor.cpu().numpy()
+        state = self.policy.initial_state(len(seen)) if state is None else state
+        rng = np.random.default_rng(seed) if seed is not None else None
+        starts = np.zeros(len(seen), bool)
+        return self.policy.act(seen, state, starts, deterministic, rng, self._actor), batched
+
+
+def _plain(action: Any) -> Any:
+    """Return a single discrete action as an int, for environments; a vector stays one."""
+    action = np.asarray(action)
+    return int(action) if action.ndim == 0 and action.dtype.kind in "iu" else action

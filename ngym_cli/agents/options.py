@@ -1,0 +1,119 @@
+"""Options of algorithms and networks: name, type, default, range, meaning. No torch here.
+
+One list per algorithm and network says what a user may set; a configuration spells out every entry, so that it means
+the same under the next version of the library that learns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ngym_cli.config.values import match_type
+from ngym_cli.errors import UserError, unknown
+
+Kind = Literal["number", "whole", "truth", "word", "list", "table"]
+
+#: A value of each type; what is written must be of the same.
+EXAMPLES: dict[str, Any] = {"number": 0.0, "whole": 0, "truth": False, "word": "", "list": []}
+
+
+@dataclass(frozen=True)
+class Option:
+    """Something that a user may set.
+
+    Attributes:
+        name: as it is written.
+        kind: its type.
+        default: used unless another value is given.
+        meaning: one line, with the unit.
+        low: smallest value; None for no limit.
+        high: largest value; None for no limit.
+        above: whether ``low`` itself is excluded.
+        none: whether it may be absent (``none``).
+        words: the values of a word.
+        source: paper that it comes from.
+        also: other words for it, by which it is found.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    meaning: str
+    low: float | None = None
+    high: float | None = None
+    above: bool = False
+    none: bool = False
+    words: tuple[str, ...] = ()
+    source: str = ""
+    also: tuple[str, ...] = ()
+
+    def with_default(self, default: Any) -> Option:
+        """Return the same option with another default."""
+        return dataclasses.replace(self, default=default)
+
+    def read(self, value: Any) -> Any:
+        """Return a given value in the option's type.
+
+        Raises:
+            UserError: if it has another type, or is out of range.
+        """
+        if value is None:
+            if not self.none:
+                raise UserError(f"{self.name} must be given a value, not none")
+            return None
+        if self.kind == "table":
+            if not isinstance(value, Mapping):
+                raise UserError(f"{self.name} must be a table of names and numbers, not '{value}'")
+            return dict(value)
+        found = match_type(value, EXAMPLES[self.kind], self.name)
+        if self.words and found not in self.words:
+            raise unknown(self.name, found, self.words)
+        if self.kind in ("number", "whole"):
+            below = self.low is not None and (found <= self.low if self.above else found < self.low)
+            if below or (self.high is not None and found > self.high):
+                raise UserError(f"{self.name} must be {self.range}, not {found:g}")
+        return found
+
+    @property
+    def range(self) -> str:
+        """The values that it takes, in words."""
+        if self.words:
+            return " or ".join(self.words)
+        least = "" if self.low is None else f"{'above' if self.above else 'at least'} {self.low:g}"
+        most = "" if self.high is None else f"at most {self.high:g}"
+        said = " and ".join(part for part in (least, most) if part)
+        return said or {"truth": "true or false", "list": "a/b/c", "table": "NAME=NUMBER"}.get(self.kind, "any number")
+
+
+def complete(
+    options: Iterable[Option], defaults: Mapping[str, Any], given: Mapping[str, Any], kind: str
+) -> dict[str, Any]:
+    """Return the value of every option: what was given, else the default here, else its own.
+
+    Args:
+        options: all that there are.
+        defaults: other defaults for the occasion.
+        given: what the user says.
+        kind: what an option is called in messages.
+
+    Raises:
+        UserError: on an unknown name, with the nearest, or a value that does not fit.
+    """
+    known = {option.name: option for option in options}
+    for name in given:
+        if name not in known:
+            raise _unknown(kind, name, known.values())
+    values = {name: defaults.get(name, option.default) for name, option in known.items()}
+    return {**values, **{name: known[name].read(value) for name, value in given.items()}}
+
+
+def _unknown(kind: str, name: str, options: Iterable[Option]) -> UserError:
+    """Return the error for an option that does not exist; what the field also calls one is understood."""
+    options = list(options)
+    for option in options:
+        if name.lower() in option.also:
+            return UserError(f"unknown {kind} '{name}'; did you mean '{option.name}'?")
+    return unknown(kind, name, [option.name for option in options])

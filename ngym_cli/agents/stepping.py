@@ -1,0 +1,82 @@
+"""One step of any trained network as a plain ``torch.nn.Module``, to look into and to export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class StepModule(nn.Module):
+    """Observation and state in; action preferences, value and next state out.
+
+    Args:
+        policy: a policy of Stable-Baselines3 or a recurrent one of ours; its weights are shared, not copied.
+
+    Attributes:
+        n_states: arrays in the state, 0 without memory.
+    """
+
+    def __init__(self, policy: Any) -> None:
+        super().__init__()
+        self.policy = policy
+        self.networks = list(getattr(policy, "networks", ()))
+        self.n_states = sum(network.n_states for network in self.networks)
+
+    def example(self, n: int = 1) -> tuple[Tensor, ...]:
+        """Return inputs of the right shapes for ``n`` environments: an observation of zeros, and the zero state."""
+        observation, _ = self.policy.obs_to_tensor(_zeros(self.policy.observation_space, n))
+        state = [part for network in self.networks for part in network.initial_state(n)]
+        return (observation, *state)
+
+    def forward(self, observation: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
+        """Advance by one step.
+
+        Args:
+            observation: shape (environments, ...).
+            *state: arrays (layers, environments, units), of the actor's network and then the critic's.
+
+        Returns:
+            Logits (means for continuous actions, values of each action for Q-learning), shape (environments, actions);
+            the value, shape (environments,); the arrays of the next state.
+        """
+        policy = self.policy
+        if not hasattr(policy, "action_net"):
+            network = getattr(policy, "q_net", None)
+            values = network(observation) if network is not None else policy.quantile_net(observation).mean(dim=1)
+            return values, values.max(dim=1).values
+        features = policy.extract_features(observation)
+        if not self.networks:
+            actor, critic = policy.mlp_extractor(features)
+            return policy.action_net(actor), policy.value_net(critic).squeeze(-1)
+        tops, after, at = [], [], 0
+        for network in self.networks:
+            top, new = network.one_step(features, state[at : at + network.n_states])
+            tops.append(top)
+            after += new
+            at += network.n_states
+        logits = policy.action_net(policy.mlp_extractor.forward_actor(tops[0]))
+        value = policy.value_net(policy.mlp_extractor.forward_critic(tops[-1])).squeeze(-1)
+        return (logits, value, *after)
+
+
+def _zeros(space: Any, n: int) -> Any:
+    import numpy as np
+
+    return np.zeros((n, *space.shape), space.dtype)
+
+
+def no_gradient(module: nn.Module) -> nn.Module:
+    """Return a module whose weights ask for no gradient, as exports need it."""
+    module.eval()
+    for weight in module.parameters():
+        weight.requires_grad_(False)
+    return module
+
+
+def outputs(module: StepModule, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Return what a module says of inputs, without gradients."""
+    with torch.no_grad():
+        found = module(*inputs)
+    return tuple(found)

@@ -1,0 +1,167 @@
+"""Pages about algorithms, networks, figures, launchers and analyses: all named things beside tasks and wrappers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ngym_cli.agents.options import Option
+from ngym_cli.catalog import docstrings
+
+Page = dict[str, Any]
+
+
+def algorithm(name: str) -> Page:
+    """Return all that is known of a learning algorithm; torch is not imported."""
+    from ngym_cli.agents.algorithms import ALGORITHMS
+
+    spec = ALGORITHMS[name]
+    return {
+        **_head(name, "algorithm", spec.summary, spec.paper),
+        "rows": {
+            "class": spec.path,
+            "learns from": "the right action of every step" if spec.needs_truth else "reward",
+            "memory": "trains recurrent networks" if spec.recurrent else "none: a memoryless control",
+            "networks": list(spec.networks),
+            "actions": sorted(spec.actions),
+            "environments": f"{spec.n_envs} side by side (--n-envs)",
+            "steps": f"{spec.timesteps:,} (--timesteps)",
+        },
+        "flag": "--set NAME=VALUE",
+        "options": [_option(option) for option in spec.hyperparameters],
+        "example": f"ngym run --task RDM-v0 --alg {name} --set learning_rate=1e-3",
+    }
+
+
+def network(name: str) -> Page:
+    """Return all that is known of a network; torch is not imported."""
+    from ngym_cli.agents.algorithms import ALGORITHMS
+    from ngym_cli.agents.networks import NETWORKS
+
+    spec = NETWORKS[name]
+    trained_by = [alg.name for alg in ALGORITHMS.values() if name in alg.networks]
+    return {
+        **_head(name, "network", spec.summary, spec.paper),
+        "rows": {
+            "class": spec.path,
+            "memory": "recurrent" if spec.recurrent else "none",
+            "trained by": trained_by,
+            "units": "64 per layer (--units)",
+        },
+        "flag": "--network-arg NAME=VALUE",
+        "options": [_option(option) for option in spec.described],
+        "example": f"ngym run --task RDM-v0 --alg {trained_by[0]} --network {name} --units 128",
+    }
+
+
+def figure(name: str) -> Page:
+    """Return all that is known of a figure; it is not drawn."""
+    from ngym_cli.figures.registry import FIGURES
+
+    spec = FIGURES[name]
+    record = ",".join(spec.record)
+    return {
+        **_head(name, "figure", spec.summary, ""),
+        "rows": {
+            "drawn for": sorted(spec.tags) or "every task" if spec.default else "only when it is asked for",
+            "needs columns": list(spec.columns),
+            "needs recorded": list(spec.record),
+        },
+        "options": [],
+        "example": (f"ngym eval latest --record {record}\n           " if record else "") + f"ngym plot latest {name}",
+    }
+
+
+def launcher(name: str) -> Page:
+    """Return all that is known of a place where sweeps are run."""
+    from ngym_cli.sweeps import launchers
+
+    return {
+        **_head(name, "launcher", launchers.MEANING[name], ""),
+        "rows": {"needs": launchers.NEEDS.get(name, "")},
+        "options": [],
+        "example": f"ngym sweep --alg recurrent_ppo,recurrent_a2c --seed 0:5 --on {launchers.WRITTEN.get(name, name)}",
+    }
+
+
+def analysis(name: str) -> Page:
+    """Return all that is known of an analysis of ``neurogym.analysis``."""
+    from neurogym import analysis as package
+
+    entry = getattr(package, name)
+    parameters = inspect.signature(entry).parameters.values()
+    meaning = docstrings.arguments(entry)
+    return {
+        **_head(name, "analysis", docstrings.summary(entry), ""),
+        "rows": {"import": f"from neurogym.analysis import {name}"},
+        "flag": "arguments",
+        "options": [
+            {
+                "id": p.name,
+                "default": "required" if p.default is p.empty else p.default,
+                "meaning": meaning.get(p.name, ""),
+                "range": "",
+                "source": "",
+            }
+            for p in parameters
+            if p.kind is not p.VAR_KEYWORD
+        ],
+        "example": "",
+        "text": inspect.getdoc(entry) or "",
+    }
+
+
+def analyses() -> list[str]:
+    """Return the analyses, functions of ``neurogym.analysis``."""
+    from neurogym import analysis as package
+
+    return [name for name in package.__all__ if inspect.isfunction(getattr(package, name))]
+
+
+def _names(where: str) -> Callable[[], Iterable[str]]:
+    module, _, table = where.partition(":")
+
+    def names() -> Iterable[str]:
+        from importlib import import_module
+
+        return list(getattr(import_module(module), table))
+
+    return names
+
+
+#: Kind of page -> the names that there are, and what makes the page. A name of two kinds is the first of them.
+KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Page]]] = {
+    "algorithm": (_names("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
+    "network": (_names("ngym_cli.agents.networks:NETWORKS"), network),
+    "figure": (_names("ngym_cli.figures.registry:FIGURES"), figure),
+    "launcher": (_names("ngym_cli.sweeps.launchers:NAMES"), launcher),
+    "analysis": (analyses, analysis),
+}
+
+
+def page(name: str) -> Page | None:
+    """Return the page of a name, or None if nothing here is called so."""
+    for names, describe in KINDS.values():
+        if name in names():
+            return describe(name)
+    return None
+
+
+def all_names() -> list[str]:
+    """Return every name that has a page here."""
+    return [name for names, _ in KINDS.values() for name in names()]
+
+
+def _head(name: str, kind: str, description: str, paper: str) -> Page:
+    return {"id": name, "kind": kind, "description": description, "paper": paper or None}
+
+
+def _option(option: Option) -> dict[str, Any]:
+    return {
+        "id": option.name,
+        "default": option.default,
+        "meaning": option.meaning,
+        "range": option.range + (" or none" if option.none else ""),
+        "source": option.source,
+    }

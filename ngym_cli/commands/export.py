@@ -1,0 +1,44 @@
+"""``ngym export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngym_cli.commands import completion
+
+
+def command(
+    run: Annotated[
+        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
+    ] = "latest",
+    to: Annotated[
+        str,
+        typer.Option(
+            help="sb3 (opens in Stable-Baselines3 or sb3-contrib), onnx or torchscript (one step of the network).",
+            autocompletion=completion.export_formats,
+        ),
+    ] = "sb3",
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; default export/agent.zip, .onnx or .pt in the run's folder.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Let the run's record import task code that was not run here before.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the file as one JSON document.")] = False,
+) -> None:
+    """Hand a trained agent to another program."""
+    from ngym_cli import runs as room
+    from ngym_cli import terminal
+    from ngym_cli.agents import formats, threads
+
+    threads.one()
+    path = formats.export(room.find(run, runs), to, out, trust, overwrite)
+    if json:
+        terminal.print_json({"id": str(path), "format": to})
+    else:
+        terminal.console().print(str(path), soft_wrap=True, markup=False)

@@ -1,0 +1,103 @@
+"""``ngym runs``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngym_cli.commands import completion
+
+app = typer.Typer(
+    help="Remove runs, tag them and note what they were for; ngym list runs shows them.",
+    epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs rm first --yes",
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+)
+
+
+@app.callback()
+def _alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+ROOT = Path("runs")
+Named = Annotated[
+    list[str],
+    typer.Argument(help="Run folders, names of runs, or 'latest'.", autocompletion=completion.run_folders),
+]
+One = Annotated[
+    str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
+]
+Folder = Annotated[Path, typer.Option(help="Folder of all runs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@app.command("rm", epilog="Examples:\n\nngym runs rm latest\n\nngym runs rm first second --yes")
+def remove(
+    run: Named,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    runs: Folder = ROOT,
+    json: Json = False,
+) -> None:
+    """Remove run folders with all that is in them, after asking."""
+    from ngym_cli import runs as room
+    from ngym_cli import terminal
+    from ngym_cli.errors import UserError
+    from ngym_cli.runs import managing
+
+    found = list(dict.fromkeys(room.find(reference, runs) for reference in run))
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UserError(f"{len(found)} runs would be removed, the first {found[0].path}; say --yes to do it")
+        typer.confirm(f"remove {', '.join(str(each.path) for each in found)}?", abort=True, err=True)
+    managing.remove(found)
+    if json:
+        terminal.print_json([{"id": str(each.path)} for each in found])
+    else:
+        for each in found:
+            terminal.console().print(f"removed {each.path}", soft_wrap=True, markup=False)
+
+
+@app.command("tag", epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs tag latest baseline --remove")
+def tag(
+    run: One,
+    tags: Annotated[list[str], typer.Argument(help="Words, as baseline or figure3.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Take them away instead.")] = False,
+    runs: Folder = ROOT,
+    json: Json = False,
+) -> None:
+    """Give a run tags, by which ngym list runs --tag finds it."""
+    from ngym_cli import runs as room
+    from ngym_cli import terminal
+    from ngym_cli.runs import managing
+
+    found = room.find(run, runs)
+    after = managing.tag(found, tags, remove)
+    if json:
+        terminal.print_json({"id": str(found.path), "tags": after})
+    else:
+        terminal.console().print(f"{found.path}: {', '.join(after) or 'no tags'}", soft_wrap=True, markup=False)
+
+
+@app.command("note", epilog="Examples:\n\nngym runs note latest 'without pass_action'\n\nngym runs note latest ''")
+def note(
+    run: One,
+    text: Annotated[str, typer.Argument(help="What to remember; an empty text takes the note away.")],
+    runs: Folder = ROOT,
+    json: Json = False,
+) -> None:
+    """Write down what a run was for; ngym list runs finds it by the words of its note."""
+    from ngym_cli import runs as room
+    from ngym_cli import terminal
+    from ngym_cli.runs import managing
+
+    found = room.find(run, runs)
+    managing.note(found, text)
+    if json:
+        terminal.print_json({"id": str(found.path), "note": text.strip() or None})
+    else:
+        terminal.console().print(f"{found.path}: {text.strip() or 'no note'}", soft_wrap=True, markup=False)
