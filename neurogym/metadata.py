@@ -37,6 +37,7 @@ class TaskInfo(_Described, total=False):
             necessary together, or ``"history"``.
         needs_reward: Whether the agent cannot do well without seeing its rewards.
         probabilistic: Whether the outcome of an action is drawn.
+        measures: What it is about, names in :data:`neurogym.analysis.measures.MEASURES`; evaluations report them first.
         small: Arguments that make trials few and alike, for tests of what is necessary.
     """
 
@@ -46,6 +47,7 @@ class TaskInfo(_Described, total=False):
     necessary: Sequence[str | tuple[str, ...]]
     needs_reward: bool
     probabilistic: bool
+    measures: Sequence[str]
     small: Mapping[str, Any]
 
 
@@ -54,9 +56,11 @@ class WrapperInfo(_Described, total=False):
 
     Attributes:
         order: Where in a stack it goes, and why.
+        measures: What a task is also about with it, names in :data:`neurogym.analysis.measures.MEASURES`.
     """
 
     order: str
+    measures: Sequence[str]
 
 
 #: Entries that a registered task must have.
