@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import chisquare
 
 import neurogym as ngym
+from neurogym.ceilings import chance, stored
 from neurogym.ceilings.blind_agent import ALWAYS, BY_TIME, declared_blind
 from neurogym.ceilings.random_agent import TRIALS as CHANCE_TRIALS
 from neurogym.core import TrialEnv
@@ -23,6 +25,9 @@ FEWEST, MOST, CHECKED = 12, 150, 6_000  #: trials by which a sequence is judged,
 SEARCH, STEPS = 300_000, 200_000  #: of all judgements, and of the last scoring, about
 STARTS, IMPROVED, OTHERS = 12, 20, 4  #: steps from which to act, steps that are improved, actions tried there
 AT_RANDOM = "actions drawn at random, simulated"
+EQUALLY_LIKELY = "exact: the right answers are equally likely"
+SYMMETRIC = ("ChangingBandit", "ContextSwitch", "DawTwoStep", "ReversalLearning", "TwoStep")  #: a hidden state with two
+DRAWN = 20_000  #: trials whose right answers are counted
 LEVELS = 5  #: values of each component of a vector action that are tried
 
 
@@ -31,15 +36,40 @@ def blind_entry(task: str) -> dict[str, Any]:
     env = ngym.make(task).unwrapped
     assert isinstance(env, TrialEnv)
     env.reset(seed=0)
+    stored.blind_table().pop(task, None)  # so that nothing is read that is to be computed
     large = len(env.observation_space.shape) == 3
     if env.traits.batched and env.stack.ahead:
         found = declared_blind(env, SEARCHED, SCORED, CELLS)
     else:
         found = _searched(task, 50 if large else 1)
-    random = env.chance()["performance"]
+    found, random_agent = _by_symmetry(env, found), chance(env)
+    random = random_agent["performance"]
     if random > found["performance"] + 2 * found["error"]:  # an opponent, or a habit, makes any fixed sequence worse
         found = {"performance": random, "error": (random * (1 - random) / CHANCE_TRIALS) ** 0.5, "method": AT_RANDOM}
-    return {**found, "performance": round(found["performance"], 5), "error": round(found["error"], 5)}
+    found = {**found, "performance": round(found["performance"], 5), "error": round(found["error"], 5)}
+    slow = large or not env.traits.batched
+    return found | ({"chance": {name: round(x, 5) for name, x in random_agent.items()}} if slow else {})
+
+
+def _by_symmetry(env: TrialEnv, found: dict[str, Any]) -> dict[str, Any]:
+    """The exact score where it follows from all right answers being equally likely."""
+    task = type(env).__name__
+    exact = {"performance": 0.5, "error": 0.0, "method": EQUALLY_LIKELY}
+    if task in SYMMETRIC:
+        return exact
+    try:
+        choices = np.asarray(env.choices)
+    except AttributeError:
+        return found
+    if not env.traits.batched or not env.stack.ahead or env.metadata.get("carries"):
+        return found
+    drawn = env.make_trials(DRAWN if len(env.observation_space.shape) == 1 else 50).info.get("ground_truth")
+    counts = None if drawn is None else [np.count_nonzero(drawn == choice) for choice in choices]
+    if counts is None or min(counts) == 0 or chisquare(counts).pvalue < 0.01:
+        return found
+    share = 1 / len(choices)
+    near = abs(found["performance"] - share) < 3 * found["error"]
+    return {**exact, "performance": share} if near else found
 
 
 def _searched(task: str, cost: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from neurogym import rules
 from neurogym.ceilings import stored
-from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.core import TrialEnv
 from neurogym.trials import Trials
 
 CELLS = 4_000_000  #: numbers that are held at a time
@@ -40,17 +40,11 @@ def blind(env: gym.Env) -> dict[str, Any] | None:
     if not isinstance(task, TrialEnv):
         return None
     found = stored.stored_blind(task)
-    plain = all(_only_shows(wrapper) for wrapper in task.wrappers[stored.own_wrappers(task) :])
-    if found is not None and plain:
+    if found is not None and stored.is_plain(task):
         return found
     if not task.traits.batched or not task.stack.ahead or any(w.overrides("step") for w in task.wrappers):
         return None
     return declared_blind(task)
-
-
-def _only_shows(wrapper: TrialWrapper) -> bool:
-    """Whether a wrapper leaves the trials and what they pay as they are."""
-    return not wrapper.overrides("plan", "revise", "step", "new_trial")
 
 
 def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED, cells: int = CELLS) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from neurogym.core import TrialEnv
+from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
 from neurogym.utils import ngym_random
@@ -27,7 +27,10 @@ def table() -> Table:
 
 @functools.cache
 def blind_table() -> Table:
-    """Id to ``performance``, ``error`` and ``method`` of the best blind agent at default parameters."""
+    """Id to ``performance``, ``error`` and ``method`` of the best blind agent at default parameters.
+
+    Where random actions take long to simulate there is also their score, ``chance``.
+    """
     return _read("blind.json")
 
 
@@ -67,7 +70,24 @@ def without_reward(env: TrialEnv) -> dict[str, Any] | None:
 def stored_blind(env: TrialEnv) -> dict[str, Any] | None:
     """The stored blind score of an environment that was made by id with the parameters' default values, else None."""
     found = blind_table().get(id_of(env))
+    if found is None or not is_usual(env):
+        return None
+    return {name: found[name] for name in ("performance", "error", "method")}
+
+
+def stored_chance(env: TrialEnv) -> dict[str, float] | None:
+    """The stored score of random actions of a task with default values, where simulating them takes long."""
+    found = blind_table().get(id_of(env), {}).get("chance")
     return dict(found) if found is not None and is_usual(env) else None
+
+
+def is_plain(env: TrialEnv) -> bool:
+    """Whether the wrappers of a task, beside its own, leave the trials and what they pay as they are."""
+    return all(_only_shows(wrapper) for wrapper in env.wrappers[own_wrappers(env) :])
+
+
+def _only_shows(wrapper: TrialWrapper) -> bool:
+    return not wrapper.overrides("plan", "revise", "step", "new_trial")
 
 
 def is_usual(env: TrialEnv) -> bool:

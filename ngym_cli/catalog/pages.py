@@ -166,7 +166,14 @@ def _values(value: Any) -> Any:
         return repr(value)
     if isinstance(value, tuple) and value and isinstance(value[0], str):
         return list(value)
-    return np.asarray(value).tolist() if not isinstance(value, int | float | str) else value
+    return value if isinstance(value, int | float | str) else [_plain(item) for item in value]
+
+
+def _plain(value: Any) -> Any:
+    """A value of a condition, which may be a set of alternatives of any size, as plain data."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, list | tuple | range) else value
 
 
 def _space(space: Any) -> dict[str, Any]:
