@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.ceilings.result import Ceiling, make
 from neurogym.envs.native import detection
-from neurogym.utils.ngym_random import sample
+from neurogym.sampling.distributions import Distribution
 
 DURATIONS = 4_000_000
 GRID = np.concatenate([[0.0], np.exp(np.linspace(-12, 60, 6001))])  #: values of S
@@ -40,7 +40,7 @@ def _best(hit: float, early: float, miss: float, withheld: float) -> float:
     """
     env = make("Detection-v0")
     assert env.bump == 1
-    durations = sample(env.timing["stimulus"], np.random.default_rng(0), DURATIONS)
+    durations = Distribution.of(env.timing["stimulus"]).sample(np.random.default_rng(0), DURATIONS)
     steps, count = np.unique(np.maximum(np.floor(durations / env.dt + 1e-6), 1).astype(int), return_counts=True)
     share = np.zeros(steps.max() + 1)
     share[steps] = count / count.sum()

@@ -20,8 +20,8 @@ from scipy.special import log_ndtr, logsumexp
 from scipy.stats import chisquare
 
 from neurogym.core import TrialEnv
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.utils.ngym_random import parse
 
 Floats = NDArray[np.float64]
 LEVEL = 0.01  #: below this probability counts speak against simple ratios
@@ -110,7 +110,7 @@ class Observer:
     @property
     def timed(self) -> bool:
         """Whether every trial has the same periods."""
-        return all(parse(spec)[0] in ("constant", "until") for spec in self.noisy.timing.values())
+        return all(Distribution.of(spec)[0] in ("constant", "until") for spec in self.noisy.timing.values())
 
     def timings(self, n: int) -> Iterator[int]:
         """Give all trials the durations of one that is drawn, ``n`` times; once if nothing is random."""
@@ -119,7 +119,7 @@ class Observer:
             self.noisy.timing = dict(original)
             first = self.noisy.make_trials(1)
             for name, spec in original.items():
-                if name in first.starts and parse(spec)[0] not in ("constant", "until"):
+                if name in first.starts and Distribution.of(spec)[0] not in ("constant", "until"):
                     self.noisy.timing[name] = float(first.ends[name][0] - first.starts[name][0]) * self.noisy.dt
             self.clean.timing = dict(self.noisy.timing)
             yield k

@@ -11,7 +11,7 @@ from typing import Any
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
-from neurogym.utils import ngym_random
+from neurogym.sampling.distributions import Distribution
 
 Table = dict[str, dict[str, Any]]
 
@@ -136,7 +136,7 @@ def _computed(env: TrialEnv) -> dict[str, Any] | None:
 def _effective(env: Any, name: str) -> Any:
     """What an environment uses, in one form whichever way it was given."""
     value = getattr(env, name)
-    return {period: ngym_random.parse(one) for period, one in value.items()} if name == "timing" else value
+    return {period: Distribution.of(one) for period, one in value.items()} if name == "timing" else value
 
 
 def _same(value: Any, default: Any) -> bool:

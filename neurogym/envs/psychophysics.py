@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.core import TrialEnv
-from neurogym.utils.ngym_random import sample
+from neurogym.sampling.distributions import Distribution
 
 
 def ring(n: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def choice_ceiling(
         sigma: Noise s.d. per step.
         period: Name of the stimulus period.
     """
-    durations = sample(env.timing[period], np.random.default_rng(0), 4096)
+    durations = Distribution.of(env.timing[period]).sample(np.random.default_rng(0), 4096)
     samples, weight = np.unique(np.floor(durations / env.dt + 1e-6), return_counts=True)
     d_prime = (
         np.asarray(cohs, float)[:, None] / 100 * np.sqrt(samples) / (sqrt(2) * sigma)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Rows, Trials
-from neurogym.utils.ngym_random import minmax, parse
 
 
 def possible_durations(spec: Any, dt: float) -> Any:
@@ -20,10 +20,10 @@ def possible_durations(spec: Any, dt: float) -> Any:
     Returns:
         Sorted array; a distribution if they are too many to list.
     """
-    kind, values = parse(spec)
+    kind, values = Distribution.of(spec)
     if kind in ("choice", "constant"):
         return np.unique(np.floor(np.atleast_1d(values) / dt + 1e-6)) * dt
-    low, high = minmax(spec)
+    low, high = Distribution.of(spec).bounds()
     if not np.isfinite(high):
         return "uniform", (low, high)
     first = np.floor(low / dt + 1e-6)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.utils import ngym_random
+from neurogym.sampling.distributions import Distribution
 
 
 def to_map(*labels: Any) -> dict[Any, int]:
@@ -45,7 +45,7 @@ def get_periods_idx(dt: float, periods: Mapping[str, Any]) -> tuple[np.ndarray, 
 
 def minmax_number(dist: str, args: Any) -> tuple[float, float]:
     """Smallest and largest value of a distribution; see :mod:`neurogym.utils.ngym_random`."""
-    return ngym_random.minmax((dist, args))
+    return Distribution.of((dist, args)).bounds()
 
 
 def circular_dist(d: Any) -> Any:

@@ -8,8 +8,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.utils import ngym_random
 
 
 class Phased(TrialWrapper):
@@ -131,4 +131,4 @@ class Phased(TrialWrapper):
 
 def mean_duration(spec: Any) -> float:
     """Mean of a duration's distribution (ms); callables are sampled."""
-    return float(ngym_random.sample(spec, np.random.default_rng(0), 4096).mean())
+    return float(Distribution.of(spec).sample(np.random.default_rng(0), 4096).mean())

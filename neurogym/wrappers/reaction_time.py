@@ -9,8 +9,8 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknown
 from neurogym.core import TrialWrapper
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.utils import ngym_random
 
 
 class ReactionTime(TrialWrapper):
@@ -47,7 +47,7 @@ class ReactionTime(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """None where the stimulus always takes as long: who waits to its end has seen all of it."""
-        if ngym_random.parse(self.task.timing["stimulus"])[0] != "constant":
+        if Distribution.of(self.task.timing["stimulus"])[0] != "constant":
             return unknown("the agent cannot know when the stimulus ends")
         return LEAVES if self.urgency == 0 else LEAVES_PERFORMANCE
 

@@ -6,8 +6,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.utils import ngym_random
 from neurogym.wrappers.phased import Phased, mean_duration
 
 
@@ -69,7 +69,7 @@ class Shaping(Phased):
             return given
         asked = dict(given)
         for period in list(self.task.timing)[:-1]:
-            kind, _ = ngym_random.parse(self.task.timing[period])
+            kind, _ = Distribution.of(self.task.timing[period])
             if kind != "until" and mean_duration(self.task.timing[period]) > 0:
                 asked[f"period_{period}"] = self._short(period, n)
         return asked
@@ -79,7 +79,7 @@ class Shaping(Phased):
         short, spec = self.short_dur * self.task.dt, self.task.timing[period]
         if self.curr_ph < 2:
             return np.full(n, float(short))
-        drawn = ngym_random.sample(spec, self.task.np_random, n)
+        drawn = Distribution.of(spec).sample(self.task.np_random, n)
         return np.maximum(drawn * short / mean_duration(spec), self.task.dt)
 
     def revise(self, trials: Trials) -> None:

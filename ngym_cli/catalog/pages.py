@@ -154,9 +154,9 @@ def _meanings(entry: Any) -> dict[str, str]:
 
 
 def _periods(env: Any) -> list[dict[str, Any]]:
-    from neurogym.utils import ngym_random
+    from neurogym.sampling.distributions import Distribution
 
-    return [{"id": period, "duration": ngym_random.phrase(spec)} for period, spec in env.timing.items()]
+    return [{"id": period, "duration": Distribution.of(spec).phrase()} for period, spec in env.timing.items()]
 
 
 def _values(value: Any) -> Any:

@@ -47,10 +47,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _is_reference(text: str) -> bool:
     """Say whether a text may name a module, a file or a class; ``uniform:200:600`` and ``block:100`` do not."""
-    from neurogym.utils.ngym_random import DISTRIBUTIONS
+    from neurogym.sampling.distributions import KINDS
 
     name, _, rest = text.partition(":")
-    if name in (*DISTRIBUTIONS, "constant", "until"):
+    if name in (*KINDS, "constant", "until"):
         return False
     if name in ("block", "sequential_block") and rest.isdecimal():  # a schedule
         return False

@@ -109,13 +109,13 @@ def parse_duration(text: Any, period: str) -> Any:
     Raises:
         UserError: on an unknown distribution, wrong arguments, or a negative duration.
     """
-    from neurogym.utils import ngym_random
+    from neurogym.sampling.distributions import Distribution
 
     written = parse_scalar(text) if isinstance(text, str) else text
     try:
         if isinstance(written, bool):
             raise ValueError(f"{written} is no duration")
-        shortest, _ = ngym_random.minmax(duration_for_task(written))
+        shortest, _ = Distribution.of(duration_for_task(written)).bounds()
     except (ValueError, TypeError) as error:
         raise UserError(f"timing {period}: {error}") from None
     if not 0 <= shortest < math.inf:
@@ -147,9 +147,9 @@ def written_duration(value: Any) -> Any | None:
         >>> written_duration(("uniform", (200, 600)))
         'uniform:200:600'
     """
-    from neurogym.utils import ngym_random
+    from neurogym.sampling.distributions import Distribution
 
-    kind, numbers = ngym_random.parse(value)
+    kind, numbers = Distribution.of(value)
     if kind == "callable":
         return None
     if kind == "constant":

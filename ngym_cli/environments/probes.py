@@ -122,6 +122,6 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
 
 
 def _continuous(values: Any) -> bool:
-    from neurogym.utils.ngym_random import DISTRIBUTIONS
+    from neurogym.sampling.distributions import KINDS
 
-    return isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str) and values[0] in DISTRIBUTIONS
+    return isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str) and values[0] in KINDS

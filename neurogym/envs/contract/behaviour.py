@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from neurogym.envs.contract.subject import Subject, random_actions, require
-from neurogym.utils import ngym_random
+from neurogym.sampling.distributions import Distribution
 from neurogym.vector import is_batchable, make_vec
 
 TIME_STEPS = (10, 20, 50, 100)
@@ -41,7 +41,7 @@ def _has_chance(subject: Subject) -> bool:
     env = subject.example
     if env.adaptive:
         return False
-    return bool(env.conditions) or any(ngym_random.parse(spec)[0] != "constant" for spec in env.timing.values())
+    return bool(env.conditions) or any(Distribution.of(spec)[0] != "constant" for spec in env.timing.values())
 
 
 def _compare(subject: Subject, a: Any, b: Any, seeds: tuple[int, int], steps: int) -> tuple[bool, bool]:

@@ -18,8 +18,8 @@ import numpy as np
 from neurogym import rules
 from neurogym.core import TrialEnv
 from neurogym.envs.contract.subject import Subject, require
+from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import names_of
-from neurogym.utils import ngym_random
 
 STEPS = 24_000
 FEWEST, MOST = 160, 600
@@ -95,8 +95,8 @@ def _simple(subject: Subject) -> TrialEnv:
 def fix_timing(env: TrialEnv) -> None:
     """Give every period whose duration is random one duration, the middle of its range."""
     for name, spec in env.timing.items():
-        low, high = ngym_random.minmax(spec)
-        if np.isfinite(high) and ngym_random.parse(spec)[0] != "until":
+        low, high = Distribution.of(spec).bounds()
+        if np.isfinite(high) and Distribution.of(spec)[0] != "until":
             env.timing[name] = (low + high) / 2
 
 

@@ -9,8 +9,8 @@ from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
 from neurogym.rules import Rule
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.utils.ngym_random import minmax
 
 STRENGTH = 0.5  #: of the bump; the noise is around 0
 
@@ -50,7 +50,7 @@ class Detection(TrialEnv):
     def __init__(self, sigma: float = 1.0, delay: float | None = None, stim_dur: float = 100):
         self.sigma, self.delay = step_noise(sigma, self.dt), delay
         self.bump = max(1, int(stim_dur / self.dt + 1e-6))
-        longest = minmax(self.timing["stimulus"])[1]
+        longest = Distribution.of(self.timing["stimulus"]).bounds()[1]
         if stim_dur <= 0 or (delay is not None and not 0 <= delay <= longest - max(stim_dur, self.dt)):
             raise ValueError(
                 f"a bump of stim_dur={stim_dur!r} ms at delay={delay!r} ms never fits into a stimulus period of "

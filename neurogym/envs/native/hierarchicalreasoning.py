@@ -10,8 +10,8 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import possible_durations
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.utils.ngym_random import parse
 
 BLOCK = (10, 20)  #: fewest and most trials of a block
 
@@ -56,7 +56,7 @@ class HierarchicalReasoning(TrialEnv):
     @usual_arguments()
     def __init__(self):
         intervals = possible_durations(self.timing["delay"], self.dt)
-        kind, values = parse(self.timing["delay"])
+        kind, values = Distribution.of(self.timing["delay"])
         if kind == "callable":
             raise ValueError("the delay needs a known distribution, whose median divides short from long")
         weighted = np.floor(values / self.dt + 1e-6) * self.dt if kind == "choice" else intervals

@@ -8,8 +8,8 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import step_noise
 from neurogym.rules import Rule
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Rows, Trials
-from neurogym.utils.ngym_random import minmax
 
 
 class ToneDetection(TrialEnv):
@@ -55,7 +55,7 @@ class ToneDetection(TrialEnv):
         onsets = np.atleast_1d(np.asarray(self.timing["toneTiming"], dtype=float))
         self.onsets = np.floor(onsets / dt + 1e-6).astype(int)
         self.tone = max(1, int(self.timing["toneDur"] / dt + 1e-6))
-        shortest = minmax(self.timing["stimulus"])[0]
+        shortest = Distribution.of(self.timing["stimulus"]).bounds()[0]
         if self.onsets.min() < 0 or (self.onsets.max() + self.tone + 1) * dt > shortest + 1e-6:
             raise ValueError(
                 f"tones at {onsets.tolist()} ms must be over one step before the end of the trial ({shortest:g} ms)"
