@@ -138,24 +138,6 @@ class TrialEnv(OldMembers, TrialCycle):
 
         return chance(self)
 
-    @property
-    def choices(self) -> Any:
-        """Values that the ground truth can take.
-
-        Raises:
-            AttributeError: If the task has no finite set of them.
-        """
-        if "_choices" in self.__dict__:
-            return self._choices
-        values = self.conditions.get("ground_truth")
-        if values is None or isinstance(values, Distribution):
-            raise AttributeError(f"{type(self).__name__} has no choices (no finite ground truth)")
-        return np.asarray(values)
-
-    @choices.setter
-    def choices(self, values: Any) -> None:
-        self._choices = values
-
     def length_is_fixed(self) -> bool:
         """Whether every trial has the same length."""
         return all(Distribution.of(spec).kind == "constant" for spec in self.timing.values())

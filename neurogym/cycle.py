@@ -162,6 +162,24 @@ class TrialCycle(Changeable, SingleTrial):
         self.event = event
         self._aborts += event == ABORT
 
+    @property
+    def choices(self) -> Any:
+        """Values that the ground truth can take.
+
+        Raises:
+            AttributeError: If the task has no finite set of them.
+        """
+        if "_choices" in self.__dict__:
+            return self._choices
+        values = self.conditions.get("ground_truth")
+        if values is None or isinstance(values, Distribution):
+            raise AttributeError(f"{type(self).__name__} has no choices (no finite ground truth)")
+        return np.asarray(values)
+
+    @choices.setter
+    def choices(self, values: Any) -> None:
+        self._choices = values
+
     # -- making trials ------------------------------------------------------------------------------------------------
 
     def check_conditions(self, given: Mapping[str, Any]) -> None:

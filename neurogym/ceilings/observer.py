@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 from scipy.stats import chisquare
 
-from neurogym.core import TrialEnv
+from neurogym.cycle import TrialCycle
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 
@@ -95,7 +95,7 @@ class Observer:
         seed: Of the trials that are drawn.
     """
 
-    def __init__(self, env: TrialEnv, settings: Settings, noises: tuple[Any, ...] = (), seed: int = 0):
+    def __init__(self, env: TrialCycle, settings: Settings, noises: tuple[Any, ...] = (), seed: int = 0):
         self.settings, self.rng = settings, np.random.default_rng(seed)
         index = [env.wrappers.index(noise) for noise in noises]
         self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)
@@ -249,7 +249,7 @@ def _shares(count: NDArray[np.int64], most: int = 12) -> Floats:
     return np.asarray(count / count.sum())
 
 
-def _drawn(env: TrialEnv, n: int, prior: Mapping[Any, float] | None) -> Trials:
+def _drawn(env: TrialCycle, n: int, prior: Mapping[Any, float] | None) -> Trials:
     if prior is None:
         return env.make_trials(n)
     values = np.array(list(prior))

@@ -8,10 +8,11 @@ import json
 from importlib import resources
 from typing import Any
 
-from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.cycle import TrialCycle
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
 from neurogym.sampling.distributions import Distribution
+from neurogym.wrappers.base import TrialWrapper
 
 Table = dict[str, dict[str, Any]]
 
@@ -38,7 +39,7 @@ def _read(name: str) -> Table:
     return json.loads((resources.files("neurogym.ceilings") / name).read_text())
 
 
-def id_of(env: TrialEnv) -> str:
+def id_of(env: TrialCycle) -> str:
     """Registered id of a task that was made by id; empty for any other."""
     if env.spec is None:
         return ""
@@ -48,12 +49,12 @@ def id_of(env: TrialEnv) -> str:
         return ""
 
 
-def task_ceiling(env: TrialEnv) -> dict[str, Any] | None:
+def task_ceiling(env: TrialCycle) -> dict[str, Any] | None:
     """The ceiling of a task by itself: stored, or computed if its parameters are not the usual ones."""
     return stored_ceiling(env) or _computed(env)
 
 
-def stored_ceiling(env: TrialEnv) -> dict[str, Any] | None:
+def stored_ceiling(env: TrialCycle) -> dict[str, Any] | None:
     """The stored ceiling of an environment that was made by id with the parameters' default values, else None."""
     found = table().get(id_of(env))
     if found is None or not is_usual(env):
@@ -61,13 +62,13 @@ def stored_ceiling(env: TrialEnv) -> dict[str, Any] | None:
     return {name: found[name] for name in ("performance", "reward", "error", "method")}
 
 
-def without_reward(env: TrialEnv) -> dict[str, Any] | None:
+def without_reward(env: TrialCycle) -> dict[str, Any] | None:
     """What is left of the stored ceiling where the agent is not shown its last reward, None where not known."""
     found = table().get(id_of(env), {}).get("without_reward")
     return dict(found) if found is not None and is_usual(env) else None
 
 
-def stored_blind(env: TrialEnv) -> dict[str, Any] | None:
+def stored_blind(env: TrialCycle) -> dict[str, Any] | None:
     """The stored blind score of an environment that was made by id with the parameters' default values, else None."""
     found = blind_table().get(id_of(env))
     if found is None or not is_usual(env):
@@ -75,13 +76,13 @@ def stored_blind(env: TrialEnv) -> dict[str, Any] | None:
     return {name: found[name] for name in ("performance", "error", "method")}
 
 
-def stored_chance(env: TrialEnv) -> dict[str, float] | None:
+def stored_chance(env: TrialCycle) -> dict[str, float] | None:
     """The stored score of random actions of a task with default values, where simulating them takes long."""
     found = blind_table().get(id_of(env), {}).get("chance")
     return dict(found) if found is not None and is_usual(env) else None
 
 
-def is_plain(env: TrialEnv) -> bool:
+def is_plain(env: TrialCycle) -> bool:
     """Whether the wrappers of a task, beside its own, leave the trials and what they pay as they are."""
     return all(_only_shows(wrapper) for wrapper in env.wrappers[own_wrappers(env) :])
 
@@ -90,7 +91,7 @@ def _only_shows(wrapper: TrialWrapper) -> bool:
     return not wrapper.overrides("plan", "revise", "step", "new_trial")
 
 
-def is_usual(env: TrialEnv) -> bool:
+def is_usual(env: TrialCycle) -> bool:
     """Whether an environment that was made by id has the default values of all parameters."""
     id_ = id_of(env)
     if not id_ or env.spec is None:
@@ -112,13 +113,13 @@ def _own(id_: str) -> int:
     return len(registration.make(id_).unwrapped.wrappers)  # type: ignore[attr-defined]
 
 
-def own_wrappers(env: TrialEnv) -> int:
+def own_wrappers(env: TrialCycle) -> int:
     """How many wrappers a registered task consists of, itself left out."""
     id_ = id_of(env)
     return _own(id_) if id_ and registration.group(id_) == "collections" and env.wrappers else 0
 
 
-def _computed(env: TrialEnv) -> dict[str, Any] | None:
+def _computed(env: TrialCycle) -> dict[str, Any] | None:
     """The ceiling by the observer of noise-free trials, where there is one for the task."""
     from neurogym.ceilings.observer import OBSERVED, Observer
 

@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import gymnasium as gym
 
-from neurogym.core import OrderEnforcing
 from neurogym.envs import collections, contrib, image, native
 from neurogym.envs.aliases import ALIASES
 from neurogym.messages.names import closest
 from neurogym.metadata import TaskInfo
+from neurogym.wrappers.base import OrderEnforcing
 
 logger = logging.getLogger(__name__)
 

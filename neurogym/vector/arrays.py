@@ -11,6 +11,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from neurogym.state.blocks import check_batch
 from neurogym.trials.events import OUTCOMES
@@ -27,6 +28,8 @@ class TrialVectorEnv(Batch):
     Args:
         envs: Environments with equal stacks, for each of which :func:`is_batchable` holds.
     """
+
+    autoreset_mode = AutoresetMode.NEXT_STEP  # they never end, so that any mode is true; wrappers ask for this one
 
     def __init__(self, envs: Sequence[gym.Env]):
         super().__init__(envs)

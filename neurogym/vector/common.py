@@ -38,6 +38,8 @@ class Batch(VectorEnv):
             durations of periods in ms and every scalar of the trial's record).
     """
 
+    autoreset_mode = AutoresetMode.SAME_STEP
+
     def __init__(self, envs: Sequence[gym.Env]):
         self.envs = list(envs)
         self.num_envs = len(self.envs)
@@ -46,7 +48,7 @@ class Batch(VectorEnv):
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self.metadata = {**self.envs[0].metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.metadata = {**self.envs[0].metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = self.envs[0].spec
         self.finished: dict[str, np.ndarray] | None = None
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym import spaces
+from neurogym import rules, spaces
 from neurogym.compat.leniency import LeniencyWarning, strictly
 from neurogym.core import env_string
+from neurogym.envs.registration import every_task
 from neurogym.rules import Rule
 
 
@@ -374,3 +375,87 @@ def test_description_of_a_task():
     assert "PerceptualDecisionMaking" in text and "10.1523/JNEUROSCI" in text and "two-alternative" in text
     assert env_string(ngym.make("RDM-v0"), short=True) == "<PerceptualDecisionMaking>"
     assert str(ngym.make("GoNogo-v0")) == "<OrderEnforcing<GoNogo>>"
+
+
+class Shows(PeriodTemplate):
+    """Returns the observation in some form of its own."""
+
+    form = staticmethod(lambda ob: ob)
+
+    def _step(self, action):
+        ob, *rest = super()._step(action)
+        assert isinstance(self.ob_now, np.ndarray) and self.ob_now.shape == (3,)
+        return (self.form(ob), *rest)
+
+
+@pytest.mark.parametrize("form", [lambda ob: ob + 0.0, np.asarray, np.copy, lambda ob: ob.astype(np.float32)])
+def test_the_current_observation_is_an_array(form):
+    plain, other = PeriodTemplate(), Shows()
+    other.form = form
+    np.testing.assert_array_equal(plain.reset(seed=1)[0], other.reset(seed=1)[0])
+    np.testing.assert_array_equal(plain.ob_now, plain.ob[0])
+    for k in range(100):
+        action = int(plain.gt_now) if k % 3 else 0
+        one, two = plain.step(action), other.step(action)
+        np.testing.assert_array_equal(one[0], two[0])
+        np.testing.assert_array_equal(plain.ob_now, one[0])
+        assert one[1:4] == two[1:4]
+
+
+def test_a_step_may_show_an_observation_of_its_own():
+    env = Shows()
+    env.form = lambda ob: ob * 0 + 5
+    env.reset(seed=0)
+    assert all(np.all(env.step(0)[0] == 5) for _ in range(30))
+
+
+def test_a_row_can_be_asked_what_an_action_does_there():
+    """What a step does is said in one place, which other environments use."""
+    for id_ in ("PerceptualDecisionMaking-v0", "DualDelayMatchSample-v0", "MatchingPenny-v0"):
+        env, twin = (ngym.make(id_).unwrapped for _ in range(2))
+        env.reset(seed=0), twin.reset(seed=0)
+        for k in range(200):
+            action = int(env.action_space.n) - 1 if k % 5 == 0 else 0
+            event, reward, _ = twin.act_at(twin.cursor.row, action)
+            before = env.cursor.row
+            _, paid, _, _, info = env.step(action)
+            assert reward == paid and (event >= rules.END) == info["new_trial"], id_
+            if info["new_trial"]:
+                assert rules.OUTCOMES[event & rules.OUTCOME] == info["outcome"]
+                assert twin.performance == info["performance"] and twin.trial_reward == info["trial_reward"]
+                twin.new_trial()
+            else:
+                assert env.cursor.row == before + 1
+                twin.cursor.row += 1
+
+
+def bad_actions(space):
+    if isinstance(space, gym.spaces.Discrete):
+        return [int(space.n) + 99, -1, int(space.n), 1.5, "1", None, np.array([0, 1])]
+    bad = [np.zeros(space.shape[0] + 1, np.float32), np.full(space.shape, np.nan, np.float32), "left", None]
+    return [*bad, space.high + 1] if np.all(space.high < 1e30) else bad
+
+
+@pytest.mark.parametrize("id_", every_task())
+def test_a_bad_action_says_so_and_changes_nothing(id_):
+    env, twin = ngym.make(id_), ngym.make(id_)
+    env.reset(seed=0), twin.reset(seed=0)
+    env.action_space.seed(0)
+    for action in bad_actions(env.action_space):
+        with pytest.raises(ValueError, match="is not in"):
+            env.step(action)
+    for _ in range(5):
+        action = env.action_space.sample()
+        one, two = env.step(action), twin.step(action)
+        np.testing.assert_array_equal(one[0], two[0])
+        assert one[1] == two[1]
+
+
+@pytest.mark.parametrize("form", [int, np.int64, np.array, lambda a: np.array([a]), np.uint8])
+def test_an_action_may_have_any_form_of_an_integer(form):
+    for id_ in ("GoNogo-v0", "DualTask-v0"):
+        env = ngym.make(id_)
+        env.reset(seed=0)
+        while not env.unwrapped.num_finished:
+            env.step(form(1))
+        assert type(env.unwrapped.last["choice"]) is int
