@@ -92,6 +92,7 @@ class TrialCycle(Changeable, SingleTrial):
         self._top: Any = self
         self._stack: Stack | None = None
         self._last_gt: Any = None
+        self._choice: tuple[Any, int] | None = None  # the choice of the trial and its step, where `choose` said so
 
     # -- what can be done with the task -------------------------------------------------------------------------------
 
@@ -161,6 +162,10 @@ class TrialCycle(Changeable, SingleTrial):
         """Say what the current step meant (a constant of :mod:`neurogym.rules`); for tasks that program ``_step``."""
         self.event = event
         self._aborts += event == ABORT
+
+    def choose(self, choice: Any) -> None:
+        """Say that the choice of the trial is made now; without this it is the action that ends the trial."""
+        self._choice = choice, self.cursor.step
 
     @property
     def choices(self) -> Any:
@@ -344,7 +349,7 @@ class TrialCycle(Changeable, SingleTrial):
             if seed is not None and hasattr(spec, "seed"):
                 spec.seed(int(self.np_random.integers(2**31)))
         self.ahead.restart()
-        self.last, self.num_tr, self.num_finished, self._last_gt = None, 0, 0, None
+        self.last, self.num_tr, self.num_finished, self._last_gt, self._choice = None, 0, 0, None, None
         self.start_session()
         self.stack.start_session()
 
@@ -468,14 +473,16 @@ class TrialCycle(Changeable, SingleTrial):
         cursor = self.cursor
         block, k = cursor.block, cursor.trial
         assert block is not None and block.go is not None
-        moved = np.any(np.asarray(action) != 0) if self.rule is None else action != self.rule.hold
+        choice, step = (action, cursor.step) if self._choice is None else self._choice
+        self._choice = None
+        moved = np.any(np.asarray(choice) != 0) if self.rule is None else choice != self.rule.hold
         responded = bool(moved and outcome in (CORRECT, ERROR))
         info["new_trial"] = True
         info["trial"] = self.trial
         info["performance"] = float(self.performance)
         info["outcome"] = OUTCOMES[outcome]
-        info["choice"] = action
-        info["rt"] = float((cursor.step - block.go[k]) * self.dt) if responded else float("nan")
+        info["choice"] = choice
+        info["rt"] = float((step - block.go[k]) * self.dt) if responded else float("nan")
         info["trial_reward"] = self.trial_reward
         info["trial_steps"] = info["tr_dur"] = cursor.step + 1
         info["aborts"] = self._aborts

@@ -129,7 +129,13 @@ def cue_combination(data: Any, choices: Choices = None, **options: Any) -> multi
 
 
 def cue_weights(data: Any, choices: Choices = None, **options: Any) -> multisensory.CueWeights:
-    """Regress choices on two modalities: ``coh`` times ``coh_prop`` and ``coh`` times the rest."""
+    """Regress choices on what two modalities carry: ``coh_1`` and ``coh_2``, or ``coh`` divided by ``coh_prop``."""
+    table, second = two_choices(data, choices)
+    if "coh_1" in table and "coh_2" in table:
+        side = np.where(second == is_correct(table), 1.0, -1.0)
+        return multisensory.cue_weights(
+            *(side * numbers(table[name]) for name in ("coh_1", "coh_2")), second, **options
+        )
     table, second = two_choices(require(data, "coh", "coh_prop"), choices)
     signed, share = signed_strength(table, second), numbers(table["coh_prop"])
     return multisensory.cue_weights(signed * share, signed * (1 - share), second, **options)

@@ -72,7 +72,7 @@ def make(id_: str, **kwargs: Any) -> gym.Env:
     """Make a task.
 
     Args:
-        id_: Id or old name; without a version the latest is taken.
+        id_: Id or old name; without a version this package's first (``RDM`` is ``RDM-v0``), of others the latest.
         **kwargs: Passed to the task (``dt``, ``timing``, ``rewards``, its own parameters).
 
     Raises:
@@ -101,6 +101,9 @@ def registered_id(id_: str) -> str:
         return id_
     versioned = [known for known in gym.registry if known.rpartition("-v")[0] == id_]
     if versioned:
+        first = f"{id_}-v0"  # names of this package mean their first version, as in every example
+        if first in _TASKS or first in ALIASES:
+            return first
         return max(versioned, key=lambda known: int(known.rpartition("-v")[2]))
     close = closest(id_, [*ALIASES, *_TASKS], n=5, cutoff=0.4)
     hint = f"; the closest are {', '.join(close)}" if close else ""

@@ -48,7 +48,11 @@ ibl20.metadata = {  # type: ignore[attr-defined]
     "paper_link": "https://doi.org/10.7554/eLife.63711",
     "description": "report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
     "carries": True,
-    "differences": ["the first block is drawn at random", "the block is reported with each trial"],
+    "differences": [
+        *PerceptualDecisionMaking.metadata["differences"],
+        "the first block is drawn at random",
+        "the block is reported with each trial",
+    ],
 }
 roitman02.metadata = {  # type: ignore[attr-defined]
     **PerceptualDecisionMaking.metadata,
@@ -57,6 +61,9 @@ roitman02.metadata = {  # type: ignore[attr-defined]
     "paper_link": "https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
     "tags": [*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
     "description": "report which of two noisy directions is stronger, as soon as it is clear",
-    "differences": ["the reaction time that is reported counts from stimulus onset"],
+    "differences": [
+        "the fixation cue stays on during the stimulus, in which the agent answers",
+        "the reaction time that is reported counts from stimulus onset",
+    ],
     "measures": ("psychometric", "reaction"),
 }

@@ -103,7 +103,7 @@ class CueSetGo(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         scenario = self._scenarios(trials)
         interval, height = np.array(self.scenarios)[scenario].T
-        trials.info.update(interval=interval, cue=height)
+        trials.info.update(interval=interval, production=interval, cue=height)
         self._add_pulses(trials, interval)
         since = trials.starts["set"]
         rest = np.maximum(trials.steps(self.total) - trials.ends["set"], trials.steps(interval * 1.1) + 1)
@@ -143,6 +143,7 @@ class CueSetGo(TrialEnv):
         reward = 0.0
         if step > since and self._response is None and output >= 1 - self.target_threshold - 1e-6:
             self._response = step
+            self.choose(action)
             error = abs((step - since) * self.dt - self.trial["interval"])
             good = self._low and error <= max(self.prod_margin * self.trial["interval"], self.dt) + 1e-6
             reward = self.rewards["correct" if good else "fail"]

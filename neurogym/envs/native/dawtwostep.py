@@ -29,18 +29,19 @@ class DawTwoStep(TrialEnv):
         rewards: Replaces entries of ``default_rewards``.
         timing: Accepted for old scripts; both steps last ``dt``, as a warning says.
 
-    Source: Wang et al. 2018, 10.1038/s41593-018-0147-8, after Daw et al. 2011, 10.1016/j.neuron.2011.02.027.
+    Source: Daw, Gershman, Seymour, Dayan & Dolan 2011, 10.1016/j.neuron.2011.02.027; simplified as by Wang et al. 2018,
+    10.1038/s41593-018-0147-8.
     """
 
     metadata = {
-        "paper_name": "Prefrontal cortex as a meta-reinforcement learning system",
-        "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
+        "paper_name": "Model-based influences on humans' choices and striatal prediction errors",
+        "paper_link": "https://doi.org/10.1016/j.neuron.2011.02.027",
         "tags": ["two-alternative", "value-based", "learning"],
         "description": "choose in two stages with common and rare transitions to states whose reward switches",
         "carries": True,
         "needs_reward": True,
         "differences": [
-            "cites the paper whose simplified version it is, not Daw et al. 2011",
+            "the state that pays at first is drawn, so that it cannot be known",
             "the choice reported is that of the first stage",
         ],
         "necessary": ("history",),
@@ -52,7 +53,7 @@ class DawTwoStep(TrialEnv):
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: Mapping[str, Any] | None = None):
         super().__init__(dt=dt, rewards=rewards)
         without_periods(self, timing)
-        self._good, self._chosen = 0, 0
+        self._good = 0
         self.conditions = {"common": (False, True), "hi_state": (0, 1)}
         self.observation_space = spaces.channels({"fixation": 0, "state": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
@@ -75,7 +76,7 @@ class DawTwoStep(TrialEnv):
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self.in_period("decision"):
-            self._chosen = int(action)
+            self.choose(int(action))
             if action == 0:
                 self.report(rules.ABORT)
                 return self.ob_now, self.rewards["abort"], False, False, {"new_trial": True}
@@ -90,9 +91,9 @@ class DawTwoStep(TrialEnv):
         return self.ob_now, reward, False, False, {"new_trial": True}
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
-        """Report the choice of the first step, made at its only row; None: there was none."""
-        if info["new_trial"]:
-            info["choice"], info["rt"] = self._chosen, 0.0 if self._chosen else None
+        """A first step may end a trial: without a response its time is None, as Gymnasium's checker compares infos."""
+        if info["new_trial"] and np.isnan(info["rt"]):
+            info["rt"] = None
         return ob, reward, terminated, truncated, info
 
     def oracle(self) -> int:

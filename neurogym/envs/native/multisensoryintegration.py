@@ -16,6 +16,7 @@ from neurogym.rules import Rule
 from neurogym.trials import Trials
 
 COHERENCES = (5, 15, 50)
+ALONE = 0.5  #: part of the coherence that a modality carries alone, as on average beside the other
 MODALITIES = ("both", "conflict", "first", "second")
 
 
@@ -24,7 +25,9 @@ class MultiSensoryIntegration(TrialEnv):
 
     The coherences of the modalities add up to ``coh``; a part ``coh_prop`` of it is shown by the first. Conflict trials
     have a part above 1 or below 0: the weaker modality points the opposite way, the sum still decides. In trials with
-    one modality the channels of the other are silent.
+    one modality the other is silent, and the one carries half of ``coh``, as it does on average beside the other:
+    whoever adds up both is then as precise as two single modalities allow. What each modality carries is recorded as
+    ``coh_1`` and ``coh_2``, which of them were presented as ``modality``.
 
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
@@ -45,6 +48,7 @@ class MultiSensoryIntegration(TrialEnv):
         "carries": False,
         "differences": [
             "trials with one modality and with modalities in conflict can be asked for",
+            "a modality alone carries half of coh, and the strength of each modality is recorded",
             "noise only on the stimulus channels",
         ],
         "necessary": (("stimulus_mod1", "stimulus_mod2"),),
@@ -90,7 +94,8 @@ class MultiSensoryIntegration(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, coh, part = trials.draw("ground_truth"), trials.draw("coh"), self._parts(trials)
-        trials.info.update(coh_1=coh * part, coh_2=coh * (1 - part))
+        alone = np.where(np.isin(trials.info["modality"], ("first", "second")), ALONE, 1.0)
+        trials.info.update(coh_1=alone * coh * part, coh_2=alone * coh * (1 - part))
         trials.add_period(["fixation", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
         silent = [trials.info["modality"] == other for other in ("second", "first")]
@@ -105,7 +110,7 @@ class MultiSensoryIntegration(TrialEnv):
         """Exact for two directions: the sum of all samples decides, with the noise of two modalities or of one."""
         if len(self.theta) != 2:
             return None
-        noise = [self.sigma * (1 if m in ("first", "second") else np.sqrt(2)) for m in self.modalities]
+        noise = [self.sigma * (1 / ALONE if m in ("first", "second") else np.sqrt(2)) for m in self.modalities]
         ceilings = [choice_ceiling(self, self.cohs, each) for each in noise]
         mean = {key: float(np.mean([c[key] for c in ceilings])) for key in ("performance", "reward", "error")}
         return {**mean, "method": ceilings[0]["method"]}

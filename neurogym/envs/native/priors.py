@@ -27,12 +27,12 @@ class Priors(TrialEnv):
         ValueError: If a probability is outside [0, 1] or a block has no trials.
 
     Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions,
-    10.1101/433409.
+    10.1038/s41467-020-14824-w.
     """
 
     metadata = {
         "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
-        "paper_link": "https://doi.org/10.1101/433409",
+        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
         "tags": ["perceptual", "two-alternative", "supervised"],
         "description": "report the stronger of two noisy stimuli; correct sides repeat or alternate in blocks",
         "carries": True,

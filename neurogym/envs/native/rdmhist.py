@@ -24,7 +24,7 @@ class RDMHist(Priors):
         abort: Whether breaking fixation ends the trial.
 
     Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions,
-    10.1101/433409.
+    10.1038/s41467-020-14824-w.
     """
 
     metadata = {

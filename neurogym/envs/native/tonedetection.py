@@ -39,7 +39,7 @@ class ToneDetection(TrialEnv):
         "description": "say whether and when a tone occurred in noise",
         "carries": False,
         "differences": [
-            "the last step of a trial is paid",
+            "the answer is given in a decision period, the last step, which is paid",
             "the ground truth says nothing of the tone before it is over",
             "a tone lasts at least one step, whatever the time step",
         ],

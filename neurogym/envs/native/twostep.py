@@ -102,6 +102,7 @@ class TwoStep(TrialEnv):
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self.t_ind == 0:
             self._chosen = int(action)
+            self.choose(self._chosen)
             self._stage = self._chosen if self.trial["common"] else 3 - self._chosen
             if self._chosen:
                 self.ob[1, self._stage] = 1

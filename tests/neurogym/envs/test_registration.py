@@ -59,3 +59,9 @@ def test_importing_the_toolkit_stays_light():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_name_without_version_means_the_first_of_this_package():
+    """RDM-v1 is another task than RDM-v0, the one of every example."""
+    assert ngym.make("RDM").unwrapped.timing == ngym.make("RDM-v0").unwrapped.timing
+    assert ngym.make("RDM").unwrapped.timing != ngym.make("RDM-v1").unwrapped.timing

@@ -114,3 +114,18 @@ def test_sure_target_appears_during_the_delay(made):
     assert waited.min() >= 500 and waited.max() <= 750
     stimulus = trials.ob[trials.rows("stimulus").index]
     assert set(np.unique(stimulus[:, 0])) == {1.0} and not stimulus[:, 3].any()
+
+
+def test_single_modalities_foretell_the_precision_of_both(made):
+    """Whoever adds up what is shown is as precise with both modalities as the single ones allow."""
+    from neurogym.analysis.multisensory import cue_combination
+
+    env, trials = made("MultiSensoryIntegration-v0", n=12_000, modalities=("both", "first", "second"))
+    means, info = mean_stimulus(trials, [1, 2, 3, 4]), trials.info
+    choice = (means[:, :2] + means[:, 2:]).argmax(axis=1)
+    signed = np.where(info["ground_truth"] == 1, 1, -1) * info["coh"]
+    ratio = cue_combination(signed, choice, info["modality"], lapse=0.0, n_boot=50).ratio
+    assert ratio.low <= 1.03 and ratio.high >= 0.97
+    alone = info["modality"] == "first"
+    assert np.all(info["coh_2"][alone] == 0)
+    np.testing.assert_allclose(info["coh_1"][alone], 0.5 * info["coh"][alone])

@@ -1,0 +1,101 @@
+"""What is reported of a trial is what the agent did: choice, reaction time, outcome, and those of the trial before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.envs import registration
+from neurogym.vector import make_vec
+
+TASKS = [task for task in registration.every_task() if registration.group(task) != "image"]
+
+#: Tasks whose choice is not the action that ends the trial, and the row of it.
+FIRST_STAGE = ("TwoStep-v0", "DawTwoStep-v0")
+RAMPS = ("CueSetGo-v0", "ReadySetGoSinglePrior-v0", "ReadySetGoDoublePrior-v0")
+
+
+#: Tasks of movements or of many actions in a trial, which have no reaction time.
+WITHOUT_TIME = (
+    "AngleReproduction-v0",
+    "CVLearning-v0",
+    "LeverPressWithPoke-v0",
+    "LeverPressWithPokeRest-v0",
+    "Null-v0",
+)
+
+
+def row_of_choice(task: str, actions: list, since: int) -> int:
+    if task in FIRST_STAGE:
+        return 0
+    if task in RAMPS:
+        over = [row for row, action in enumerate(actions) if row > since and action[0] >= 0.95 - 1e-6]
+        return over[0] if over else len(actions) - 1
+    return len(actions) - 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_choice_and_reaction_time_are_those_of_the_agent(task):
+    env = registration.make(task)
+    env.reset(seed=1)
+    inner, space = env.unwrapped, env.action_space
+    space.seed(1)
+    rng, actions, answered, go = np.random.default_rng(0), [], 0, 0
+    for _ in range(1500):
+        if not actions:
+            go = int(inner.cursor.block.go[inner.cursor.trial])
+            follow = task in RAMPS or rng.random() < 0.5
+        still = hasattr(space, "n") and rng.random() < 0.5
+        actions.append(inner.oracle() if follow else 0 if still else space.sample())
+        *_, terminated, truncated, info = env.step(actions[-1])
+        if info["new_trial"]:
+            row = row_of_choice(task, actions, go)
+            assert np.array_equal(info["choice"], actions[row])
+            if info["rt"] is not None and not np.isnan(info["rt"]):
+                answered += 1
+                assert info["rt"] == pytest.approx((row - go) * inner.dt)
+                assert info["outcome"] in ("correct", "error")
+            actions = []
+        if terminated or truncated:
+            env.reset()
+            actions = []
+    assert answered or task in WITHOUT_TIME or not hasattr(space, "n")
+
+
+@pytest.mark.parametrize("task", [*FIRST_STAGE, "PerceptualDecisionMaking-v0"])
+def test_the_table_of_trials_has_the_choices_of_the_agent_and_the_trials_before(task):
+    from ngym_cli.runs.trial_table import TrialRecorder
+
+    n = 3
+    env = make_vec(lambda: registration.make(task), n)
+    recorder = TrialRecorder(None, task, 100, n)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    first, known = [None] * n, [[] for _ in range(n)]
+    for step in range(400):
+        actions = rng.integers(1, 3, size=n)
+        if task not in FIRST_STAGE:
+            actions[rng.random(n) < 0.9] = 0
+        first = [int(a) if f is None else f for a, f in zip(actions, first, strict=True)]
+        *_, infos = env.step(actions)
+        for i in np.flatnonzero(infos["new_trial"]):
+            known[i].append(first[i] if task in FIRST_STAGE else int(actions[i]))
+            first[i] = None
+        recorder.add(env.finished, step)
+    table = recorder.collect()
+    for i in range(n):
+        mine = np.asarray(table["env"]) == i
+        choice = np.asarray(table["choice"], dtype=float)[mine]
+        assert choice.tolist() == known[i] and len(set(known[i])) > 1
+        before = np.asarray(table["prev_choice"], dtype=float)[mine]
+        assert np.isnan(before[0]) and before[1:].tolist() == known[i][:-1]
+        outcome = np.asarray(table["outcome"], dtype=object)[mine]
+        assert np.asarray(table["prev_outcome"], dtype=object)[mine][1:].tolist() == outcome[:-1].tolist()
+
+
+@pytest.mark.parametrize("task", [*RAMPS, "ReadySetGo-v0", "MotorTiming-v0", "OneTwoThreeGo-v0"])
+def test_tasks_of_intervals_record_the_interval_to_produce(task):
+    env = registration.make(task).unwrapped
+    env.reset(seed=0)
+    production = {env.new_trial()["production"] for _ in range(20)}
+    assert len(production) > 1 and min(production) > 100
