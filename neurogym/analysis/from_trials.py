@@ -133,9 +133,8 @@ def cue_weights(data: Any, choices: Choices = None, **options: Any) -> multisens
     table, second = two_choices(data, choices)
     if "coh_1" in table and "coh_2" in table:
         side = np.where(second == is_correct(table), 1.0, -1.0)
-        return multisensory.cue_weights(
-            *(side * numbers(table[name]) for name in ("coh_1", "coh_2")), second, **options
-        )
+        first, other = (side * numbers(table[name]) for name in ("coh_1", "coh_2"))
+        return multisensory.cue_weights(first, other, second, **options)
     table, second = two_choices(require(data, "coh", "coh_prop"), choices)
     signed, share = signed_strength(table, second), numbers(table["coh_prop"])
     return multisensory.cue_weights(signed * share, signed * (1 - share), second, **options)
