@@ -1,7 +1,7 @@
-"""Acting and gradients in one compiled pass (`fused.c`), for the commonest agent.
+"""Acting and gradients in one compiled pass (`agent.c`), for agents on the CPU whose observations are flat.
 
-That is one network of one layer with a linear read-out that chooses among actions. Others act in NumPy and learn by
-automatic differentiation, which takes longer for its calls than for its arithmetic.
+Others, images among them, act in NumPy and learn by automatic differentiation, which takes longer for its calls than
+for its arithmetic.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from stable_baselines3.common.torch_layers import FlattenExtractor
-from torch import Tensor
+from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents import threads
@@ -27,6 +27,9 @@ from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is the loss
+ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
+MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
+WORK = 4  #: place of the memory that is worked in among the arguments of `learn`
 
 
 class Fused:
@@ -39,23 +42,26 @@ class Fused:
 
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
         """See the class."""
-        self.policy, self.rollout, self.net = policy, rollout, policy.networks[0]
+        self.policy, self.rollout = policy, rollout
         names = ("sizes", "prepare", "act", "deal", "learn", "collect")
         self._functions: dict[str, Any] = {name: kernels.get(name) for name in names}
         parameters, self._taken = list(policy.parameters()), self._weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
-        parts = self._gradient.split([part.numel() for part in parameters])
-        self._slots = {id(p): part.view_as(p) for p, part in zip(parameters, parts, strict=True)}
-        self._slopes = [self._slots.get(id(part), torch.empty_like(part)) for part in self._taken]
+        slots = self._gradient.split([part.numel() for part in parameters])
+        self._slots = {id(p): part.view_as(p) for p, part in zip(parameters, slots, strict=True)}
         known = {id(part) for part in self._taken}
         self._behind = [part for part in parameters if id(part) not in known]  # that weights are computed from
-        self._cell = loops.CELLS.index(self.net.cell)
-        self._rates = self.net.alpha, self.net.noise_scale
-        n_steps, n_envs, self._actions = rollout.logits.shape
-        features, sizes = rollout.obs[0, 0].size, np.empty(4, np.int64)
-        agent = (self._cell, features, self.net.hidden_size, self._actions, int(bool(self.net.noise_scale)))
-        self._functions["sizes"](*agent, n_envs, n_steps, sizes)
-        packed, sums, work, chunks = sizes.tolist()
+        self._shape, net = self._sizes(), policy.networks[0]
+        n_steps, n_envs, _ = rollout.logits.shape
+        found = np.empty(5, np.int64)
+        self._functions["sizes"](self._shape, int(bool(net.noise_scale)), n_envs, n_steps, found)
+        weights, packed, sums, work, chunks = found.tolist()
+        self._given, self._found = np.empty(weights, np.float32), torch.empty(weights)
+        parts = [part.numel() for part in self._taken]
+        self._inputs = [
+            p.view_as(q) for p, q in zip(torch.from_numpy(self._given).split(parts), self._taken, strict=True)
+        ]
+        self._slopes = [p.view_as(q) for p, q in zip(self._found.split(parts), self._taken, strict=True)]
         self._packed = np.empty(packed, np.float32)
         self._works = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
         self._pool = ThreadPoolExecutor(len(self._works)) if len(self._works) > 1 else None
@@ -64,14 +70,14 @@ class Fused:
     @staticmethod
     def fits(policy: RecurrentPolicy) -> bool:
         """Whether this policy can act and learn in compiled passes."""
-        networks, space = policy.networks, policy.observation_space
-        plain = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
-        plain = plain and policy.features_extractor_class is FlattenExtractor
-        alone = len(networks) == 1 and networks[0].num_layers == 1 and not policy.net_arch
-        alone = alone and networks[0].cell is not None
-        choice = isinstance(policy.action_space, spaces.Discrete)
-        on_cpu = loops.usable(next(policy.parameters()))
-        return plain and alone and choice and on_cpu
+        space, actions = policy.observation_space, policy.action_space
+        flat = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
+        flat = flat and policy.features_extractor_class is FlattenExtractor
+        simple = isinstance(actions, spaces.Discrete) or (isinstance(actions, spaces.Box) and len(actions.shape) == 1)
+        heads = [_hidden(part) for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)]
+        usual = policy.activation_fn in ACTIVATIONS and max(map(len, heads)) <= MOST_HIDDEN
+        known = policy.networks[0].cell is not None and policy.networks[0].num_layers <= MOST_LAYERS
+        return flat and simple and usual and known and loops.usable(next(policy.parameters()))
 
     def act(self, t: int, draws: np.ndarray) -> None:
         """Fill step t of the rollout, whose observations and states are there, and the states after it.
@@ -82,11 +88,8 @@ class Fused:
         """
         if t == 0:
             self._take_weights()
-            self._given = self._experience()
-        rollout, (obs, noise, h, c, values, chosen, old) = self.rollout, self._given
-        logits = rollout.logits.reshape(-1, self._actions)
-        given = (self._packed, self._works[0], obs, noise, h, c, logits, values, chosen, old, draws)
-        self._functions["act"](self._cell, *self._rates, t, *given)
+            self._experience = self._columns()
+        self._functions["act"](*self._experience, t, self.rollout.logits, draws)
 
     def gradient(
         self,
@@ -110,19 +113,21 @@ class Fused:
             reach: how far values may go from the old ones; None for no limit.
         """
         self._take_weights()
-        rollout, envs = self.rollout, self.rollout.rewards.shape[1]
+        rollout, scales = self.rollout, np.empty(3)
         order = np.argsort(-segments.length, kind="stable")
-        first, length = segments.first(envs)[order], segments.length[order]
-        advantages, counts, scales = rollout.advantages.reshape(-1), rollout.counts.reshape(-1), np.empty(3)
-        chunks = self._functions["deal"](envs, int(normalize_advantage), advantages, counts, first, length, scales)
+        first, length = segments.first(rollout.rewards.shape[1])[order], segments.length[order]
+        given = (rollout.advantages, rollout.counts, first, length)
+        chunks = self._functions["deal"](int(normalize_advantage), *given, scales)
         n, mean, scale = scales.tolist()
         if not n:
             return None
-        columns = (*self._experience(), advantages, rollout.returns.reshape(-1), counts)
-        weights = (clip, inf if reach is None else reach, ent_coef, vf_coef, mean, scale, 1 / n)
-        self._learn(chunks, envs, (*columns, first, length, *weights))
-        self._functions["collect"](self._cell, chunks, self._sums, *(part.numpy() for part in self._slopes))
+        columns = (rollout.advantages, rollout.returns, rollout.counts, first, length)
+        self._learn(chunks, (*columns, clip, inf if reach is None else reach, ent_coef, vf_coef, mean, scale, 1 / n))
+        self._functions["collect"](self._shape, chunks, self._sums, self._found.numpy())
         numbers = self._numbers[:chunks].sum(axis=0)
+        for part, slope in zip(self._taken, self._slopes, strict=True):
+            if id(part) in self._slots:
+                self._slots[id(part)].copy_(slope)
         if self._behind:
             computed = [part.grad_fn is not None for part in self._taken]
             outputs, slopes = ([*compress(parts, computed)] for parts in (self._taken, self._slopes))
@@ -133,14 +138,14 @@ class Fused:
         loss = policy_loss + ent_coef * entropy_loss + vf_coef * value_loss
         return self._gradient, torch.tensor([*numbers, loss], dtype=torch.float32)
 
-    def _learn(self, chunks: int, envs: int, given: Sequence[Any]) -> None:
+    def _learn(self, chunks: int, given: Sequence[Any]) -> None:
         """Fill the sums over each chunk of the sequences; threads take chunk after chunk."""
-        todo = iter(range(chunks))
+        todo, columns = iter(range(chunks)), self._columns()
 
         def take_chunks(work: np.ndarray) -> None:
+            own = (*columns[:WORK], work, *columns[WORK + 1 :])
             for chunk in todo:
-                agent = (self._cell, *self._rates, self._actions, envs, chunk, chunks, self._packed, work)
-                self._functions["learn"](*agent, *given, self._sums[chunk], self._numbers[chunk])
+                self._functions["learn"](*own, chunk, chunks, *given, self._sums[chunk], self._numbers[chunk])
 
         works = self._works[:chunks]
         others = [] if self._pool is None else [self._pool.submit(take_chunks, work) for work in works[1:]]
@@ -149,21 +154,49 @@ class Fused:
             other.result()
 
     def _weights(self) -> list[Tensor]:
-        """In the order of `fused.c`."""
-        heads: tuple[Any, ...] = (self.policy.action_net, self.policy.value_net)
-        return [*self.net.weights(0), *(part for head in heads for part in (head.weight, head.bias))]
+        """In the order of `agent.c`."""
+        policy, found = self.policy, list[Any]()
+        for net in policy.networks:
+            for layer in range(net.num_layers):
+                found += net.weights(layer)
+        extractor: Any = policy.mlp_extractor
+        for hidden, head in ((extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)):
+            for part in (*_hidden(hidden), head):
+                found += [part.weight, part.bias]
+        return [*found, policy.log_std] if isinstance(policy.action_space, spaces.Box) else found
+
+    def _sizes(self) -> np.ndarray:
+        """What `agent_of` in `fused.c` reads."""
+        policy, rollout, net = self.policy, self.rollout, self.policy.networks[0]
+        cell, continuous = loops.CELLS.index(net.cell), isinstance(policy.action_space, spaces.Box)
+        heads = [_hidden(part) for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)]
+        network = (cell, rollout.obs[0, 0].size, net.hidden_size, net.num_layers, len(policy.networks))
+        read_out = (rollout.logits.shape[2], continuous, ACTIVATIONS.index(policy.activation_fn))
+        hidden = [part.out_features for head in heads for part in head]
+        return np.array([*network, *read_out, *map(len, heads), *hidden], np.int64)
 
     def _take_weights(self) -> None:
         """Let the compiled agent have the present weights."""
         if self._behind:
             self._taken = self._weights()  # kept, for they were computed for this
-        self._functions["prepare"](self._cell, *(part.detach().numpy() for part in self._taken), self._packed)
+        with torch.no_grad():
+            for place, part in zip(self._inputs, self._taken, strict=True):
+                place.copy_(part)
+        self._functions["prepare"](self._shape, self._given, self._packed)
 
-    def _experience(self) -> Sequence[np.ndarray | None]:
-        """Observations, noise, states before and after each step, values, actions and their log-probabilities."""
-        rollout = self.rollout
-        places, units = rollout.values.size, self.net.hidden_size
-        noise = None if rollout.noise[0] is None else rollout.noise[0].reshape(places, units)
-        h, c = (*(part.reshape(-1, units) for part in rollout.states), None)[:2]
-        columns = (rollout.values, rollout.actions, rollout.log_probs)
-        return rollout.obs.reshape(places, -1), noise, h, c, *(part.reshape(-1) for part in columns)
+    def _columns(self) -> tuple[Any, ...]:
+        """The agent and the rollout, as `act` and `learn` take them."""
+        rollout, net, separate = self.rollout, self.policy.networks[0], len(self.policy.networks) == 2
+        states = [[*rollout.states[k : k + net.n_states], None][:2] for k in (0, net.n_states)]
+        h, c = zip(states[0], states[1] if separate else (None, None), strict=True)
+        discrete = rollout.actions.ndim == 2
+        chosen, moved = (rollout.actions, None) if discrete else (None, rollout.actions)
+        noise = (*rollout.noise, None)[:2]
+        obs = rollout.obs.reshape(*rollout.values.shape, -1)
+        agent = (self._shape, net.alpha, net.noise_scale, self._packed, self._works[0])
+        return (*agent, obs, *noise, h[0], c[0], h[1], c[1], chosen, moved, rollout.values, rollout.log_probs)
+
+
+def _hidden(read_out: nn.Module) -> list[nn.Linear]:
+    """The hidden layers of a read-out."""
+    return [part for part in read_out.modules() if isinstance(part, nn.Linear)]

@@ -9,11 +9,12 @@ from stable_baselines3.common.vec_env import VecEnv
 class Recall(VecEnv):
     """A cue in the first step, the answer in the last.
 
-    `limit` cuts trials off after that many steps; `tells` says where a trial ended.
+    `limit` cuts trials off after that many steps; `tells` says where a trial ended; `box` how many
+    continuous actions there are, of which the first counts.
     """
 
     def __init__(self, n_envs=6, box=False, reset=True, longest=5, limit=None, seed=0, tells=False):
-        actions = spaces.Box(-1, 1, (1,), np.float32) if box else spaces.Discrete(3)
+        actions = spaces.Box(-1, 1, (int(box),), np.float32) if box else spaces.Discrete(3)
         super().__init__(n_envs, spaces.Box(-2, 2, (3,), np.float32), actions)
         self.box, self.reset_state, self.longest, self.limit, self.tells = box, reset, longest, limit, tells
         self.rng = np.random.default_rng(seed)

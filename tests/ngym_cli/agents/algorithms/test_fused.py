@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
+from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.algorithms.segments import cut, minibatches
 from ngym_cli.agents.networks import NETWORKS
+from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 CLIPPED, VALUE_LOSS = STATISTICS.index("clip_fraction"), STATISTICS.index("value_loss")
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
@@ -77,28 +80,78 @@ def test_steps_that_do_not_count_are_not_learned_from(recall):
 @pytest.mark.parametrize("reset", [True, False])
 @pytest.mark.parametrize("network", RECURRENT)
 def test_acts_as_the_agent_in_numpy(recall, network, reset):
+    compare_rollouts(lambda: build(recall(reset=reset), network, n_epochs=1))
+
+
+def compare_rollouts(make):
+    """Equal agents, compiled and in NumPy, do the same."""
     rollouts = []
     for fused in (True, False):
-        model = build(recall(reset=reset), network, n_epochs=1)
+        model = make()
         assert model._fused is not None
         if not fused:
             model._fused = None
         model.learn(model.n_steps * model.n_envs)
         rollouts.append(model.rollout_buffer)
     ours, known = rollouts
-    np.testing.assert_array_equal(ours.actions, known.actions)
+    np.testing.assert_allclose(ours.actions, known.actions, atol=2e-5)
     for name in ("logits", "log_probs", "values", "advantages"):
         np.testing.assert_allclose(getattr(ours, name), getattr(known, name), atol=2e-5, err_msg=name)
     for mine, theirs in zip(ours.states, known.states, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=2e-5)
 
 
-@pytest.mark.parametrize("options", [{"box": True}, {"layers": 2}, {"shared": False}, {"readout": [8]}], ids=str)
-def test_other_agents_learn_by_automatic_differentiation(recall, options):
-    env = recall(box=options.get("box", False))
-    model = build(env, network_args={name: value for name, value in options.items() if name != "box"})
-    assert model._fused is None and not Fused.fits(model.policy)
+AGENTS = [
+    {"layers": 2},
+    {"shared": False},
+    {"readout": [8]},
+    {"readout": [8, 5], "shared": False, "layers": 2},
+    {"box": True},
+    {"box": True, "readout": [40, 8], "layers": 3},
+    {"box": 2, "shared": False},
+]
+
+
+def another(recall, options, network="lstm", reset=True, **kwargs):
+    """A learner whose agent differs from the commonest."""
+    env = recall(box=options.get("box", False), reset=reset)
+    sizes = {name: value for name, value in options.items() if name != "box"}
+    sizes |= {"inhibitory": 0.34} if network == "ei_rnn" else {}
+    return build(env, network, network_args=sizes, **kwargs)
+
+
+@pytest.mark.parametrize("reset", [True, False])
+@pytest.mark.parametrize("network", ["lstm", "gru", "ctrnn", "ei_rnn"])
+@pytest.mark.parametrize("options", AGENTS, ids=str)
+def test_gradients_of_larger_agents_are_those_of_automatic_differentiation(recall, options, network, reset):
+    model = another(recall, options, network, reset, ent_coef=0.02)
+    assert model._fused is not None
     model.learn(model.n_steps * model.n_envs)
+    move(model.policy, 0.1)
+    segments = cut(model.rollout_buffer.starts[:-1], model.bptt)
+    for part in [segments, *minibatches(segments, 3, np.random.default_rng(0))]:
+        compare(model, part)
+
+
+@pytest.mark.parametrize("network", ["lstm", "ctrnn"])
+@pytest.mark.parametrize("options", AGENTS, ids=str)
+def test_larger_agents_act_as_those_in_numpy(recall, options, network):
+    compare_rollouts(lambda: another(recall, options, network, n_epochs=1))
+
+
+@pytest.mark.parametrize("readout", [[8], {"pi": [8, 4]}, {"vf": [5]}], ids=str)
+def test_read_outs_may_differ_and_have_rectified_units(recall, readout):
+    kind = {"network": "gru", "units": 21, "net_arch": readout, "activation_fn": torch.nn.ReLU}
+    model = RecurrentPPO("RecurrentPolicy", recall(), policy_kwargs=kind, n_steps=24, seed=0, device="cpu")
+    model.learn(model.n_steps * model.n_envs)
+    move(model.policy)
+    compare(model, cut(model.rollout_buffer.starts[:-1]))
+
+
+def test_images_are_learned_from_by_automatic_differentiation():
+    image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
+    policy = RecurrentPolicy(image, spaces.Discrete(3), lambda _: 1e-3, units=8)
+    assert not Fused.fits(policy)
 
 
 def test_a_saved_model_goes_on(recall, tmp_path):
