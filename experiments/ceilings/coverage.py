@@ -108,8 +108,8 @@ def evaluation(case: Case, seed: int, trials: int = TRIALS) -> dict[str, np.ndar
     agent.start(n)
     done, rows = np.zeros(n, int), []
     while np.any(done < quota + warm):
-        ob, _, _, _, info = env.step(agent.act(ob))
-        finished = info["finished"]
+        ob = env.step(agent.act(ob))[0]
+        finished = env.finished
         if finished is None:
             continue
         at = finished["env"]

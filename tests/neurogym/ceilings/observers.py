@@ -88,11 +88,11 @@ def score(
         log = log + logsumexp(-((sums[:, None] - samples * COHERENCES) ** 2) / (2 * spread), axis=1)
         log = log - logsumexp(-((sums[:, None] + samples * COHERENCES) ** 2) / (2 * spread), axis=1)
         action = np.where(step >= last, np.where(log >= 0, 1, 2), 0)
-        ob, _, _, _, info = env.step(action)
+        ob = env.step(action)[0]
         step += 1
         right = np.full(n, -1)
-        if info["finished"] is not None:
-            done = info["finished"]
+        if env.finished is not None:
+            done = env.finished
             right[done["env"]] = done["ground_truth"]
             counted = (count[done["env"]] >= warm) & (count[done["env"]] < trials)
             hits[done["env"]] += done["performance"] * counted
