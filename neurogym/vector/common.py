@@ -155,9 +155,19 @@ def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
     row |= {"reward": info.get("trial_reward", np.nan), "steps": info.get("trial_steps", 0)}
     row["aborts"] = info.get("aborts", 0)
     for name, value in {**info.get("trial", {}), **info.get("periods", {})}.items():
-        if np.ndim(value) == 0 and not isinstance(value, dict):
-            row.setdefault(name, value)
+        if not isinstance(value, dict | list | tuple) and np.ndim(value) == 0:
+            row.setdefault(str(name), _plain(value))
     return row
+
+
+def _plain(value: Any) -> Any:
+    """A value of a trial's record as what a table holds: a number, a truth value, a word or nothing."""
+    if value is None or isinstance(value, bool | float | str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else float(value)
+    kind = np.asarray(value).dtype.kind
+    return np.asarray(value).item() if kind in "biuf" else str(value)
 
 
 def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:

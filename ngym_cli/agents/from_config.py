@@ -9,7 +9,7 @@ import numpy as np
 from ngym_cli.agents import options
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.environments.stack import Facts
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, one_line, unknown
 
 #: Units of a run, whatever the algorithm.
 UNITS = 64
@@ -149,25 +149,30 @@ def build_model(config: RunConfig, venv: Any) -> Any:
     """Make the learner of a complete configuration.
 
     Raises:
-        UserError: if the algorithm refuses its hyperparameters or the device does not exist.
+        UserError: if a hyperparameter does not exist, is of another type or is refused, or there is no such device.
     """
     from ngym_cli.agents.algorithms.build import make_model
 
+    algorithm, network = find_algorithm(config.alg), find_network(config.network or "")
+    hyperparameters = options.complete(
+        algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}"
+    )
+    arguments = options.complete(network.described, {}, config.network_args, f"argument of network {network.name}")
     try:
         return make_model(
             config.alg,
             venv,
             config.network,
             int(config.units or UNITS),
-            config.network_args,
-            config.hyperparameters,
+            arguments,
+            hyperparameters,
             config.dt,
             seed=streams(config.seed)["network"],
             device=device_of(config.device),
             verbose=0,
         )
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
-        raise UserError(f"{config.alg}: {' '.join(str(error).split())}") from error
+        raise UserError(f"{config.alg}: {' '.join(str(error).split()) or one_line(error)}") from error
 
 
 def device_of(name: str) -> str:

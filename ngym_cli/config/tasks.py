@@ -166,8 +166,8 @@ class user_errors:  # noqa: N801 - reads as a statement
         """
         if error is None or isinstance(error, UserError):
             return
-        if isinstance(error, SystemExit):
-            raise UserError(f"{self.what} ended the program while being used") from error
+        if not isinstance(error, Exception | KeyboardInterrupt):
+            raise UserError(f"{self.what} ended the program while being used: {one_line(error)}") from error
         if isinstance(error, self.kinds):
             message = str(error) if isinstance(error, ValueError) and not self._all else one_line(error)
             raise UserError(f"{self.what}: {' '.join(message.split())}{self._place(error)}") from error

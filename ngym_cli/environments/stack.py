@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect as inspection
 import itertools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
-from ngym_cli.config import RunConfig, TaskSettings, checked
+from ngym_cli.config import RunConfig, TaskSettings, checked, from_dict
 from ngym_cli.config.tasks import Task, find_task, keyword_parameters, user_errors
 from ngym_cli.config.values import duration_for_task, written_duration
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper, wrap
@@ -165,12 +166,17 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
     env = make_env(task, config)
     with user_errors(f"task {config.task}", task.own):
         rt_from = _try_out(env)
+        facts = facts_of(env, task, rt_from, memory=config.reset_state != "trial")
+    if 0 in (getattr(facts.observation_space, "shape", None) or ()):
+        raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
     if trained:
         try:
             check_state(lambda: make_env(task, config), env)
         except CannotSave as error:
             raise UserError(f"task {config.task}: {error}") from error
-    return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
+    return facts
+
+
 
 
 def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:
@@ -297,7 +303,7 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         found["timing"] = {**_written(getattr(inner, "timing", {}) or {}), **config.timing}
     rewards = getattr(inner, "rewards", {})
     if not task.several and isinstance(rewards, Mapping) and (takes is None or "rewards" in takes):
-        numbers = {name: value for name, value in rewards.items() if isinstance(value, int | float)}
+        numbers = {key: value for key, value in rewards.items() if isinstance(key, str) and _is_finite(value)}
         found["rewards"] = {**numbers, **config.rewards}
     found["wrappers"] = [
         {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
@@ -305,7 +311,11 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     if config.reset_state == "auto":
         carries = facts.carries or any(_stage_carries(config, k) for k in range(len(config.stages)))
         found["reset_state"] = "never" if carries else "trial"
-    return RunConfig.model_validate(found), facts
+    return from_dict(found), facts
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _stage_carries(config: RunConfig, index: int) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.writing import atomic_path
 from ngym_cli.runs.recordings import FILE, Recording
 from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
@@ -41,9 +41,18 @@ def _csv(folder: Path, run: runs.Run) -> Path:
     for name in lists:
         words = ["" if row is None else " ".join(map(str, row)) for row in table.column(name).to_pylist()]
         table = table.set_column(table.column_names.index(name), name, [words])
-    with atomic_path(folder / "trials.csv") as temporary:
-        csv.write_csv(table, temporary)
+    for at, field in enumerate(table.schema):
+        if str(field.type) in ("string", "large_string"):
+            table = table.set_column(at, field.name, [[_cell(word) for word in table.column(at).to_pylist()]])
+    table = table.rename_columns([str(_cell(name)) for name in table.column_names])
+    with atomic_path(folder / "trials.csv") as temporary, temporary.open("wb") as file:
+        csv.write_csv(table, file)
     return folder / "trials.csv"
+
+
+def _cell(word: str | None) -> str | None:
+    """Return a word as a spreadsheet shows it, instead of running it: with a quote before what begins a formula."""
+    return f"'{word}" if word and word[0] in "=+-@\t\r" else word
 
 
 def _nwb(folder: Path, run: runs.Run) -> Path:
@@ -67,9 +76,12 @@ def _nwb(folder: Path, run: runs.Run) -> Path:
             description=f"{manifest.get('network')}, seed {manifest.get('seed')}",
         ),
     )  # fmt: skip
-    starts = _trials(session, table)
-    if recording is not None:
-        _series(pynwb, session, recording, starts)
+    try:
+        starts = _trials(session, table)
+        if recording is not None:
+            _series(pynwb, session, recording, starts)
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{folder} cannot be written as NWB: {one_line(error)}") from error
     with atomic_path(folder / "session.nwb") as temporary:
         with pynwb.NWBHDF5IO(temporary, "w") as file:
             file.write(session)
@@ -83,7 +95,7 @@ def _trials(session: Any, table: Table) -> np.ndarray:
     """Add the trials and the epochs of their periods; return when each trial starts, s."""
     length = table["length_ms"] / 1000
     starts = np.r_[0, np.cumsum(length + GAP / 1000)][: len(length)]
-    columns = {name: values for name, values in table.items() if values.ndim == 1 and name != "trial"}
+    columns = {_nwb_name(key): values for key, values in table.items() if values.ndim == 1 and key != "trial"}
     for name in columns:
         session.add_trial_column(name, _meaning(name))
     ready = {name: _plain(values) for name, values in columns.items()}
@@ -102,6 +114,11 @@ def _trials(session: Any, table: Table) -> np.ndarray:
             if end > begin:
                 epochs.add_interval(start_time=start + begin, stop_time=start + end, period=name, trial=k)
     return starts
+
+
+def _nwb_name(name: str) -> str:
+    """Return the name of a column as NWB takes it, which has no slashes, colons or empty names."""
+    return name.replace("/", "_").replace(":", "_") or "unnamed"
 
 
 def _plain(values: np.ndarray) -> list[Any]:

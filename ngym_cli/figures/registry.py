@@ -42,11 +42,15 @@ class FigureSpec:
         Raises:
             Unavailable: if the run does not allow it.
         """
-        from ngym_cli.figures.style import footnote
+        from neurogym.analysis.tables import MissingColumnsError
+        from ngym_cli.figures.style import Unavailable, footnote
 
         view.left_out.clear()
         self.check(view)
-        figure: Figure = self._function("")(view)
+        try:
+            figure: Figure = self._function("")(view)
+        except MissingColumnsError as error:  # one of several runs is of a task that has no such column
+            raise Unavailable(str(error)) from None
         footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])
         return figure
 

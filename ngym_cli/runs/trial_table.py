@@ -282,8 +282,8 @@ def write_table(table: Mapping[str, np.ndarray], path: Path) -> None:
     """Write a trial table as Parquet, as a whole or not at all."""
     import pyarrow.parquet as pq
 
-    with atomic_path(path) as temporary:
-        pq.write_table(to_arrow(table), temporary, compression="zstd")
+    with atomic_path(path) as temporary, temporary.open("wb") as file:  # opened here: a name may look like an address
+        pq.write_table(to_arrow(table), file, compression="zstd")
 
 
 def parts_in(folder: Path) -> list[Path]:
@@ -308,9 +308,54 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
     parts = []
     for file in files:
         part = reading.read_parquet(file)
+        _require_columns(part, file)
         wanted = part.column_names if columns is None else [name for name in columns if name in part.column_names]
         parts.append({name: _from_arrow(part.column(name)) for name in wanted})
     return concatenate(parts)
+
+
+def _require_columns(part: Any, file: Path) -> None:
+    """Refuse a table that lacks a column, or has one of another type than ours.
+
+    Raises:
+        UserError: names the first such column.
+    """
+    for name, kind in COLUMNS.items():
+        if name not in part.column_names:
+            raise UserError(f"damaged trial table {file}: column {name} is missing")
+        found = part.schema.field(name).type
+        fits = (_holds_numbers, _holds_words)[kind is object](found)
+        if not fits and not (name in ("choice", "ground_truth") and _holds_plain(found)):
+            raise UserError(f"damaged trial table {file}: column {name} holds {found}")
+    if len(set(part.column_names)) < part.num_columns:
+        raise UserError(f"damaged trial table {file}: two columns have one name")
+    for field in part.schema:
+        if not _holds_plain(field.type):
+            raise UserError(f"damaged trial table {file}: column {field.name} holds {field.type}")
+    for name in ("trial", "env", "step"):
+        if part.column(name).null_count:
+            raise UserError(f"damaged trial table {file}: column {name} has gaps")
+
+
+def _holds_numbers(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind))
+
+
+def _holds_words(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    inner = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_null(inner))
+
+
+def _holds_plain(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    if types.is_list(kind):
+        return _holds_plain(kind.value_type)
+    return bool(_holds_numbers(kind) or _holds_words(kind) or types.is_boolean(kind))
 
 
 def _from_arrow(column: Any) -> np.ndarray:

@@ -74,8 +74,8 @@ def write(sweep: Sweep, rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     lines = table(sweep, rows)
     columns = {name: _column([line[name] for line in lines]) for name in lines[0]}
-    with atomic_path(sweep.path / FILE) as temporary:
-        pq.write_table(pa.table(columns), temporary)
+    with atomic_path(sweep.path / FILE) as temporary, temporary.open("wb") as file:
+        pq.write_table(pa.table(columns), file)
     return lines
 
 
