@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import keyword
 import re
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +19,12 @@ from ngym_cli.errors import UserError, one_line
 
 TEMPLATE = Path(__file__).parent / "templates" / "task.py"
 CLASS = "MyTask"
+
+#: Seconds that a check may take; of our own tasks the slowest takes a few.
+LONGEST = 30.0
+
+#: What is said of a task that does not come to an end; no further check is made of it.
+ENDLESS = f"it did not come to an end within {LONGEST:.0f} s: is there an endless loop?"
 
 Row = dict[str, Any]
 
@@ -61,7 +70,11 @@ def chosen(names: Sequence[str], everything: bool) -> list[Task]:
 
     if everything == bool(names):
         raise UserError("name one or more tasks to check, or say --all")
-    found = [find_task(name) for name in (registration.every_task() if everything else names)]
+    try:
+        with _time_limit():
+            found = [find_task(name) for name in (registration.every_task() if everything else names)]
+    except _Overtime:
+        raise UserError(f"{', '.join(names)}: {ENDLESS}") from None
     for task in found:
         if task.several:
             raise UserError(f"{task.name} stands for several tasks; check each of them")
@@ -96,7 +109,10 @@ def _checks(task: Task) -> Iterator[Row]:
     if made["status"] == "ok":
         for name, function in CHECKS.items():
             meaning = (inspect.getdoc(function) or name).partition("\n\n")[0].replace("\n", " ")
-            yield _outcome(task, name, meaning, functools.partial(function, subject))
+            row = _outcome(task, name, meaning, functools.partial(function, subject))
+            yield row
+            if row["problem"] == ENDLESS:
+                return
 
 
 def _maker(task: Task) -> Callable[..., Any]:
@@ -118,9 +134,37 @@ def _outcome(task: Task, name: str, meaning: str, function: Callable[[], None]) 
 
     row: Row = {"id": name, "description": meaning, "status": "ok", "problem": None}
     try:
-        function()
+        with _time_limit():
+            function()
     except ContractError as error:
         row.update(status="failed", problem=" ".join(str(error).removeprefix(f"{task.name}: ").split()))
-    except Exception as error:  # whatever a user's task may do
+    except _Overtime:
+        row.update(status="failed", problem=ENDLESS)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a user's task may do
         row.update(status="failed", problem=one_line(error) + place_of(error))
     return row
+
+
+class _Overtime(BaseException):
+    """A check took too long; no ``except Exception`` in a task catches this."""
+
+
+@contextlib.contextmanager
+def _time_limit() -> Iterator[None]:
+    """End what takes longer than ``LONGEST``; where there are no alarms (Windows, threads) nothing is ended."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: Any) -> None:
+        raise _Overtime
+
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)

@@ -1,0 +1,312 @@
+"""Ten thousand command lines and a thousand damaged files: no traceback, nothing that hangs, nothing else changed.
+
+Reproducible: a line or a damage is determined by its seed and number. ``NGYM_LINES`` and ``NGYM_DAMAGES`` change how
+many of each there are for each seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+
+from ngym_cli import runs
+from ngym_cli.commands import app
+from ngym_cli.errors import UserError
+
+#: Seconds after which a command hangs.
+PATIENCE = 20.0
+
+LINES = [
+    "run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo --n-envs 2 --units 8 --seed 3",
+    "run --task GoNogo-v0 --dt 20 --timing stimulus=uniform:200:600 --timing delay=300 --reward fail=-0.1 --n-envs 2",
+    "run --task Bandit-v0 --alg ppo --network mlp --set n_steps=8 --set batch_size=16 --n-envs 2 --timesteps 100",
+    "run --task RDM-v0 --task-arg sigma=0.5 --task-arg cohs=0/12.8/51.2 --network ctrnn --network-arg tau=100",
+    "run --task RDM-v0+GoNogo-v0 --schedule block:100 --until 0.9 --n-envs 2",
+    "run --task RDM-v0 --wrappers reaction_time,side_bias:probs=0.2/0.8//0.8/0.2:block_dur=10 --name it --overwrite",
+    "run --config good.toml --n-envs 2 --checkpoint-every 100 --name it",
+    "run --resume it",
+    "run --task own.py:Own --alg recurrent_a2c --runs exp:1 --name it",
+    "list tasks --tag timing --json",
+    "list wrappers reward",
+    "list runs --runs runs",
+    "info RDM-v0 --dt 50",
+    "info pass_reward",
+    "diff it other --json",
+    "sweep --task RDM-v0 --alg recurrent_ppo,recurrent_a2c --seed 0:3 --set n_steps=8,16 --dry-run",
+    "sweep good.toml --on slurm --slurm time=2:00:00 --slurm comment=x --seed 0:2",
+    "sweep status it --sweeps sweeps",
+    "new fresh_task.py",
+]
+#: Lines that take seconds each; one in twenty is one of these.
+SLOW = [
+    "eval it --trials 10 --stochastic --balanced",
+    "eval it --trials 10 --record activity --export csv --lesion 0.2 --name again --overwrite",
+    "plot it learning --format svg --out precious",
+    "plot it other learning --compare run --by coh",
+    "report it --out precious",
+    "info RDM-v0 --figure precious/trial.png",
+]
+PIECES = [
+    *("", " ", "-", "--", "=", ":", ",", "/", "//", "a=b", "x:y=z", "nan", "-inf", "1e999", "true", "none", "[red]", "é"),
+    *("☃", "\x1b[2J", "\n", "-1", "0", "1", "2", "3", "0.5", "-0.0", "1e-300", "100000000000000000000000", "99999999999"),
+    *("9223372036854775807", "0x10", "1_0", "٣", "RDM-v9", "pass_rewrad", "lstn", "uniform:1", "choice:", "until:-5"),
+    *("a.py:B", "os:system", "..", ".", "/dev/null", "~", "precious", "precious/data.txt", "runs", "exp:1", "good.toml"),
+    *("x" * 300, "é" * 140, "latest", "it", "other", "--help", "--json", "--trust", "--out", "--name", "--runs"),
+]
+
+
+def mutated(random_: random.Random) -> list[str]:
+    """Return a valid command line with up to three tokens dropped, doubled, exchanged, replaced or changed inside."""
+    tokens = random_.choice(SLOW if random_.random() < 0.05 else LINES).split()
+    for _ in range(random_.randint(0, 3)):
+        at, kind = random_.randrange(len(tokens) or 1), random_.randrange(6)
+        if kind == 0 or not tokens:
+            tokens.insert(at, random_.choice(PIECES))
+        elif kind == 1:
+            tokens.pop(at)
+        elif kind == 2:
+            tokens.insert(at, tokens[at])
+        elif kind == 3:
+            other = random_.randrange(len(tokens))
+            tokens[at], tokens[other] = tokens[other], tokens[at]
+        elif kind == 4:
+            tokens[at] = random_.choice(PIECES)
+        else:
+            begin = random_.randint(0, len(tokens[at]))
+            tokens[at] = tokens[at][:begin] + random_.choice(PIECES) + tokens[at][begin + random_.randint(0, 3) :]
+    return [token for token in tokens if "completion" not in token]
+
+
+class Ready(UserError):
+    """All is well; only the folder and the training are left out."""
+
+
+class Hangs(BaseException):
+    """A command took too long."""
+
+
+def call(arguments: list[str]) -> str | None:
+    """Run a command line as a shell would; return what is wrong with how it ended."""
+
+    def ring(number, frame):
+        raise Hangs
+
+    out, err = io.StringIO(), io.StringIO()
+    sys.argv = ["ngym", *arguments]
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            app.main()
+        return "came back without an exit code"
+    except SystemExit as ended:
+        code = ended.code or 0
+    except Hangs:
+        return "hangs"
+    except BaseException as error:
+        return "".join(traceback.format_exception(error)[-3:])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "Hangs" in err.getvalue():
+        return "hangs"
+    if code not in (0, 1, 2):
+        return f"exit code {code}: {err.getvalue()[-300:]}"
+    if "\x1b" in out.getvalue() + err.getvalue():
+        return "an escape character"
+    if code == 2 and not err.getvalue().strip().splitlines()[-1].startswith("ngym: "):
+        return f"no message: {err.getvalue()[-300:]}"
+    return None
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digest of every file that no command may change: all but what belongs to a run or a sweep."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).as_posix()
+        own = inside.split("/")[4:5] and inside.startswith(("runs/", "exp:1/"))
+        if path.is_file() and not (own and inside.split("/")[4] in ("eval", "figures", "report.html")):
+            found[inside] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+@pytest.fixture
+def world(run_folder, tmp_path, monkeypatch):
+    """A user's folder: two runs, precious files, a configuration and a task; training stops before its folder."""
+
+    def ready(*_, **__):
+        raise Ready("ready to train")
+
+    monkeypatch.setattr(runs, "create", ready)
+    monkeypatch.chdir(tmp_path)
+    for name in ("it", "other"):
+        shutil.copytree(run_folder, tmp_path / "runs/RDM-v0/recurrent_ppo" / name)
+    shutil.copytree(tmp_path / "runs", tmp_path / "exp:1")
+    (tmp_path / "precious").mkdir()
+    for name in ("data.txt", "learning.svg", "report.html", "trial.png"):
+        (tmp_path / "precious" / name).write_text("years of work")
+    (tmp_path / "good.toml").write_text('task = "RDM-v0"\nunits = 8\n[timing]\nstimulus = 300\n')
+    assert call(["new", "own.py"]) is None
+    return tmp_path
+
+
+def named(new: str, arguments: list[str]) -> bool:
+    """Say whether the user named the place of a new file."""
+    first = new.split("/")[0]
+    return first in ("runs", "sweeps", "exp:1") or any(first in argument for argument in arguments)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+def test_a_thousand_command_lines(world, seed, record_property):
+    before, problems, slowest = digests(world), [], 0.0
+    count = int(os.environ.get("NGYM_LINES", "1000"))
+    for number in range(count):
+        arguments = mutated(random.Random(f"{seed}-{number}")) or ["--help"]
+        began = time.monotonic()
+        wrong = call(arguments)
+        slowest = max(slowest, time.monotonic() - began)
+        after = digests(world)
+        if any(after.get(name) != digest for name, digest in before.items()):
+            wrong = f"{wrong or ''} a file was changed"
+        new = [name for name in after if name not in before]
+        strange = [name for name in new if not named(name, arguments)]
+        if wrong or strange:
+            problems.append((number, arguments, wrong, strange))
+        for name in new:
+            (world / name).unlink()
+    record_property("lines", count)
+    record_property("slowest", slowest)
+    assert not problems, "\n".join(map(str, [len(problems), *problems[:20]]))
+
+
+WRONG = [None, True, -1, 0, 1.5, 10**30, float("nan"), "", "x", "\x1b[2J", [], [1], {}, {"a": 1}, [[]], ["x"], "é" * 5000]
+
+
+def places(tree, at=()):
+    """Yield every place in a JSON document."""
+    yield at
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in items:
+        yield from places(value, (*at, key))
+
+
+def damage_json(path: Path, random_: random.Random) -> None:
+    tree = json.loads(path.read_text())
+    for _ in range(random_.randint(1, 2)):
+        at = random_.choice(list(places(tree))[:5000])
+        value = random_.choice(WRONG)
+        if not at:
+            tree = value
+            break
+        inner = tree
+        for key in at[:-1]:
+            inner = inner[key]
+        if random_.random() < 0.15:
+            del inner[at[-1]]
+        else:
+            inner[at[-1]] = value
+        if not isinstance(tree, dict):
+            break
+    path.write_text(json.dumps(tree))
+
+
+def damage_text(path: Path, random_: random.Random) -> None:
+    lines = path.read_text().splitlines()
+    at = random_.randrange(len(lines))
+    values = ["1", "-1", "1.5", "nan", "'x'", "[]", "{}", "true", "[[1]]", "{a = 1}", "1e400", "'\\u001b'", "10000000000"]
+    lines[at] = lines[at].partition("=")[0] + "= " + random_.choice(values)
+    if random_.random() < 0.3:
+        lines.insert(at, random_.choice(["_init_setup_model = false", "verbose = 3", "[x]", "= 1", "device = 'x'"]))
+    path.write_text("\n".join(lines))
+
+
+def damage_bytes(path: Path, random_: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    kind = random_.randrange(5)
+    if kind == 0:
+        data = data[: random_.randrange(len(data) + 1)]
+    elif kind == 1:
+        data += bytes(random_.randrange(256) for _ in range(random_.randint(1, 50)))
+    elif kind == 2:
+        at = random_.randrange(len(data))
+        data[at : at + 100] = b"\0" * 100
+    else:
+        for _ in range(random_.randint(1, 20)):
+            data[random_.randrange(min(len(data), random_.choice([200, 10**9])))] = random_.randrange(256)
+    path.write_bytes(bytes(data))
+
+
+def reseal(path: Path) -> None:
+    """Give a checkpoint the checksums of its present files, as an attacker would."""
+    from ngym_cli.agents import checkpoints
+
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        state = json.loads((path / checkpoints.STATE).read_text())
+        for name in (checkpoints.WEIGHTS, checkpoints.ARRAYS):
+            state["sha256"][name] = checkpoints.digest(path / name)
+        (path / checkpoints.STATE).write_text(json.dumps(state))
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    """A small run that was interrupted, with a checkpoint."""
+    from tests.ngym_cli.test_resuming import configuration, interrupt
+
+    run = interrupt(configuration(), tmp_path_factory.mktemp("cut"), "cut", 3000)
+    return run.path
+
+
+def damages(folder: Path, random_: random.Random) -> list[list[str]]:
+    """Damage one file of a run; return the commands that read it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and "events." not in path.name)
+    path = random_.choice(files)
+    if path.suffix == ".json" and random_.random() < 0.85:
+        damage_json(path, random_)
+    elif path.suffix == ".toml" and random_.random() < 0.85:
+        damage_text(path, random_)
+    else:
+        damage_bytes(path, random_)
+    if "checkpoints" in path.parts:
+        reseal(path.parent)
+        return [["run", "--resume", str(folder)]]
+    commands = [["eval", str(folder), "--trials", "5"], ["plot", str(folder), "learning"], ["report", str(folder)],
+                ["plot", str(folder)], ["run", "--resume", str(folder)]]  # fmt: skip
+    return [["list", "runs"], ["diff", "it", str(folder)], random_.choice(commands)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+def test_a_hundred_damaged_files(world, interrupted, monkeypatch, seed, record_property):
+    monkeypatch.undo()
+    monkeypatch.chdir(world)
+    before, problems = digests(world), []
+    count = int(os.environ.get("NGYM_DAMAGES", "100"))
+    victim = world / "runs/RDM-v0/recurrent_ppo/victim"
+    for number in range(count):
+        random_ = random.Random(f"damage-{seed}-{number}")
+        shutil.copytree(random_.choice([interrupted, world / "runs/RDM-v0/recurrent_ppo/it"]), victim)
+        commands = damages(victim, random_)
+        for arguments in commands:
+            wrong = call(arguments)
+            if wrong:
+                problems.append((number, arguments, wrong))
+        shutil.rmtree(victim)
+        if digests(world) != before:
+            problems.append((number, commands, "something else was changed"))
+            before = digests(world)
+    record_property("damages", count)
+    assert not problems, "\n".join(map(str, [len(problems), *problems[:20]]))
