@@ -1,0 +1,150 @@
+"""How a run may end beside being done: its terminal is closed, its files are taken away, its disk is full."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from rich.console import Console
+
+from ngym_cli import runs
+from ngym_cli.agents import checkpoints
+from ngym_cli.config import from_dict
+from ngym_cli.errors import UserError
+from ngym_cli.training.main_loop import train
+from ngym_cli.training.progress import LiveDisplay
+from ngym_cli.training.run_writer import stopping
+
+NGYM = [sys.executable, "-m", "ngym_cli"]
+LONG = "run --task RDM-v0 --n-envs 8 --units 8 --timesteps 5000000 --eval-trials 10 --name it".split()
+PLACE = "runs/RDM-v0/recurrent_ppo/it"
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
+def test_a_closed_terminal_leaves_a_run_that_can_be_resumed(tmp_path, name):
+    process = subprocess.Popen([*NGYM, *LONG], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob(f"{PLACE}/tensorboard/events.*")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(1)
+    process.send_signal(getattr(signal, name))
+    error = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 130, error
+    run = runs.Run(tmp_path / PLACE)
+    assert run.manifest()["status"] == "interrupted" and run.manifest()["exit_reason"] == name
+    assert checkpoints.latest(run.path / checkpoints.FOLDER)[0] is not None
+
+
+def test_under_nohup_a_run_goes_on(monkeypatch):
+    class Session:
+        stop = None
+
+    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopping(Session()):
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, signal.SIG_IGN)
+    finally:
+        signal.signal(signal.SIGHUP, old)
+
+
+def test_six_runs_of_one_second_have_six_names(tmp_path):
+    def make(_):
+        return runs.create(tmp_path / "T/ppo/20300101-000000-s0", False, "", {"status": "finished"}, rename=True).path
+
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(make, range(24)))
+    assert len(set(made)) == 24
+    assert sorted(os.listdir(tmp_path / "T/ppo")) == sorted(path.name for path in made)
+
+
+def test_a_name_that_was_asked_for_is_taken_once(tmp_path):
+    def make(_):
+        try:
+            return runs.create(tmp_path / "T/ppo/it", False, "", {"status": "finished"})
+        except UserError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(make, range(12)))
+    assert sum(isinstance(one, runs.Run) for one in made) == 1
+    assert all("exists" in one for one in made if isinstance(one, str))
+
+
+SMALL = {
+    "task": "RDM-v0", "n_envs": 4, "units": 4, "timesteps": 3000, "hyperparameters": {"n_steps": 32},
+    "evaluation": {"every": 1000, "trials": 10}, "checkpoint": {"every": 500},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["manifest.json", "config.toml", "trials", "trials/part-000000.parquet", "."])
+def test_a_run_that_lost_files_has_not_finished(tmp_path, what):
+    def take_away(step, summary):
+        path = tmp_path / "RDM-v0/recurrent_ppo/it" / what
+        if step > 2000 and path.exists():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    with pytest.raises(UserError, match="missing|removed|No such file"):
+        train(from_dict(SMALL), tmp_path, "it", watch=take_away)
+    record = tmp_path / "RDM-v0/recurrent_ppo/it/manifest.json"
+    assert not record.exists() or json.loads(record.read_text())["status"] == "failed"
+
+
+class Closed(io.StringIO):
+    """A terminal that was closed."""
+
+    def write(self, text):
+        raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_display_that_nobody_sees_does_not_end_a_run(terminal):
+    display = LiveDisplay(Console(file=Closed(), force_terminal=terminal), 100, 0.5, None)
+    numbers = {"performance": 0.5, "trials": 3, "reward_per_trial": 0.0, "abort_rate": 0.0, "steps_per_second": 1.0}
+    display.start()
+    display.update(50, numbers)
+    display.say("text")
+    display.stop()
+
+
+@pytest.mark.parametrize("kilobytes", [4, 30, 100])
+def test_a_full_disk_is_one_line(tmp_path, kilobytes):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
+
+    arguments = [*LONG[:-2], "--timesteps", "30000", "--checkpoint-every", "5000", "--name", "it"]
+    done = subprocess.run(
+        [*NGYM, *arguments], cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr, done.stderr
+    assert done.stderr.strip().splitlines()[-1].startswith("ngym: cannot "), done.stderr
+
+
+@pytest.mark.parametrize("command", [["list", "tasks"], ["list", "tasks", "--json"], ["info", "RDM-v0"], ["--help"]])
+def test_what_cannot_be_printed_is_one_line(tmp_path, command):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*NGYM, *command], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "ngym: No space left on device\n"
+
+
+@pytest.mark.parametrize("encoding", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}])
+def test_a_terminal_that_knows_few_letters(tmp_path, encoding):
+    environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **encoding}
+    done = subprocess.run(
+        [*NGYM, "info", "RDM-v0"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    assert "fixation" in done.stdout
