@@ -10,9 +10,9 @@ way=${1:?sanitize, clang or aarch64}
 shift
 python=$PWD/${BIN:-.venv/bin}/python
 folder=$PWD/build/$way
-tests=(tests/neurogym/kernels tests/neurogym/test_filling.py tests/neurogym/test_vector.py
-    tests/ngym_cli/agents/networks/test_loops.py tests/ngym_cli/agents/networks/test_descent.py
-    tests/ngym_cli/agents/algorithms/test_fused.py)
+tests=(tests/neurogym/kernels $("$python" -c "
+from neurogym.kernels.table import KERNELS
+print(*sorted({kernel.test for kernel in KERNELS.values()}))"))
 
 need() {
     for tool in "$@"; do

@@ -8,8 +8,8 @@ An sb3-contrib `RecurrentPPO` whose rollout, buffer and update are its own:
 3. `train`: the rollout is cut into whole sequences at resets (and every `bptt` steps), dealt into minibatches, and the
    clipped objective is maximised for `n_epochs` over each, one kernel call per minibatch.
 
-On the CPU agents act and find their gradients in compiled passes instead (`fused`), with the same results; those that see
-images do not.
+On the CPU agents act and find their gradients in compiled passes instead (`fused`), with the same results; those that
+see images do not.
 """
 
 from __future__ import annotations
