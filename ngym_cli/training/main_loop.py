@@ -10,7 +10,7 @@ from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
-from ngym_cli.agents.from_config import build_model, complete, find_algorithm, find_network
+from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.environments.stack import Facts, build_venv, inspect, resolve
 from ngym_cli.errors import NotFinite, UserError, one_line
@@ -61,7 +61,7 @@ def train(
         root: folder below which the run's own is made.
         name: its name; default from the time and the seed.
         overwrite: replace a run of that name.
-        announce: told the configuration once the task is known to work, before torch is imported.
+        announce: told the complete configuration before torch is imported.
         make_display: returns what shows the progress.
         watch: told of each evaluation; may end the run early.
 
@@ -73,11 +73,8 @@ def train(
     if name is not None:
         runs.refuse_existing(path, overwrite)
     config, facts = resolve(config)
-    find_algorithm(config.alg)
-    if config.network:
-        find_network(config.network)
-    announce(config)
     config = complete(config, facts)
+    announce(config)
     course = _course(config, facts)
     _until(config, _goal(course, facts))  # refused before anything is written
     venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
