@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError, one_line, unknown
@@ -104,10 +104,11 @@ def draw(
         overwrite: replace figures in the folder that the user names.
 
     Returns:
-        Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
+        Rows of ``id``, ``path`` (None if it could not be drawn), ``reason`` and ``damaged``.
 
     Raises:
-        UserError: on an unknown figure, format or style, or a figure asked for that cannot be drawn.
+        UserError: on an unknown figure, format or style, a figure asked for that cannot be drawn, or a damaged run, when
+            all that can be drawn is.
     """
     for name in names:
         if name not in FIGURES:
@@ -122,9 +123,17 @@ def draw(
         check_place(place, overwrite)
     rows = [_draw_one(seen, spec, style, place) for spec, place in zip(specs, places, strict=True)]
     for row in rows:
-        if names and row["path"] is None:
+        if row["path"] is None and (names or row["damaged"]):
             raise UserError(f"{row['id']}: {row['reason']}")
     return rows
+
+
+class Drawn(NamedTuple):
+    """A figure, or None, why it could not be drawn, and whether that is because the run is damaged."""
+
+    figure: Figure | None
+    reason: str | None
+    damaged: bool
 
 
 def natural_figures(seen: View) -> list[FigureSpec]:
@@ -156,8 +165,8 @@ def _run_names(seen: View) -> str:
 
 
 def _draw_one(seen: View, spec: FigureSpec, style: str, path: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": spec.name, "path": None, "reason": None, "left_out": {}}
-    figure, row["reason"] = drawn(seen, spec, style)
+    row: dict[str, Any] = {"id": spec.name, "path": None, "left_out": {}}
+    figure, row["reason"], row["damaged"] = drawn(seen, spec, style)
     if figure is not None:
         from ngym_cli.figures.style import styled
 
@@ -168,7 +177,7 @@ def _draw_one(seen: View, spec: FigureSpec, style: str, path: Path) -> dict[str,
     return row
 
 
-def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> tuple[Figure | None, str | None]:
+def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
     """Return a figure, or None and why it could not be drawn; no figure stands in the way of another.
 
     Args:
@@ -180,12 +189,14 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> tuple[Figure |
 
     try:
         with styled(style):
-            return spec.draw(seen), None
-    except (Unavailable, UserError) as reason:
-        return None, str(reason)
+            return Drawn(spec.draw(seen), None, False)
+    except Unavailable as reason:
+        return Drawn(None, str(reason), False)
+    except UserError as error:
+        return Drawn(None, str(error), True)
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
-        return None, f"the drawing failed: {one_line(error)}"
+        return Drawn(None, f"the drawing failed: {one_line(error)}", False)
 
 
 def available(seen: View) -> list[dict[str, Any]]:
