@@ -225,6 +225,8 @@ def main() -> None:
     except BaseException as error:
         if isinstance(error, Exception):
             raise
+        if isinstance(error.__context__, BrokenPipeError):  # a table whose reader has left: Rich ends the program
+            sys.exit(1)
         fail(f"a task's code ended the program: {one_line(error)}")  # no code of ours ends in this way
     sys.exit(code if isinstance(code, int) else 0)
 

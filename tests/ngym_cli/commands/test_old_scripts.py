@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 SCRIPT = """import neurogym as ngym
 from neurogym.utils.info import show_info
@@ -46,3 +48,11 @@ def test_what_is_no_script_is_one_line(ngym, tmp_path):
 def test_differences_of_the_toolkit_are_listed(ngym):
     rows = json.loads(ngym("list", "differences", "toolkit", "reset", "--json").out)
     assert rows and all(row["task"].startswith("toolkit: ") for row in rows)
+
+
+def test_a_reader_that_leaves_early_hears_no_complaint():
+    command = [sys.executable, "-m", "ngym_cli", "list", "differences"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().startswith("toolkit")
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait(60) == 1
