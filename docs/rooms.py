@@ -19,7 +19,21 @@ ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).with_name("rooms.svg")
 
 #: Rooms of each package, lowest first. A room imports only from rooms below it, those in one row not from each other.
+#: What is named with its module, as in ``compat.table``, has a place of its own.
 LAYERS: dict[str, list[tuple[str, ...]]] = {
+    "neurogym": [
+        ("kernels", "messages", "metadata", "scores", "spaces"),
+        ("compat", "sampling", "ceilings.processes"),
+        ("parameters", "trials", "recording", "analysis", "ceilings.effects"),
+        ("rules", "plotting"),
+        ("state", "wrappers"),
+        ("cycle", "vector"),
+        ("core",),
+        ("stream", "envs"),
+        ("ceilings", "info", "utils", "config"),
+        ("compat.table",),
+        ("compat.finder", "compat.full_input", "compat.lists", "compat.script"),
+    ],
     "ngym_cli": [
         ("errors",),
         ("files",),
@@ -66,8 +80,13 @@ def imports(module: str, path: Path, known: dict[str, Path]) -> Iterator[tuple[i
 
 
 def room(module: str) -> str:
-    """Return the room that a module lies in; the package itself is its own."""
-    return module.split(".")[1] if "." in module else module
+    """Return the room that a module lies in: the longest name in ``LAYERS``; the package itself is its own."""
+    package, *parts = module.split(".")
+    named = {name for row in LAYERS.get(package, ()) for name in row}
+    for k in range(len(parts), 1, -1):
+        if ".".join(parts[:k]) in named:
+            return ".".join(parts[:k])
+    return parts[0] if parts else package
 
 
 def arrows(package: str) -> dict[tuple[str, str], list[str]]:
@@ -117,7 +136,7 @@ def circles(package: str) -> list[list[str]]:
 
 def purpose(package: str, name: str) -> str:
     """Return the first sentence of a room's docstring."""
-    path = ROOT / package / name
+    path = ROOT.joinpath(package, *name.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return " ".join(text.split("\n\n")[0].split())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from neurogym import spaces
+from neurogym import ceilings, spaces
 from neurogym.compat import finder as _finder
 from neurogym.core import BaseEnv, EpochEnv, InvalidOperationError, PeriodEnv, TrialEnv, TrialWrapper
 from neurogym.envs.registration import all_envs, all_tags, get_collection, make, make_vec, register, register_all
@@ -25,10 +25,10 @@ register_all()
 _LAZY = {
     "Config": "neurogym.config",
     "Dataset": "neurogym.utils.data",
-    "RandomBlockSchedule": "neurogym.sampling.schedules",
-    "RandomSchedule": "neurogym.sampling.schedules",
-    "SequentialBlockSchedule": "neurogym.sampling.schedules",
-    "SequentialSchedule": "neurogym.sampling.schedules",
+    "RandomBlockSchedule": "neurogym.sampling.scheduler",
+    "RandomSchedule": "neurogym.sampling.scheduler",
+    "SequentialBlockSchedule": "neurogym.sampling.scheduler",
+    "SequentialSchedule": "neurogym.sampling.scheduler",
     "TruncExp": "neurogym.utils.ngym_random",
     "all_wrappers": "neurogym.wrappers",
     "env_string": "neurogym.core",
@@ -54,6 +54,7 @@ __all__ = [
     "__version__",
     "all_envs",
     "all_tags",
+    "ceilings",
     "get_collection",
     "make",
     "make_vec",

@@ -36,6 +36,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
+from neurogym import scores
 from neurogym.compat.leniency import forgive
 from neurogym.compat.members import OldMembers
 from neurogym.cycle import TrialCycle
@@ -128,15 +129,11 @@ class TrialEnv(OldMembers, TrialCycle):
         Returns:
             ``performance``, ``reward``, ``error`` (Monte-Carlo standard error) and ``method``, or None.
         """
-        from neurogym.ceilings.stored import task_ceiling
-
-        return task_ceiling(self)
+        return scores.ask("ceiling of a task", self)
 
     def chance(self) -> dict[str, float]:
         """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""
-        from neurogym.ceilings import chance
-
-        return chance(self)
+        return scores.ask("chance", self)
 
     def length_is_fixed(self) -> bool:
         """Whether every trial has the same length."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 from pathlib import Path
 
@@ -13,7 +14,7 @@ rooms = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(rooms)
 
 #: Entries that a reader of the package's top level has to keep in mind.
-MOST_ENTRIES = {"ngym_cli": 14}
+MOST_ENTRIES = {"neurogym": 24, "ngym_cli": 14}
 
 #: Endings that make two names hard to tell apart.
 ENDINGS = ("s", "ing", "ed", "ion", "ation", "er", "or")
@@ -41,7 +42,7 @@ def test_arrows_between_rooms_run_one_way(package):
 
 @pytest.mark.parametrize("package", rooms.LAYERS)
 def test_every_room_has_its_place(package):
-    known = {name for row in rooms.LAYERS[package] for name in row}
+    known = {name.partition(".")[0] for row in rooms.LAYERS[package] for name in row}
     assert {name.removesuffix(".py") for name in entries(package)} == known
 
 
@@ -77,3 +78,33 @@ def test_no_two_modules_differ_by_an_ending_only(package):
 
 def test_the_picture_of_the_rooms_is_that_of_the_code():
     assert rooms.main(["--check"]) == 0, "python docs/rooms.py draws it anew"
+
+
+def _own_names(tree: ast.Module) -> set[str]:
+    """Names that a module defines itself: functions, classes, variables, arguments, attributes of its objects."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found |= {node.attr} if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls") else set()
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return {name for name in found if name.startswith("_") and not name.startswith("__")}
+
+
+@pytest.mark.parametrize("package", rooms.LAYERS)
+def test_no_module_uses_what_is_private_to_another(package):
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in rooms.modules(package).values()}
+    private = {path: _own_names(tree) for path, tree in trees.items()}
+    ours = set().union(*private.values())
+    wrong = []
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            names = [node.attr] if isinstance(node, ast.Attribute) else []
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
+                names = [alias.name for alias in node.names]
+            wrong += [f"{path}:{node.lineno}: {name}" for name in names if name in ours - private[path]]
+    assert not wrong, "\n".join(wrong)

@@ -4,7 +4,7 @@ import numpy as np
 from common import arguments, evaluate, last_step, report, supervised
 
 import neurogym as ngym
-from neurogym.sampling.schedules import RandomSchedule
+from neurogym.sampling.scheduler import RandomSchedule
 from neurogym.utils.data import Dataset
 from neurogym.wrappers import ScheduleEnvs
 

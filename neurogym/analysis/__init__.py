@@ -1,6 +1,8 @@
 """Analyses of behaviour and of population activity, on plain arrays or trial tables.
 
 Names are imported when they are first used, so that importing this package costs nothing.
+
+Belongs here: what is computed from trials or activity and knows no task. May use: `messages`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "results": ("Curve", "Estimate", "Result", "bootstrap", "interquartile_mean", "wilson"),
-    "tables": (
+    "trial_tables": (
         "MissingColumnsError",
         "as_table",
         "groups",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neurogym.analysis.results import FloatArray, Result
-from neurogym.analysis.tables import groups, n_trials
+from neurogym.analysis.trial_tables import groups, n_trials
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,15 @@ import numpy as np
 from neurogym.analysis import from_trials
 from neurogym.analysis.outcomes import rates, reaction_times
 from neurogym.analysis.results import Estimate, Result
-from neurogym.analysis.tables import MissingColumnsError, Table, as_table, is_correct, n_trials, numbers, with_previous
+from neurogym.analysis.trial_tables import (
+    MissingColumnsError,
+    Table,
+    as_table,
+    is_correct,
+    n_trials,
+    numbers,
+    with_previous,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from neurogym.analysis import confidence, economic, evidence, history, learning,
 from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.results import Curve, FloatArray
-from neurogym.analysis.tables import (
+from neurogym.analysis.trial_tables import (
     in_sequence,
     is_correct,
     numbers,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neurogym.analysis.results import Curve, Estimate, FloatArray, normal_quantile
-from neurogym.analysis.tables import sessions
+from neurogym.analysis.trial_tables import sessions
 
 Labels = NDArray[np.int64]
 

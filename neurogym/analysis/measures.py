@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from neurogym.analysis import from_trials
 from neurogym.analysis.results import Estimate, Result
-from neurogym.analysis.tables import MissingColumnsError, in_sequence, numbers, require, responded, select
+from neurogym.analysis.trial_tables import MissingColumnsError, in_sequence, numbers, require, responded, select
 
 
 @dataclass(frozen=True)

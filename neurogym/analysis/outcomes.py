@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.results import Estimate, Result
-from neurogym.analysis.tables import groups, is_correct, n_trials, numbers, require, responded
+from neurogym.analysis.trial_tables import groups, is_correct, n_trials, numbers, require, responded
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,17 @@ trial has passed. *Chance*: the agent that draws every action uniformly.
 
 Every wrapper says what it does to the ceiling (:mod:`neurogym.ceilings.effects`); one that does not makes it unknown.
 What takes long is computed once and stored with the package (``python -m experiments.ceilings``).
+
+Belongs here: what scores of ideal, blind and random agents follow from. May use: `envs` and all below.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
+from neurogym import scores
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, NOISE, Effect, unknown
 
 _LAZY = {
@@ -23,6 +27,22 @@ _LAZY = {
     "sees_reward": "neurogym.ceilings.stack",
     "why_unknown": "neurogym.ceilings.stack",
 }
+
+#: What a task or a stack is asked for, and what computes it.
+_OFFERED = {
+    "ceiling of a task": ("neurogym.ceilings.stored", "task_ceiling"),
+    "ceiling of several tasks": ("neurogym.ceilings.stack", "ceiling_of_several"),
+    "ceiling of a stack": ("neurogym.ceilings.stack", "ceiling"),
+    "chance": ("neurogym.ceilings.random_agent", "chance"),
+}
+
+
+def _computed(module: str, function: str, env: Any) -> Any:
+    return getattr(importlib.import_module(module), function)(env)
+
+
+for _what, (_module, _function) in _OFFERED.items():
+    scores.offer(_what, functools.partial(_computed, _module, _function))
 
 __all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_LAZY]
 

@@ -67,7 +67,6 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
         memory: Whether the agent remembers earlier trials.
         told: Whether the agent is shown its last reward; None: as the stack says.
     """
-    from neurogym.ceilings.mixture import mixture
     from neurogym.core import TrialEnv
     from neurogym.envs.multi import ScheduleEnvs
 
@@ -274,3 +273,36 @@ def simulated(likelihood: Floats, truth: np.ndarray, process: Process, told: boo
         observer.update(seen)
     each = total / measured
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))
+
+
+def mixture(several: Any, memory: bool, told: bool) -> dict[str, Any] | None:
+    """Mean of the ceilings of several tasks, weighted by how often each comes.
+
+    Args:
+        several: A :class:`neurogym.envs.multi.ScheduleEnvs`.
+        memory: Whether the agent remembers earlier trials.
+        told: Whether the agent is shown its last reward.
+
+    Returns:
+        None if that of one of the tasks is not known, or the agent is not told which task runs.
+    """
+    shares = several.shares
+    if np.count_nonzero(shares) > 1 and not several.env_input:
+        return None
+    found = [(p, verdict(env, memory, told).score) for p, env in zip(shares, several.envs, strict=True) if p]
+    scores = [score for _, score in found if score is not None]
+    if len(scores) < len(found):
+        return None
+    weights = np.array([p for p, _ in found])
+    rewards = [score["reward"] for score in scores]
+    return {
+        "performance": float(weights @ [score["performance"] for score in scores]),
+        "reward": None if None in rewards else float(weights @ rewards),
+        "error": float(np.sqrt(np.sum((weights * [score["error"] for score in scores]) ** 2))),
+        "method": "mean of the ceilings of the tasks",
+    }
+
+
+def ceiling_of_several(several: Any) -> dict[str, Any] | None:
+    """The mean of the ceilings of several tasks for an agent that remembers and sees its rewards."""
+    return mixture(several, memory=True, told=True)

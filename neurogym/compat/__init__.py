@@ -3,4 +3,7 @@
 ``table`` says where everything old is now; ``finder`` lets old paths and names be imported; ``members`` has the old
 attributes of environments; ``leniency`` warns where NeuroGym accepts in silence; ``script`` reads an old script and
 says what of it has changed.
+
+Belongs here: what only old scripts need. `table` may name every room. May use: nothing, where
+the core uses it.
 """

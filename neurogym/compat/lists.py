@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
 
         return {f"{cls}-v0": f"{module_of(cls)}:{cls}" for cls in WRAPPERS}
     if name in ("ROOT_DIR", "CONFIG_DIR"):
-        from neurogym.monitoring.settings import PACKAGE
+        from neurogym.recording.settings import PACKAGE
 
         return PACKAGE.parent if name == "ROOT_DIR" else PACKAGE / "config"
     if name == "LOCAL_DIR":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-SETTINGS = "neurogym.monitoring.settings"
-PROBES = "neurogym.monitoring.probes"
+SETTINGS = "neurogym.recording.settings"
+PROBES = "neurogym.recording.probes"
 LISTS = "neurogym.compat.lists"
 HISTORY = "neurogym.wrappers.trial_history"
 MULTI = "neurogym.envs.multi"
@@ -35,15 +35,16 @@ MODULES: dict[str, str] = {
     "neurogym.meta.tasks_info": "neurogym.info",
     "neurogym.meta.wrappers_info": "neurogym.info",
     "neurogym.random": "neurogym.utils.ngym_random",
-    "neurogym.utils.functions": "neurogym.monitoring.files",
+    "neurogym.utils.functions": "neurogym.recording.files",
     "neurogym.utils.info": "neurogym.info",
     "neurogym.utils.logging": "neurogym.messages.console",
     "neurogym.utils.plotting": "neurogym.plotting.runs",
     "neurogym.utils.psychometric": "neurogym.plotting.psychometric",
     "neurogym.utils.random": "neurogym.utils.ngym_random",
-    "neurogym.utils.scheduler": "neurogym.sampling.schedules",
+    "neurogym.utils.scheduler": "neurogym.sampling.scheduler",
     "neurogym.utils.spaces": "neurogym.spaces",
     "neurogym.multi": MULTI,
+    "neurogym.wrappers.block": "neurogym.wrappers",
     "neurogym.wrappers.combine": f"{MULTI}.combine",
     "neurogym.wrappers.components": PROBES,
     "neurogym.wrappers.components.modules": PROBES,
@@ -131,13 +132,13 @@ NAMES: dict[str, dict[str, str]] = {
     "neurogym.utils.plotting": {
         "PlotConfig": f"{SETTINGS}:PlotConfig",
         "fig_": "neurogym.plotting.runs:visualize_run",
-        "order_by_sufix": "neurogym.monitoring.files:order_by_sufix",
-        "order_by_suffix": "neurogym.monitoring.files:order_by_sufix",
+        "order_by_sufix": "neurogym.recording.files:order_by_sufix",
+        "order_by_suffix": "neurogym.recording.files:order_by_sufix",
         "plot_psychometric": "neurogym.plotting.psychometric:plot_psychometric",
         "plot_rew_across_training": "neurogym.plotting.training:plot_rew_across_training",
         "probit": "neurogym.plotting.psychometric:probit",
-        "put_together_files": "neurogym.monitoring.files:put_together_files",
-        "run_env": "neurogym.monitoring.rollout:run_env",
+        "put_together_files": "neurogym.recording.files:put_together_files",
+        "run_env": "neurogym.recording.rollout:run_env",
     },
     "neurogym.wrappers": {
         "ALL_WRAPPERS": f"{LISTS}:ALL_WRAPPERS",

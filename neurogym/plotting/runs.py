@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.monitoring.rollout import run_env, unvectorised
 from neurogym.plotting.labels import legend_beside, name_ticks
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
+from neurogym.recording.rollout import run_env, unvectorised
 from neurogym.spaces import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from neurogym.monitoring.settings import PlotConfig
+    from neurogym.recording.settings import PlotConfig
 
 
 def plot_env(
@@ -58,9 +58,7 @@ def plot_env(
         name = (plot_config.title or None) if name is None else name
         fname = fname if fname is None or Path(fname).suffix else Path(f"{fname}.{plot_config.ext}")
     if isinstance(env, str):
-        from neurogym.envs.registration import make
-
-        env = make(env)
+        env = gym.make(env, disable_env_checker=True)
     data = run_env(env, num_steps=num_steps, num_trials=num_trials, def_act=def_act, model=model)
     inner = unvectorised(env)
     return visualize_run(

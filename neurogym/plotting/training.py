@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.monitoring.files import put_together_files
+from neurogym.recording.files import put_together_files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

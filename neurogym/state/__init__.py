@@ -21,6 +21,8 @@ attribute. Its class then says itself what there is to save::
 
 An environment or wrapper with these two methods has its other attributes saved as always; any other object is saved as
 what its ``state_dict`` returns, and nothing else. One that never changes returns ``{}``.
+
+Belongs here: saving, checking and restoring. May use: `trials`, `rules`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.state.blocks import check_block, check_place
+from neurogym.state.checks import check_block, check_place
 from neurogym.state.encoding import BLOCK, NOT_STATE, attributes_of, class_name
 from neurogym.state.values import (
     FACTORIES,

@@ -1,6 +1,8 @@
 """Trials: how they are laid out, what their rows say, what actions earn in them, and where a session is in them.
 
 What belongs here knows nothing of wrappers, of batches and of single tasks; :mod:`neurogym.core` builds on it.
+
+Belongs here: blocks of trials and places in them. May use: `kernels`, `messages`, `metadata`, `sampling`, `spaces`.
 """
 
 from __future__ import annotations

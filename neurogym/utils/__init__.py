@@ -10,14 +10,14 @@ from typing import Any
 
 _NAMES = {
     "Dataset": "neurogym.utils.data",
-    "RandomBlockSchedule": "neurogym.sampling.schedules",
-    "RandomSchedule": "neurogym.sampling.schedules",
-    "SequentialBlockSchedule": "neurogym.sampling.schedules",
-    "SequentialSchedule": "neurogym.sampling.schedules",
+    "RandomBlockSchedule": "neurogym.sampling.scheduler",
+    "RandomSchedule": "neurogym.sampling.scheduler",
+    "SequentialBlockSchedule": "neurogym.sampling.scheduler",
+    "SequentialSchedule": "neurogym.sampling.scheduler",
     "TruncExp": "neurogym.utils.ngym_random",
     "plot_env": "neurogym.plotting.runs",
     "plot_psychometric": "neurogym.plotting.psychometric",
-    "run_env": "neurogym.monitoring.rollout",
+    "run_env": "neurogym.recording.rollout",
 }
 _MODULES = ("data", "decorators", "functions", "logging", "ngym_random", "plotting", "scheduler", "tasktools")
 

@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from neurogym.state.blocks import check_batch
+from neurogym.state.checks import check_batch
 from neurogym.trials.events import OUTCOMES
 from neurogym.vector.common import FINISHED, Batch, Seeds, masked
 from neurogym.vector.pools import Pools

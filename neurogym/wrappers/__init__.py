@@ -1,6 +1,8 @@
 """Wrappers: each changes which trials are made, what they show, or what the agent sees of them.
 
 The table names every wrapper and its module; nothing is imported until it is asked for.
+
+Belongs here: one wrapper per file, and what they have in common (`base`, `stack`). May use: `trials` and all below.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import gymnasium as gym
 import numpy as np
 
+from neurogym import scores
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.compat.members import forgive_reset
 from neurogym.trials import Trials
@@ -51,9 +52,7 @@ class Forwarding:
 
     def ceiling(self) -> dict[str, Any] | None:
         """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
-        from neurogym.ceilings import ceiling
-
-        return ceiling(self)
+        return scores.ask("ceiling of a stack", self)
 
     def effect_on_ceiling(self) -> Effect:
         """What the wrapper, as it was made, does to the best possible score; not known unless it says so."""

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.ceilings.effects import LEAVES_PERFORMANCE
-from neurogym.core import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 
 

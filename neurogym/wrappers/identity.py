@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
-from neurogym.core import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper
 
 logger = logging.getLogger(__name__)
 

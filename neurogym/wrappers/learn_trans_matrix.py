@@ -8,9 +8,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
-from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels, names_of
-from neurogym.wrappers.base import Field
+from neurogym.wrappers.base import Field, TrialWrapper
 
 
 class LearnTransMatrix(TrialWrapper):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gymnasium as gym
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
-from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
+from neurogym.wrappers.base import TrialWrapper
 
 
 class MissTrialReward(TrialWrapper):

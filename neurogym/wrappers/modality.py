@@ -7,7 +7,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.ceilings.effects import LEAVES
-from neurogym.core import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper
 
 
 class Modality(TrialWrapper):

@@ -15,15 +15,15 @@ from neurogym.ceilings.effects import LEAVES
 from neurogym.compat.arguments import takes_older_names
 from neurogym.compat.members import forgive_reset
 from neurogym.messages.names import unknown
-from neurogym.monitoring.files import ensure_dir, iso_timestamp, order_by_sufix
-from neurogym.monitoring.rollout import Agent
+from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
+from neurogym.recording.rollout import Agent
 from neurogym.wrappers.base import Forwarding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from neurogym.monitoring.probes import ActivationProbe
-    from neurogym.monitoring.settings import Config
+    from neurogym.recording.probes import ActivationProbe
+    from neurogym.recording.settings import Config
 
 BASIC = ("action", "reward", "cum_reward", "performance")
 
@@ -53,7 +53,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     Attributes:
         data: What was collected since the last file, key to a list with one entry per trial.
         data_eval: What :meth:`evaluate_policy` collected last.
-        probes: Name to the :class:`~neurogym.monitoring.probes.ActivationProbe` of :meth:`record_activations`.
+        probes: Name to the :class:`~neurogym.recording.probes.ActivationProbe` of :meth:`record_activations`.
         num_tr: Trials so far.
 
     Raises:
@@ -327,7 +327,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         Raises:
             NotImplementedError: If the layer is of another kind.
         """
-        from neurogym.monitoring.probes import ActivationProbe
+        from neurogym.recording.probes import ActivationProbe
 
         longest = int(np.ceil(self.env.unwrapped.trial_length_stats(1000)["max"]))  # type: ignore[attr-defined]
         name = type(layer).__name__ if name is None else name
@@ -365,7 +365,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             ValueError: If there is no such record, nothing was recorded or a unit does not exist.
             KeyError: If the layer has no such population.
         """
-        from neurogym.monitoring.probes import plot_traces
+        from neurogym.plotting.traces import plot_traces
 
         if name not in self.probes:
             raise ValueError(unknown("record of activity", name, self.probes))
@@ -377,7 +377,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
 def _settings(config: Any, given: dict[str, Any], task: str) -> Config:
     """The settings of a Monitor: those of ``config`` if there is one, else what was given; names are filled in."""
-    from neurogym.monitoring.settings import Config
+    from neurogym.recording.settings import Config
 
     if config is None:
         config = {"env": {"name": task}, "monitor": given}

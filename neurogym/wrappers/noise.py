@@ -10,10 +10,9 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import NOISE, Effect, unknown
-from neurogym.core import TrialWrapper
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
-from neurogym.wrappers.base import Traits
+from neurogym.wrappers.base import Traits, TrialWrapper
 
 
 class Noise(TrialWrapper):

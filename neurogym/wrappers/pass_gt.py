@@ -8,9 +8,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
-from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
-from neurogym.wrappers.base import Field
+from neurogym.wrappers.base import Field, TrialWrapper
 
 
 class PassGT(TrialWrapper):

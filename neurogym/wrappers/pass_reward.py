@@ -7,9 +7,8 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.ceilings.effects import LEAVES
-from neurogym.core import TrialWrapper
 from neurogym.spaces import append_channels
-from neurogym.wrappers.base import Field
+from neurogym.wrappers.base import Field, TrialWrapper
 
 
 class PassReward(TrialWrapper):

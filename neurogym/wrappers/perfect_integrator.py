@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.ceilings.effects import unknown
-from neurogym.core import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.dynamic_noise import stimulus_columns
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 

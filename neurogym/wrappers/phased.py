@@ -7,9 +7,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
+from neurogym.trials.single import SingleTrial
+from neurogym.wrappers.base import TrialWrapper
 
 
 class Phased(TrialWrapper):
@@ -35,8 +36,9 @@ class Phased(TrialWrapper):
     decides = ("the training phase", "period_fixation")
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
-        name, task = type(self).__name__, env.unwrapped
-        fits = isinstance(task, TrialEnv) and task.traits.batched and "decision" in task.timing
+        name = type(self).__name__
+        task: Any = env.unwrapped
+        fits = isinstance(env.unwrapped, SingleTrial) and task.traits.batched and "decision" in task.timing
         if not fits:
             raise ValueError(f"{name} needs a task with a declared rule and a period called decision, not {task}")
         if not 0 <= init_ph <= last_ph:

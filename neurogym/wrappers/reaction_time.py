@@ -8,9 +8,9 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknown
-from neurogym.core import TrialWrapper
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
+from neurogym.wrappers.base import TrialWrapper
 
 
 class ReactionTime(TrialWrapper):

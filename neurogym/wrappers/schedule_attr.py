@@ -9,9 +9,10 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
-from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.sampling.schedules import BaseSchedule, schedule_from
+from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
+from neurogym.trials.single import SingleTrial
+from neurogym.wrappers.base import TrialWrapper
 
 
 class ScheduleAttr(TrialWrapper):
@@ -44,7 +45,7 @@ class ScheduleAttr(TrialWrapper):
             raise ValueError(f"the schedule has {schedule.n} conditions but attr_list has {len(attr_list)} entries")
         self.schedule, self.attr_list = schedule, [dict(attr) for attr in attr_list]
         names = list(dict.fromkeys(name for attr in self.attr_list for name in attr))
-        if isinstance(env.unwrapped, TrialEnv):
+        if isinstance(env.unwrapped, SingleTrial):
             _check_taken(env.unwrapped, names)
             self.decides = tuple(name for name in names if name in env.unwrapped.conditions)  # type: ignore[misc]
         self.adaptive = any(set(attr) != set(names) for attr in self.attr_list)  # type: ignore[misc]  # one by one
@@ -55,7 +56,7 @@ class ScheduleAttr(TrialWrapper):
         """Arguments as written on a command line: ``schedule=block:block=90:p=0.8/0.2//0.2/0.8``.
 
         Each list has one entry per index; ``schedule`` is a name of
-        :func:`neurogym.sampling.schedules.schedule_from`, and ``block`` its length in trials.
+        :func:`neurogym.sampling.scheduler.schedule_from`, and ``block`` its length in trials.
         """
         args = dict(args)
         if "attr_list" in args:
@@ -90,7 +91,7 @@ class ScheduleAttr(TrialWrapper):
         trials.info["schedule_attr_block"] = self._drawn
 
 
-def _check_taken(task: TrialEnv, names: Sequence[str]) -> None:
+def _check_taken(task: Any, names: Sequence[str]) -> None:
     accepted = {name for wrapper in task.wrappers for name in wrapper.accepts}
     for name in names:
         if task.conditions and name not in task.conditions and name not in accepted:

@@ -9,8 +9,8 @@ import numpy as np
 
 from neurogym.ceilings.effects import Effect
 from neurogym.ceilings.processes import Process
-from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import BlockClock, another, check_probabilities, choices_of, draw, restrict
 
 

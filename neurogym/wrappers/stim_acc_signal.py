@@ -6,9 +6,9 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
-from neurogym.core import TrialWrapper
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
+from neurogym.wrappers.base import TrialWrapper
 
 
 class StimAccSignal(TrialWrapper):

@@ -12,9 +12,9 @@ import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.ceilings.processes import Process
-from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers import transitions
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import BlockClock, choices_of, probability_rows, restrict
 
 ERROR_RULES = ("reset",)

@@ -9,9 +9,9 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
-from neurogym.core import TrialWrapper
 from neurogym.messages.names import unknown
 from neurogym.trials import Trials
+from neurogym.wrappers.base import TrialWrapper
 
 
 class TTLPulse(TrialWrapper):

@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
-from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import BlockClock, choices_of, draw, restrict
 
 

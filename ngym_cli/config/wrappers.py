@@ -155,7 +155,7 @@ def _tasks(value: Any, make: Callable[[Any], gym.Env]) -> list[gym.Env]:
 def _scheduled(given: dict[str, Any], n: int) -> dict[str, Any]:
     """Return the arguments with the schedule made, over ``n`` conditions, where there is one by name."""
     if isinstance(given.get("schedule"), str):
-        from neurogym.sampling.schedules import schedule_from
+        from neurogym.sampling.scheduler import schedule_from
 
         return {**given, "schedule": schedule_from(given["schedule"], n)}
     return given

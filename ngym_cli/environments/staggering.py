@@ -6,7 +6,7 @@ import gymnasium as gym
 
 from neurogym.core import TrialWrapper
 from neurogym.envs.multi import ScheduleEnvs
-from neurogym.sampling.schedules import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
+from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
 
 #: Schedules that would otherwise begin with the same task in every environment.
 IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)

@@ -26,7 +26,7 @@ Table = Mapping[str, np.ndarray]
 
 def psychometric_check(view: View) -> None:
     """Say why there is no psychometric curve."""
-    from neurogym.analysis.tables import two_choices
+    from neurogym.analysis.trial_tables import two_choices
 
     def looked_at(part: Part) -> None:
         if not graded(part.table):
@@ -43,7 +43,7 @@ def graded(table: Table) -> bool:
 
 def _choices(table: Table) -> tuple[float, float] | None:
     """Return the two alternatives where there is a third answer, such as a sure option."""
-    from neurogym.analysis.tables import numbers, responded
+    from neurogym.analysis.trial_tables import numbers, responded
 
     found = np.unique(numbers(table["choice"])[responded(table)])
     if len(found) <= 2 or "wager" not in table:
@@ -122,7 +122,7 @@ def fit_words(fit: Any) -> str:
 
 def second_choice(table: Table, labels: Mapping[str, Any]) -> str:
     """Return the name of the second of two choices."""
-    from neurogym.analysis.tables import numbers, responded
+    from neurogym.analysis.trial_tables import numbers, responded
 
     found = np.unique(numbers(table["choice"])[responded(table)])
     names = wording.index_names(labels.get("action", {}))
@@ -154,7 +154,7 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> Non
         parts: trials with reaction times.
     """
     from neurogym.analysis import Curve, from_trials, rates, reaction_times
-    from neurogym.analysis.tables import select
+    from neurogym.analysis.trial_tables import select
 
     for part in parts:
         for outcome, style in (("correct", {"markerfacecolor": part.colour}), ("error", {"markerfacecolor": "white"})):

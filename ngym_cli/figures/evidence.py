@@ -54,7 +54,7 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
 def kernel(view: View) -> Figure:
     """Draw how much the fluctuations of the stimulus at each time bear on the choice, on trials of weak evidence."""
     from neurogym.analysis import Activity, psychophysical_kernel
-    from neurogym.analysis.tables import numbers, responded
+    from neurogym.analysis.trial_tables import numbers, responded
 
     series = view.recorded
     recording, table = series.recording, series.table
@@ -170,7 +170,7 @@ def context(view: View) -> Figure:
 def _evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
     """Draw P(second choice) in a context against the evidence of a modality."""
     from neurogym.analysis import Curve
-    from neurogym.analysis.tables import numbers, select, two_choices
+    from neurogym.analysis.trial_tables import numbers, select, two_choices
 
     table, second = two_choices(part.table)
     rows = numbers(table["context"]).astype(int) == context

@@ -79,7 +79,7 @@ def population(view: View, series: Series | None = None) -> Population:
         Unavailable: if there is none.
     """
     from neurogym.analysis import Activity
-    from neurogym.analysis.tables import select
+    from neurogym.analysis.trial_tables import select
 
     series = series or view.recorded
     key = f"population {series.label} {view.by}"
@@ -236,7 +236,7 @@ def trajectories(view: View) -> Figure:
 
 def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
     """Return what may be decoded: the choice, and the task's conditions with a few values."""
-    from neurogym.analysis.tables import numbers
+    from neurogym.analysis.trial_tables import numbers
 
     found = {}
     wanted = list(view.by) or ["choice", *view.facts.conditions]

@@ -16,7 +16,7 @@ LAGS = 4
 
 def history_check(view: View) -> None:
     """Say why there is no history regression."""
-    from neurogym.analysis.tables import numbers, responded
+    from neurogym.analysis.trial_tables import numbers, responded
 
     for part in view.parts():
         choices = np.unique(numbers(part.table["choice"])[responded(part.table)])
@@ -101,7 +101,7 @@ def stay(view: View) -> Figure:
 
 def _sessions(part: Part) -> Part:
     """Return trials whose sessions are told apart where the task has several in a row; incomplete ones are left out."""
-    from neurogym.analysis.tables import in_sequence, select
+    from neurogym.analysis.trial_tables import in_sequence, select
 
     table = part.table
     if "session_trial" not in table:
@@ -151,7 +151,7 @@ def reversal_check(view: View) -> None:
 def reversal(view: View) -> Figure:
     """Draw the share of choices of what is better after a reversal, trial by trial around it."""
     from neurogym.analysis import from_trials
-    from neurogym.analysis.tables import numbers
+    from neurogym.analysis.trial_tables import numbers
 
     def analysis(part: Part) -> Any:
         better, levels = numbers(part.table["better"]), np.unique(numbers(part.table["better"]))

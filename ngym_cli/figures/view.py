@@ -294,7 +294,7 @@ class View:
         Raises:
             Unavailable: if no series has the columns, or no trials are left.
         """
-        from neurogym.analysis.tables import select
+        from neurogym.analysis.trial_tables import select
 
         found, missing = [], {}
         for series in self.series:
@@ -335,7 +335,7 @@ class View:
         return found
 
     def _split(self, series: Series, table: Table) -> Iterator[Part]:
-        from neurogym.analysis.tables import groups, select
+        from neurogym.analysis.trial_tables import groups, select
 
         if not self.by:
             yield Part(series.text, series.colour, table)

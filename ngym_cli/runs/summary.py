@@ -81,7 +81,7 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     Returns:
         Rows of ``condition``, ``value``, ``trials``, ``performance``, ``performance_ci``.
     """
-    from neurogym.analysis.tables import groups
+    from neurogym.analysis.trial_tables import groups
 
     rows = []
     for name in names:

@@ -10,7 +10,7 @@ from neurogym.utils.plotting import plot_env
 import neurogym as ngym
 from neurogym import wrappers as w
 from neurogym.compat.leniency import LeniencyWarning
-from neurogym.sampling.schedules import RandomBlockSchedule, RandomSchedule
+from neurogym.sampling.scheduler import RandomBlockSchedule, RandomSchedule
 from neurogym.utils.data import Dataset
 
 SUPERVISED = ngym.all_envs(tag="supervised")

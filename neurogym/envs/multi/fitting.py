@@ -9,7 +9,7 @@ import gymnasium as gym
 
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.messages.names import unknown
-from neurogym.sampling.schedules import BaseSchedule
+from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.wrappers.base import layers
 
 

@@ -13,7 +13,7 @@ from neurogym.envs import registration
 from neurogym.envs.collections import COLLECTIONS
 from neurogym.envs.multi.fitting import distinct
 from neurogym.envs.multi.schedule import ScheduleEnvs
-from neurogym.sampling.schedules import BaseSchedule, schedule_from
+from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 
 
 def task_ids(text: str | Sequence[str]) -> list[str]:

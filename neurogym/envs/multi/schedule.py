@@ -8,14 +8,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym import spaces
+from neurogym import scores, spaces
 from neurogym.compat.leniency import forgive
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi.fitting import OfSeveral, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.interleave import MixedRule, Parts, Records, empty_column, interleave, records_of
 from neurogym.messages.names import unknown
 from neurogym.rules import OUTCOMES
-from neurogym.sampling.schedules import BaseSchedule
+from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.trials import Trials
 from neurogym.wrappers.base import Traits, first_observation, layers
 from neurogym.wrappers.stack import traits
@@ -303,9 +303,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
 
     def ceiling(self) -> dict[str, Any] | None:
         """Mean over the tasks, weighted by how often each comes, if the ceiling of each is known."""
-        from neurogym.ceilings.mixture import mixture
-
-        return mixture(self, memory=True, told=True)
+        return scores.ask("ceiling of several tasks", self)
 
     @property
     def shares(self) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import gymnasium as gym
 
 from neurogym.envs.multi.schedule import ScheduleEnvs
-from neurogym.sampling.schedules import OnceSchedule
+from neurogym.sampling.scheduler import OnceSchedule
 
 
 class TransferLearning(ScheduleEnvs):

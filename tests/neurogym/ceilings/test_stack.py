@@ -179,7 +179,7 @@ def test_changed_arguments_and_timings_are_computed():
 
 
 def test_several_tasks_are_weighted_by_how_often_they_come():
-    from neurogym.sampling.schedules import IndependentSchedule
+    from neurogym.sampling.scheduler import IndependentSchedule
 
     tasks = [RDM(), ngym.make("PerceptualDecisionMaking-v0", timing={"stimulus": 500})]
     each = [task.ceiling()["performance"] for task in tasks]

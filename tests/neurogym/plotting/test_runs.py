@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.monitoring.files import ensure_dir, iso_timestamp
-from neurogym.monitoring.rollout import run_env
+from neurogym.recording.files import ensure_dir, iso_timestamp
+from neurogym.recording.rollout import run_env
 from neurogym.utils import plotting, tasktools
 from neurogym.wrappers import PassAction, PassReward
 

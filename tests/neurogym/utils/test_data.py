@@ -10,7 +10,7 @@ import pytest
 import neurogym as ngym
 from neurogym import wrappers as w
 from neurogym.compat.leniency import LeniencyWarning
-from neurogym.sampling.schedules import RandomSchedule
+from neurogym.sampling.scheduler import RandomSchedule
 from neurogym.utils.data import Dataset
 
 

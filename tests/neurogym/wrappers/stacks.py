@@ -10,7 +10,7 @@ import numpy as np
 
 import neurogym as ngym
 from neurogym import wrappers
-from neurogym.sampling.schedules import IndependentSchedule, RandomSchedule
+from neurogym.sampling.scheduler import IndependentSchedule, RandomSchedule
 
 Make = Callable[[], gym.Env]
 

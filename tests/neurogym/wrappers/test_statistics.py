@@ -7,7 +7,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import wrappers as w
-from neurogym.sampling.schedules import RandomBlockSchedule
+from neurogym.sampling.scheduler import RandomBlockSchedule
 
 
 def rdm(**kwargs):

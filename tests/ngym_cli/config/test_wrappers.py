@@ -90,7 +90,7 @@ def test_every_wrapper_can_be_used_by_name_and_its_record_makes_it_again(name, t
 
 
 def test_arguments_have_their_types():
-    from neurogym.sampling.schedules import RandomBlockSchedule
+    from neurogym.sampling.scheduler import RandomBlockSchedule
 
     _, env = stack("side_bias")
     np.testing.assert_allclose(env.choice_prob, [[0.8, 0.2], [0.2, 0.8]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neurogym.sampling import schedules as s
+from neurogym.sampling import scheduler as s
 
 
 def test_sequences() -> None:

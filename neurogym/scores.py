@@ -1,0 +1,27 @@
+"""Scores that a task or a stack can be asked for; :mod:`neurogym.ceilings`, which lies above both, computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_OFFERED: dict[str, Callable[[Any], Any]] = {}
+
+
+def offer(what: str, function: Callable[[Any], Any]) -> None:
+    """Say what computes a score.
+
+    Args:
+        what: Its name.
+        function: Takes the environment.
+    """
+    _OFFERED[what] = function
+
+
+def ask(what: str, env: Any) -> Any:
+    """The score of an environment.
+
+    Raises:
+        KeyError: If nothing computes it.
+    """
+    return _OFFERED[what](env)
