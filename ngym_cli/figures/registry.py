@@ -42,7 +42,7 @@ class FigureSpec:
         Raises:
             Unavailable: if the run does not allow it.
         """
-        from neurogym.analysis.tables import MissingColumnsError
+        from neurogym.analysis.trial_tables import MissingColumnsError
         from ngym_cli.figures.style import Unavailable, footnote
 
         view.left_out.clear()
