@@ -107,7 +107,7 @@ def draw(
         Rows of ``id``, ``path`` (None if it could not be drawn), ``reason`` and ``damaged``.
 
     Raises:
-        UserError: on an unknown figure, format or style, a figure asked for that cannot be drawn, or a damaged run, when
+        UserError: on an unknown figure, format or style, a figure asked for that cannot be drawn, or a damaged run once
             all that can be drawn is.
     """
     for name in names:

@@ -93,9 +93,15 @@ class Source:
 
     @cached_property
     def policy(self) -> Any:
-        """Its trained policy."""
+        """Its trained policy.
+
+        Raises:
+            Unavailable: if the run has no model yet.
+        """
         from ngym_cli.agents.saving import load_policy
 
+        if not (self.run.path / runs.MODEL).exists():
+            raise Unavailable("the run has no model yet")
         return load_policy(self.run, self.config)[0]
 
     def main(self) -> Evaluated:
