@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import erfc, sqrt
 from typing import Any
 
 import numpy as np
 
 from neurogym import spaces
+from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
 from neurogym.rules import Rule
@@ -31,6 +33,7 @@ class MatchingPenny(TrialEnv):
         rewards: Replaces entries of ``default_rewards``.
         opponent_type: One of ``mean_action``, ``random``, ``algorithm1``, ``algorithm2``.
         learning_rate: Of the running mean.
+        timing: Accepted for old scripts; there are no periods to time, as a warning says.
 
     Raises:
         ValueError: If ``opponent_type`` is unknown, or ``learning_rate`` is not between 0 and 1.
@@ -58,8 +61,10 @@ class MatchingPenny(TrialEnv):
         rewards: dict | None = None,
         opponent_type: str = "mean_action",
         learning_rate: float = 0.2,
+        timing: Mapping[str, Any] | None = None,
     ):
         super().__init__(dt=dt, rewards=rewards)
+        without_periods(self, timing)
         if opponent_type not in OPPONENTS:
             raise ValueError(unknown("opponent_type", opponent_type, OPPONENTS))
         if not 0 <= learning_rate <= 1:

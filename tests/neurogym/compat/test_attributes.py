@@ -77,7 +77,7 @@ def test_pairs_fit_the_ground_truth_that_is_asked_for():
         assert pairs == ({(1, 3), (2, 4)} if together else {(1, 4), (2, 3)})
 
 
-@pytest.mark.parametrize("task", ["Bandit-v0", "DawTwoStep-v0"])
+@pytest.mark.parametrize("task", ["Bandit-v0", "DawTwoStep-v0", "MatchingPenny-v0"])
 def test_timing_of_tasks_without_periods_is_said_to_be_of_no_use(task):
     with pytest.warns(UserWarning, match="no periods"):
         ngym.make(task, timing={"fixation": 100})

@@ -1,4 +1,4 @@
-"""What NeuroGym accepts in silence is warned of once, at the line of the script; where that is asked for it is an error."""
+"""What NeuroGym accepts in silence is warned of once, at the line of the script, or is an error where asked for."""
 
 from __future__ import annotations
 
