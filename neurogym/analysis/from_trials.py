@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from neurogym.analysis import confidence, economic, evidence, history, learning, multisensory, planning, timing
 from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
+from neurogym.analysis.intervals import clusters
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.results import Curve, FloatArray
 from neurogym.analysis.trial_tables import (
@@ -37,21 +38,26 @@ from neurogym.analysis.trial_tables import (
 Choices = tuple[float, float] | None
 
 
-def psychometric(data: Any, strength: str = "coh", choices: Choices = None, **options: Any) -> PsychometricFit:
+def psychometric(
+    data: Any, strength: str = "coh", choices: Choices = None, signed: str | None = None, **options: Any
+) -> PsychometricFit:
     """Fit choices of the second alternative against signed strength; ``model="weibull"`` fits accuracy instead.
 
     Args:
         data: trial table with ``choice``, ``outcome`` and the strength.
         strength: column with the unsigned strength.
         choices: the two actions, by default those that occur.
+        signed: column with a strength that has its sign already (a rate, a difference), in place of ``strength``.
         **options: see `fit_psychometric`; the guess rate of a Weibull function is 0.5 unless given.
     """
     if options.get("model") == "weibull":
         table = require(data, "outcome", strength)
         table = select(table, responded(table))
-        return fit_psychometric(np.abs(numbers(table[strength])), is_correct(table), **{"guess": 0.5, **options})
+        options = {"guess": 0.5, "groups": clusters(table), **options}
+        return fit_psychometric(np.abs(numbers(table[strength])), is_correct(table), **options)
     table, second = two_choices(data, choices)
-    return fit_psychometric(signed_strength(table, second, strength), second, **options)
+    x = signed_strength(table, second, strength) if signed is None else numbers(require(table, signed)[signed])
+    return fit_psychometric(x, second, **{"groups": clusters(table), **options})
 
 
 def chronometric(data: Any, strength: str = "coh", **options: Any) -> ChronometricFit:

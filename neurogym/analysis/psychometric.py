@@ -5,7 +5,7 @@ Wichmann & Hill 2001, The psychometric function I and II, 10.3758/BF03194544 and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, ndtr, ndtri, xlogy
 
+from neurogym.analysis.intervals import proportion_curve
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, normal_quantile
 
 Model = Literal["logistic", "probit", "weibull"]
@@ -119,6 +120,7 @@ def fit_psychometric(
     n_boot: int = 400,
     level: float = 0.95,
     seed: int | None = 0,
+    groups: ArrayLike | None = None,
 ) -> PsychometricFit:
     """Fit a psychometric function to single trials.
 
@@ -136,6 +138,8 @@ def fit_psychometric(
         n_boot: draws of the parametric bootstrap; 0 for no goodness of fit and no intervals of threshold and slope.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
+        groups: session or block of each trial where trials are linked, shape (trials,): points, threshold and slope get
+            their intervals from resampled groups, and goodness of fit is not told.
 
     Raises:
         ValueError: unknown model, no trials, a single strength, responses other than 0 and 1, or negative strengths
@@ -150,12 +154,13 @@ def fit_psychometric(
     best = problem.fit(k)
     p = problem.probability(best)[0]
     deviance = _deviance(k, n, p)
-    draws, deviances = np.empty((n_boot, 4)), np.empty(n_boot)
-    samples = np.random.default_rng(seed).binomial(n.astype(int), p, size=(n_boot, len(n)))
-    for i, sample in enumerate(samples):
-        draw = problem.fit(sample, best)
-        draws[i] = problem.natural(draw)
-        deviances[i] = _deviance(sample, n, problem.probability(draw)[0])
+    draws, deviances = np.empty((n_boot, 4)), np.full(n_boot, np.nan)
+    for i, (trials, sample) in enumerate(_samples(x, n, p, strength, response, groups, n_boot, seed)):
+        redrawn = problem if groups is None else _Problem(x, trials, SHAPES[model], guess, lapse, max_lapse)
+        draw = redrawn.fit(sample, best)
+        draws[i] = redrawn.natural(draw)
+        if groups is None:
+            deviances[i] = _deviance(sample, n, problem.probability(draw)[0])
     estimates = {
         name: Estimate.percentile(value, draws[:, i], level)
         for i, (name, value) in enumerate(zip(PARAMETERS, problem.natural(best), strict=True))
@@ -166,12 +171,37 @@ def fit_psychometric(
         model,
         **estimates,
         deviance=deviance,
-        deviance_p=float((1 + np.sum(deviances >= deviance)) / (1 + n_boot)) if n_boot else np.nan,
+        deviance_p=float((1 + np.sum(deviances >= deviance)) / (1 + n_boot)) if n_boot and groups is None else np.nan,
         log_likelihood=-problem.loss(best, k)[0],
         n=int(n.sum()),
-        data=Curve.proportions(x, k, n, level),
+        data=proportion_curve(x, np.searchsorted(x, np.asarray(strength, float)), response, groups, level),
         draws=draws,
     )
+
+
+def _samples(
+    x: FloatArray,
+    n: FloatArray,
+    p: FloatArray,
+    strength: ArrayLike,
+    response: ArrayLike,
+    groups: ArrayLike | None,
+    n_boot: int,
+    seed: int | None,
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Trials and responses at each strength, drawn from the fitted function or, where trials are linked, of groups."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        yield from ((n, sample) for sample in rng.binomial(n.astype(int), p, size=(n_boot, len(n))))
+        return
+    label = np.unique(np.asarray(groups), return_inverse=True)[1]
+    cell = label * len(x) + np.searchsorted(x, np.asarray(strength, float))
+    shape, size = (int(label.max()) + 1, len(x)), (int(label.max()) + 1) * len(x)
+    trials = np.bincount(cell, minlength=size).reshape(shape).astype(float)
+    hits = np.bincount(cell, weights=np.asarray(response, float), minlength=size).reshape(shape)
+    for _ in range(n_boot):
+        drawn = rng.integers(0, shape[0], shape[0])
+        yield np.maximum(trials[drawn].sum(axis=0), 1e-9), hits[drawn].sum(axis=0)
 
 
 def _aggregate(strength: ArrayLike, response: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:

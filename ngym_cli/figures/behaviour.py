@@ -29,9 +29,10 @@ def psychometric_check(view: View) -> None:
     from neurogym.analysis.trial_tables import two_choices
 
     def looked_at(part: Part) -> None:
-        if not graded(part.table):
+        table, column, _ = with_evidence(part.table)
+        if len(np.unique(table[column or STRENGTH])) < 2:
             raise ValueError("the strength of the evidence is the same in all trials")
-        two_choices(part.table, _choices(part.table))
+        two_choices(table, _choices(table))
 
     view.analysed(view.parts(), looked_at)
 
@@ -39,6 +40,25 @@ def psychometric_check(view: View) -> None:
 def graded(table: Table) -> bool:
     """Say whether trials differ in the strength of evidence."""
     return STRENGTH in table and len(np.unique(table[STRENGTH])) > 1
+
+
+def with_evidence(table: Table) -> tuple[dict[str, np.ndarray], str | None, str]:
+    """Return trials with what a psychometric curve is drawn against.
+
+    Returns:
+        The trials, the column whose values have their sign already (None: the strength, signed by what was right), and
+        its name on an axis.
+    """
+    from neurogym.analysis.tables import numbers
+
+    if STRENGTH in table:
+        return dict(table), None, f"signed {wording.axis(STRENGTH)}"
+    if "v1" in table and "v2" in table:
+        difference = np.round(numbers(table["v2"]) - numbers(table["v1"]), 6)
+        return {**table, "v2 - v1": difference}, "v2 - v1", "second minus first stimulus, v2 - v1"
+    if "rate" in table:
+        return dict(table), "rate", "rate (events/s)"
+    raise ValueError("the trials have no coherence, pair of values or rate")
 
 
 def _choices(table: Table) -> tuple[float, float] | None:
@@ -54,7 +74,7 @@ def _choices(table: Table) -> tuple[float, float] | None:
 def psychometric(view: View) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
-    view.left_out.update(psychometric_axes(axes, view.parts("coh", "choice", "outcome"), labels=view.facts.labels))
+    view.left_out.update(psychometric_axes(axes, view.parts("choice", "outcome"), labels=view.facts.labels))
     return figure
 
 
@@ -82,9 +102,12 @@ def psychometric_axes(
     fits, left_out = [], {}
     for part in parts:
         try:
-            if not graded(part.table):
+            table, column, axis = with_evidence(part.table)
+            if len(np.unique(table[column or STRENGTH])) < 2:
                 raise ValueError("the strength of the evidence is the same in all trials")
-            fits.append((part, from_trials.psychometric(part.table, choices=_choices(part.table), n_boot=few)))
+            fit = from_trials.psychometric(table, choices=_choices(table), signed=column, n_boot=few)
+            fits.append((part, fit))
+            unit = " %" if column is None else ""
         except ValueError as error:
             left_out[part.label] = str(error)
     if not fits:
@@ -94,12 +117,13 @@ def psychometric_axes(
         if draws:
             axes.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=part.colour)
         axes.plot(x, fit.predict(x), color=part.colour)
-        interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit)}")
+        interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit, unit)}")
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    if fits[0][1].data.x.min() < 0 < fits[0][1].data.x.max():
+        axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
     second = second_choice(fits[0][0].table, labels or {})
     axes.set(
-        xlabel=f"signed {wording.axis(STRENGTH)}", ylabel=f"P({second})", ylim=(-0.03, 1.03),
+        xlabel=axis, ylabel=f"P({second})", ylim=(-0.03, 1.03),
         title=f"psychometric curve, {fits[0][1].model} fit, 95 % intervals",
     )  # fmt: skip
     if legend:
@@ -107,7 +131,7 @@ def psychometric_axes(
     return left_out
 
 
-def fit_words(fit: Any) -> str:
+def fit_words(fit: Any, unit: str = " %") -> str:
     """Return the parameters of a psychometric function as they stand in a legend.
 
     The PSE is the signed strength at which both choices are equally likely, lapses apart; the threshold is how far from
@@ -115,9 +139,9 @@ def fit_words(fit: Any) -> str:
     """
     from neurogym.analysis.psychometric import SHAPES
 
-    reach = float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value
+    reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
     lapses = f"lapses {fit.guess.value:.2f} (low), {fit.lapse.value:.2f} (high)"
-    return f"PSE {fit.threshold.value:.2g} %, 75 % threshold {reach:.2g} %, {lapses}; n = {fit.n:,}"
+    return f"PSE {fit.threshold.value:.3g}{unit}, 75 % threshold {reach:.2g}{unit}, {lapses}; n = {fit.n:,}"
 
 
 def second_choice(table: Table, labels: Mapping[str, Any]) -> str:

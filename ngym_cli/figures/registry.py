@@ -24,6 +24,7 @@ class FigureSpec:
         summary: what it shows.
         tags: it is drawn by default for tasks with one of these tags; empty: for all.
         columns: columns that the trials must have.
+        any_of: sets of columns of which they must have one.
         record: what must have been recorded.
         default: whether it is drawn unless others are asked for.
     """
@@ -33,6 +34,7 @@ class FigureSpec:
     summary: str
     tags: frozenset[str] = frozenset()
     columns: tuple[str, ...] = ()
+    any_of: tuple[tuple[str, ...], ...] = ()
     record: tuple[str, ...] = ()
     default: bool = True
 
@@ -89,7 +91,7 @@ _ALL = (
     _spec("learning", "learning", "performance along training; over seeds the interquartile mean"),
     _spec("development", "learning", "evaluations of the checkpoints along training"),
     _spec("psychometric", "behaviour", "choices against signed strength, with the fitted function",
-          ("two-alternative",), columns=CHOICE),
+          ("two-alternative",), columns=("choice", "outcome"), any_of=(("coh",), ("v1", "v2"), ("rate",))),
     _spec("chronometric", "behaviour", "reaction time against strength, with the prediction of a diffusion to a bound",
           ("reaction time",), columns=("coh", "rt", "outcome")),
     _spec("conditions", "conditions", "performance by condition, or by task, with chance and ceiling of each"),
@@ -155,7 +157,8 @@ def natural(spec: FigureSpec, view: View, tags: set[str]) -> bool:
     if spec.name == "similarity":
         return len(view.sources) > 1
     try:
-        table = view.series[0].table if spec.columns else {}
+        table = view.series[0].table if spec.columns or spec.any_of else {}
     except Unavailable:  # no evaluation yet
         return False
-    return all(name in table for name in spec.columns)
+    enough = not spec.any_of or any(all(name in table for name in names) for names in spec.any_of)
+    return enough and all(name in table for name in spec.columns)
