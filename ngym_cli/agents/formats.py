@@ -140,12 +140,14 @@ def _onnx(agent: LoadedAgent, path: Path) -> None:
     inputs, results = _names(module)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # else it names packages that nobody needs here
     several = torch.export.Dim.DYNAMIC
-    shapes = [{0: several}, *({1: several} for _ in range(module.n_states))]
+    shapes: dict[str, Any] = {"observation": {0: several}}
+    if module.n_states:
+        shapes["state"] = tuple({1: several} for _ in range(module.n_states))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program: Any = torch.onnx.export(
             module, module.example(2), None, input_names=inputs, output_names=results, dynamo=True, verbose=False,
-            dynamic_shapes={"observation": shapes[0], "state": tuple(shapes[1:])},
+            dynamic_shapes=shapes,
         )  # fmt: skip
     model = program.model_proto
     for name, text in _about(agent).items():

@@ -61,6 +61,7 @@ def _runs() -> list[str]:
 
 _task = _starting_with(_tasks)
 algorithms = _starting_with(_algorithms)
+trackers = _starting_with(lambda: ("wandb", "mlflow"))
 export_formats = _starting_with(lambda: ("sb3", "onnx", "torchscript"))
 networks = _starting_with(_networks)
 tags = _starting_with(_tags)

@@ -257,6 +257,11 @@ class RunConfig(TaskSettings):
         description="as --until, but a performance, whatever the ceiling",
         json_schema_extra=written("until_performance", AGENT, sweeps=False),
     )
+    track: Literal["wandb", "mlflow"] | None = Field(
+        None,
+        description="send the curves to wandb or mlflow as well as to TensorBoard (pip install 'ngym[wandb]')",
+        json_schema_extra=written("track", RUN, "trackers"),
+    )
     stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
     hyperparameters: dict[str, Any] = Field(
         default_factory=dict,

@@ -177,8 +177,6 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
     return facts
 
 
-
-
 def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:
     """Return what is known of a stack that has been reset.
 

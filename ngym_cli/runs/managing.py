@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Sequence
+from fnmatch import fnmatch
 
 from ngym_cli.errors import UserError
 from ngym_cli.runs.folder import EVERYTHING, Run, refuse_existing
@@ -24,7 +25,11 @@ def remove(found: Sequence[Run]) -> None:
         refuse_existing(run.path, overwrite=True)
         for path in sorted(run.path.rglob("*")):
             inside = path.relative_to(run.path)
-            if path.is_file() and path.name[0] != "." and not any(inside.match(pattern) for pattern in EVERYTHING):
+            if (
+                path.is_file()
+                and path.name[0] != "."
+                and not any(fnmatch(str(inside), pattern) for pattern in EVERYTHING)
+            ):
                 raise UserError(f"{run.path} holds {inside}, which ngym did not write; move it away first")
     for run in found:
         try:

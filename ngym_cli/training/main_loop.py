@@ -18,11 +18,11 @@ from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance
 from ngym_cli.runs.trial_table import TrialRecorder
+from ngym_cli.training import tracking
 from ngym_cli.training.curriculum import Curriculum, renew, stages_of
 from ngym_cli.training.progress import Display, Silent
 from ngym_cli.training.run_writer import Numbers, Session, Stop, Watch, stopping
 from ngym_cli.training.stopping import Until
-from ngym_cli.training.tensorboard import Board
 
 MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
 Announce = Callable[[RunConfig], None]
@@ -73,6 +73,7 @@ def train(
     if name is not None:
         runs.refuse_existing(path, overwrite)
     config, facts = resolve(config)
+    tracking.check(config)
     config = complete(config, facts)
     announce(config)
     course = _course(config, facts)
@@ -186,13 +187,14 @@ class _Parts:
         if self.course is not None:
             stage = self.course.stage
             recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
+        display = self.make_display(self.config, facts, path)
         session = Session(
             self.run,
             self.config,
             facts,
             recorder,
-            Board(path / "tensorboard", state.get("board")),
-            self.make_display(self.config, facts, path),
+            tracking.board_of(self.run, self.config, state.get("board"), display.say),
+            display,
             lambda: self.model.policy,
             self._write_checkpoint,
             self.watch,

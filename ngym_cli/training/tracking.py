@@ -1,0 +1,194 @@
+"""Sending a run's curves to Weights & Biases or MLflow too (`ngym run --track`), through their own libraries.
+
+TensorBoard's files are written in any case. Where the curves go is told to the libraries in their own ways, by
+environment variables: ``WANDB_PROJECT``, ``WANDB_MODE=offline``, ``MLFLOW_TRACKING_URI``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from ngym_cli import runs
+from ngym_cli.config import RunConfig, flatten
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.training.tensorboard import Board
+
+#: Project or experiment that runs go to unless an environment variable says another.
+PROJECT = "ngym"
+
+
+class Tracker(Protocol):
+    """One run in a tracking service."""
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Add one point to each curve."""
+
+    def figure(self, tag: str, figure: Any, step: int) -> None:
+        """Add a matplotlib figure."""
+
+    def close(self) -> None:
+        """End the run there."""
+
+
+class WandbTracker:
+    """A run of Weights & Biases.
+
+    Args:
+        run: the run's folder.
+        config: its complete configuration.
+        key: the same whenever the run is continued.
+    """
+
+    def __init__(self, run: runs.Run, config: RunConfig, key: str):
+        self._library: Any = _library("wandb")
+        self._run = self._library.init(
+            project=os.environ.get("WANDB_PROJECT", PROJECT), name=run.name, id=key, resume="allow", group=config.task,
+            config=flatten(config.model_dump()), settings=self._library.Settings(console="off", silent=True),
+        )  # fmt: skip
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Add one point to each curve."""
+        self._run.log(dict(values), step=step)
+
+    def figure(self, tag: str, figure: Any, step: int) -> None:
+        """Add a matplotlib figure."""
+        self._run.log({tag: self._library.Image(figure)}, step=step)
+
+    def close(self) -> None:
+        """End the run there."""
+        self._run.finish()
+
+
+class MlflowTracker:
+    """A run of MLflow.
+
+    Args:
+        run: the run's folder.
+        config: its complete configuration.
+        key: the same whenever the run is continued.
+    """
+
+    def __init__(self, run: runs.Run, config: RunConfig, key: str):
+        library: Any = _library("mlflow")
+        self._client = library.MlflowClient()
+        name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
+        found = self._client.get_experiment_by_name(name)
+        experiment = found.experiment_id if found else self._client.create_experiment(name)
+        before = self._client.search_runs([experiment], f"tags.ngym_key = '{key}'")
+        if before:
+            self._id = before[0].info.run_id
+            return
+        made = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": config.task})
+        self._id = made.info.run_id
+        entities = importlib.import_module("mlflow.entities")
+        parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(config.model_dump()).items()]
+        for start in range(0, len(parameters), 100):  # as many as the service takes at once
+            self._client.log_batch(self._id, params=parameters[start : start + 100])
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Add one point to each curve."""
+        for tag, value in values.items():
+            self._client.log_metric(self._id, tag.replace("%", "percent"), float(value), step=step)
+
+    def figure(self, tag: str, figure: Any, step: int) -> None:
+        """Add a matplotlib figure."""
+        self._client.log_figure(self._id, figure, f"{tag}-{step}.png")
+
+    def close(self) -> None:
+        """End the run there."""
+        self._client.set_terminated(self._id)
+
+
+TRACKERS: dict[str, Callable[[runs.Run, RunConfig, str], Tracker]] = {"wandb": WandbTracker, "mlflow": MlflowTracker}
+
+
+def _library(name: str) -> Any:
+    """Import a service's library.
+
+    Raises:
+        UserError: if it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise UserError(f"--track {name} needs {name}: pip install 'ngym[{name}]'") from None
+
+
+def check(config: RunConfig) -> None:
+    """Refuse a service whose library is not installed, before anything is made.
+
+    Raises:
+        UserError: names what to install.
+    """
+    if config.track is not None:
+        _library(config.track)
+
+
+def board_of(run: runs.Run, config: RunConfig, state: Mapping[str, int] | None, say: Callable[[str], None]) -> Board:
+    """Return what a run writes its curves to.
+
+    Args:
+        run: its folder.
+        config: its complete configuration.
+        state: of the board up to a checkpoint.
+        say: tells the user what went wrong with a service; the run goes on.
+    """
+    folder = run.path / "tensorboard"
+    if config.track is None:
+        return Board(folder, state)
+    started = str(run.manifest().get("started"))
+    key = hashlib.sha256(f"{run.path.resolve()} {started}".encode()).hexdigest()[:16]
+    return TrackedBoard(folder, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
+
+
+class TrackedBoard(Board):
+    """TensorBoard, and a tracking service beside it; where the service fails, the run goes on without.
+
+    Args:
+        folder: of the event files.
+        state: of the board up to a checkpoint.
+        make: makes the run in the service.
+        say: tells the user what went wrong.
+    """
+
+    def __init__(
+        self, folder: Path, state: Mapping[str, int] | None, make: Callable[[], Tracker], say: Callable[[str], None]
+    ):
+        super().__init__(folder, state)
+        self._say = say
+        self._tracker: Tracker | None = None
+        self._safely(lambda: setattr(self, "_tracker", make()))
+
+    def _safely(self, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except Exception as error:  # a service that is down must not end a run
+            self._tracker = None
+            self._say(f"tracking ended: {one_line(error)[:300]}")
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Add one point to each curve."""
+        super().scalars(values, step)
+        tracker = self._tracker
+        if tracker is not None:
+            self._safely(lambda: tracker.scalars(values, step))
+
+    def figure(self, tag: str, figure: Any, step: int) -> None:
+        """Add a matplotlib figure."""
+        tracker = self._tracker
+        if tracker is not None:
+            self._safely(lambda: tracker.figure(tag, figure, step))
+        super().figure(tag, figure, step)
+
+    def close(self) -> None:
+        """Write everything out and end."""
+        try:
+            if self._tracker is not None:
+                self._safely(self._tracker.close)
+        finally:
+            super().close()

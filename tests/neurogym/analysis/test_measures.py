@@ -1,0 +1,77 @@
+"""Each task declares what it is about; the measures of known behaviour are the known numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.analysis.measures import MEASURES, measures
+from neurogym.envs import registration
+from neurogym.vector import make_vec
+
+DECLARING = [id_ for id_ in registration.every_task() if registration.metadata(id_).get("measures")]
+
+
+def values(names, table):
+    return {each.id: each.value for each in measures(names, table)}
+
+
+def acted(id_, act, steps=1500, n=16):
+    """Return the trial table of an agent; ``act`` takes the environments and a generator."""
+    batch = make_vec(lambda: registration.make(id_), n)
+    batch.reset(seed=0)
+    rng, parts = np.random.default_rng(0), []
+    for _ in range(steps):
+        batch.step(act(batch, rng))
+        finished = batch.finished
+        if finished is not None:
+            parts.append({name: np.asarray(column) for name, column in finished.items()})
+    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {**table, "trial": np.arange(len(table["env"]))}
+
+
+def test_what_is_declared_exists():
+    assert len(DECLARING) > 15
+    for id_ in DECLARING:
+        assert set(registration.metadata(id_)["measures"]) <= set(MEASURES), id_
+
+
+def test_hits_false_alarms_and_d_prime():
+    due = np.repeat([1, 0], 100)
+    acts = np.r_[np.arange(100) < 84, np.arange(100) < 16].astype(int)
+    outcome = np.where(due == 1, np.where(acts == 1, "correct", "miss"), np.where(acts == 1, "error", "correct"))
+    found = values(("detection",), {"ground_truth": due, "choice": acts, "outcome": outcome})
+    assert (found["hits"], found["false_alarms"]) == (0.84, 0.16)
+    assert found["d_prime"] == pytest.approx(1.97, abs=0.03)
+
+
+def test_a_bandit_that_chooses_at_random_loses_half_the_difference():
+    table = acted("Bandit-v0", lambda batch, rng: rng.integers(2, size=16))
+    found = values(("bandit",), table)
+    assert found["regret"] == pytest.approx(0.3, abs=0.02)
+    assert found["best_arm"] == pytest.approx(0.5, abs=0.03)
+    best = values(("bandit",), acted("Bandit-v0", lambda batch, rng: np.zeros(16, int)))
+    assert best == {"regret": 0, "best_arm": 1}
+
+
+def test_intervals_have_slope_bias_and_weber_fraction():
+    rng = np.random.default_rng(0)
+    target = rng.choice([600, 800, 1000], 3000).astype(float)
+    produced = target * 0.8 + 100 + rng.normal(size=3000) * 0.1 * target
+    found = values(("interval",), {"production": target, "rt": produced, "outcome": np.full(3000, "correct")})
+    assert found["slope"] == pytest.approx(0.8, abs=0.03)
+    assert found["bias"] == pytest.approx(np.mean(produced - target), abs=1)
+    assert found["weber_fraction"] == pytest.approx(0.113, abs=0.01)
+
+
+def test_choices_have_a_bias_and_a_slope():
+    rng = np.random.default_rng(0)
+    signed = rng.choice([-20, -10, -5, 5, 10, 20], 4000)
+    right = rng.random(4000) < 1 / (1 + np.exp(-0.3 * (signed - 2)))
+    outcome = np.where(right == (signed > 0), "correct", "error")
+    table = {"coh": np.abs(signed), "choice": np.where(right, 2, 1), "outcome": outcome}
+    assert values(("psychometric",), table)["pse"] == pytest.approx(2, abs=0.6)
+
+
+def test_trials_that_cannot_tell_give_no_measure():
+    assert measures(MEASURES, {"choice": np.zeros(3), "outcome": np.full(3, "miss")}) == []

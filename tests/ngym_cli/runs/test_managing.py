@@ -1,0 +1,69 @@
+"""``ngym runs``: tags, notes and removal; filters and sorting of the listing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def both(run_folder, tmp_path):
+    """Two runs below ``runs``, the second one better."""
+    for name in ("one", "two"):
+        path = tmp_path / "runs" / "RDM-v0" / "recurrent_ppo" / name
+        shutil.copytree(run_folder, path)
+        manifest = json.loads((path / "manifest.json").read_text())
+        manifest["performance"] = {"one": 0.4, "two": 0.6}[name]
+        (path / "manifest.json").write_text(json.dumps(manifest))
+    return tmp_path / "runs" / "RDM-v0" / "recurrent_ppo"
+
+
+def names(ngym, *arguments):
+    return [row["name"] for row in json.loads(ngym("list", "runs", *arguments, "--json").out)]
+
+
+def test_tags_and_notes_find_runs(ngym, both):
+    assert ngym("runs", "tag", "one", "baseline", "figure2").code == 0
+    assert ngym("runs", "note", "two", "without pass_action").code == 0
+    assert names(ngym, "--tag", "baseline") == ["one"]
+    assert names(ngym, "pass_action") == ["two"]
+    assert ngym("runs", "tag", "one", "baseline", "--remove").code == 0
+    assert names(ngym, "--tag", "baseline") == []
+    assert names(ngym, "--tag", "figure2") == ["one"]
+    assert json.loads((both / "one" / "manifest.json").read_text())["tags"] == ["figure2"]
+    refused = ngym("runs", "tag", "one", "nothing", "--remove")
+    assert refused.code == 2 and "figure2" in refused.err
+
+
+def test_runs_are_filtered_and_sorted(ngym, both):
+    assert names(ngym, "--sort", "performance") == ["one", "two"]
+    assert names(ngym, "--sort", "-performance") == ["two", "one"]
+    assert sorted(names(ngym, "--task", "RDM-v0")) == sorted(names(ngym, "--alg", "recurrent_ppo")) == ["one", "two"]
+    assert names(ngym, "--task", "PerceptualDecisionMaking-v0", "--status", "finished", "--sort", "name") == [
+        "one",
+        "two",
+    ]
+    assert names(ngym, "--status", "failed") == []
+    for arguments, says in ((("--status", "done"), "status"), (("--sort", "perfomance"), "did you mean 'performance'")):
+        refused = ngym("list", "runs", *arguments)
+        assert refused.code == 2 and says in refused.err and refused.err.count("\n") == 1
+
+
+def test_a_run_is_removed_only_when_that_is_said(ngym, both, monkeypatch):
+    refused = ngym("runs", "rm", "one")
+    assert refused.code == 2 and "--yes" in refused.err
+    assert (both / "one").is_dir()
+    assert ngym("runs", "rm", "one", "--yes").code == 0
+    assert not (both / "one").exists() and (both / "two").is_dir()
+    assert ngym("runs", "rm", "two", "--yes").code == 0
+    assert not both.parent.exists()
+
+
+def test_what_ngym_did_not_write_keeps_a_run_from_being_removed(ngym, both):
+    (both / "one" / "thesis.tex").write_text("mine")
+    refused = ngym("runs", "rm", "one", "--yes")
+    assert refused.code == 2 and "thesis.tex" in refused.err
+    assert (both / "one" / "thesis.tex").read_text() == "mine"
+    assert (both / "one" / "config.toml").is_file()

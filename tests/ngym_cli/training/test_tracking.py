@@ -1,0 +1,59 @@
+"""Curves go to Weights & Biases and MLflow too, without a network; a service that fails does not end a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RUN = ("run", "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "2000", "--eval-trials", "20", "--name", "a")
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path / "wandb-files"))
+    (tmp_path / "wandb-files").mkdir()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+
+
+def test_wandb_keeps_an_offline_run(ngym, tmp_path, offline):
+    pytest.importorskip("wandb")
+    result = ngym(*RUN, "--track", "wandb")
+    assert result.code == 0, result.err
+    (kept,) = (tmp_path / "wandb-files" / "wandb").glob("offline-run-*/run-*.wandb")
+    assert kept.stat().st_size > 1000
+    assert list((tmp_path / "runs").glob("*/*/a/tensorboard/events.*"))
+
+
+def test_mlflow_has_parameters_and_every_point_of_the_curves(ngym, tmp_path, offline):
+    mlflow = pytest.importorskip("mlflow")
+    result = ngym(*RUN, "--track", "mlflow", "--json")
+    assert result.code == 0, result.err
+    assert "tracking ended" not in result.err
+    client = mlflow.MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+    (run,) = client.search_runs([client.get_experiment_by_name("ngym").experiment_id])
+    assert run.data.params["task"] == "GoNogo-v0"
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["evaluation/performance"] == pytest.approx(json.loads(result.out)["performance"])
+
+
+def test_a_service_that_fails_is_told_of_and_the_run_goes_on(ngym, offline, monkeypatch):
+    from ngym_cli.training import tracking
+
+    def fails(*arguments):
+        raise ConnectionError("the service is down")
+
+    monkeypatch.setattr(tracking, "_library", lambda name: None)
+    monkeypatch.setitem(tracking.TRACKERS, "wandb", fails)
+    result = ngym(*RUN, "--track", "wandb")
+    assert result.code == 0
+    assert "tracking ended: ConnectionError: the service is down" in result.err
+
+
+def test_a_service_that_is_not_installed_is_said_before_anything_is_made(ngym, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "wandb", None)
+    result = ngym(*RUN, "--track", "wandb")
+    assert (result.code, result.out) == (2, "")
+    assert "pip install 'ngym[wandb]'" in result.err
+    assert not (tmp_path / "runs").exists()
