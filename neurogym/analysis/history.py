@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
 from neurogym.analysis.results import Estimate, FloatArray, Result
 
@@ -104,25 +105,25 @@ def choice_history(
 def win_stay_lose_shift(
     choice: ArrayLike, correct: ArrayLike, *, session: ArrayLike | None = None, level: float = 0.95
 ) -> StayShift:
-    """Return how often a rewarded choice is repeated and an unrewarded one changed, with Wilson intervals.
+    """Return how often a rewarded choice is repeated and an unrewarded one changed, with intervals.
 
     Args:
         choice: any number of alternatives, shape (trials,); ``nan`` where there was no choice.
         correct: 0 or 1 (correct, or rewarded), shape (trials,).
-        session: trials of different sessions do not follow each other, shape (trials,).
+        session: trials of different sessions do not follow each other, shape (trials,); intervals come from the
+            sessions where there are enough of them.
         level: coverage of the intervals.
     """
     chosen, won = np.asarray(choice, float), np.asarray(correct, float) > 0.5
     session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
     pairs = (session[1:] == session[:-1]) & np.isfinite(chosen[1:]) & np.isfinite(chosen[:-1])
     stay, after_win, after_lose = chosen[1:] == chosen[:-1], pairs & won[:-1], pairs & ~won[:-1]
-    n_win, n_lose = int(after_win.sum()), int(after_lose.sum())
-    return StayShift(
-        Estimate.proportion(int((stay & after_win).sum()), n_win, level),
-        Estimate.proportion(int((~stay & after_lose).sum()), n_lose, level),
-        n_win,
-        n_lose,
-    )
+    linked = enough_groups(session[1:])
+
+    def share(rows: NDArray[np.bool_], of: NDArray[np.bool_]) -> Estimate:
+        return mean_interval(of[rows], None if linked is None else linked[rows], level)
+
+    return StayShift(share(after_win, stay), share(after_lose, ~stay), int(after_win.sum()), int(after_lose.sum()))
 
 
 def _lag(values: NDArray[np.float64], session: NDArray[np.int64], k: int) -> NDArray[np.float64]:

@@ -46,6 +46,12 @@ def clusters(table: Mapping[str, NDArray[Any]]) -> Labels | None:
     return np.unique(labels * (len(labels) + 1) + place // length, return_inverse=True)[1].astype(np.int64)
 
 
+def enough_groups(session: ArrayLike) -> Labels | None:
+    """The sessions as groups for intervals, or None where there are too few to tell how they vary."""
+    labels = np.unique(np.asarray(session), return_inverse=True)[1].astype(np.int64)
+    return labels if len(labels) and labels.max() + 1 >= FEW else None
+
+
 def mean_interval(
     values: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95, bounded: bool = True
 ) -> Estimate:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.results import Estimate, Result
 from neurogym.analysis.trial_tables import groups, is_correct, n_trials, numbers, require, responded
 
@@ -53,7 +54,7 @@ class ReactionTimes(Result):
 
 
 def rates(data: Any, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[Rates, ...]:
-    """Return how trials ended, for every combination of conditions, with Wilson intervals.
+    """Return how trials ended, for every combination of conditions, with intervals (see `intervals.mean_interval`).
 
     Args:
         data: trial table with ``outcome`` (correct, error, abort, miss).
@@ -62,15 +63,17 @@ def rates(data: Any, by: Sequence[str] | str = (), *, level: float = 0.95) -> tu
     """
     found = []
     for condition, trials in groups(require(data, "outcome"), by):
-        n, correct, outcome = n_trials(trials), int(is_correct(trials).sum()), trials["outcome"].astype(str)
+        outcome, linked, answered = trials["outcome"].astype(str), clusters(trials), responded(trials)
+        correct = is_correct(trials)
+        accuracy = mean_interval(correct[answered], None if linked is None else linked[answered], level)
         found.append(
             Rates(
                 condition,
-                n,
-                accuracy=Estimate.proportion(correct, int(responded(trials).sum()), level),
-                correct=Estimate.proportion(correct, n, level),
-                abort=Estimate.proportion(int((outcome == "abort").sum()), n, level),
-                miss=Estimate.proportion(int((outcome == "miss").sum()), n, level),
+                n_trials(trials),
+                accuracy=accuracy,
+                correct=mean_interval(correct, linked, level),
+                abort=mean_interval(outcome == "abort", linked, level),
+                miss=mean_interval(outcome == "miss", linked, level),
             )
         )
     return tuple(found)
@@ -86,10 +89,12 @@ def reaction_times(data: Any, by: Sequence[str] | str = (), *, level: float = 0.
     """
     found = []
     for condition, trials in groups(require(data, "outcome", "rt"), by):
-        rt = numbers(trials["rt"])
-        rt = rt[responded(trials) & np.isfinite(rt)]
+        rt, linked = numbers(trials["rt"]), clusters(trials)
+        rows = responded(trials) & np.isfinite(rt)
+        rt = rt[rows]
         if rt.size:
+            mean = Estimate.mean(rt, level) if linked is None else mean_interval(rt, linked[rows], level, bounded=False)
             quantiles = tuple(np.quantile(rt, [0.1, 0.3, 0.5, 0.7, 0.9]).tolist())
             sd = float(rt.std(ddof=1)) if rt.size > 1 else float("nan")
-            found.append(ReactionTimes(condition, rt.size, Estimate.mean(rt, level), sd, quantiles))
+            found.append(ReactionTimes(condition, rt.size, mean, sd, quantiles))
     return tuple(found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.regression import ChoiceRegression, regress_choice
 from neurogym.analysis.results import Estimate, Result, normal_quantile
 
@@ -42,7 +43,8 @@ def two_step(
         choice: first-stage choice, shape (trials,); ``nan`` where there was none.
         common: whether the transition was the common one, shape (trials,).
         rewarded: whether the trial was rewarded, shape (trials,).
-        session: trials of different sessions do not follow each other, shape (trials,).
+        session: trials of different sessions do not follow each other, shape (trials,); intervals come from the
+            sessions where there are enough of them.
         level: coverage of the intervals.
 
     Raises:
@@ -56,12 +58,12 @@ def two_step(
         raise ValueError("stay probabilities need answered trials that follow each other, got none")
     stay = (chosen[1:] == chosen[:-1])[pairs]
     reward, transition = won[:-1][pairs], was_common[:-1][pairs]
-    estimates, counts = {}, {}
+    estimates, counts, linked = {}, {}, enough_groups(session[1:][pairs])
     for reward_name, rewarded_rows in (("rewarded", reward), ("unrewarded", ~reward)):
         for transition_name, transition_rows in (("common", transition), ("rare", ~transition)):
             rows, name = rewarded_rows & transition_rows, f"{reward_name}_{transition_name}"
             counts[name] = int(rows.sum())
-            estimates[name] = Estimate.proportion(int(stay[rows].sum()), counts[name], level)
+            estimates[name] = mean_interval(stay[rows], None if linked is None else linked[rows], level)
     signs = 2.0 * reward - 1, 2.0 * transition - 1
     return TwoStep(
         estimates,

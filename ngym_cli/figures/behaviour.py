@@ -49,7 +49,7 @@ def with_evidence(table: Table) -> tuple[dict[str, np.ndarray], str | None, str]
         The trials, the column whose values have their sign already (None: the strength, signed by what was right), and
         its name on an axis.
     """
-    from neurogym.analysis.tables import numbers
+    from neurogym.analysis.trial_tables import numbers
 
     if STRENGTH in table:
         return dict(table), None, f"signed {wording.axis(STRENGTH)}"

@@ -169,7 +169,7 @@ def context(view: View) -> Figure:
 
 def _evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
     """Draw P(second choice) in a context against the evidence of a modality."""
-    from neurogym.analysis import Curve
+    from neurogym.analysis.intervals import clusters, proportion_curve
     from neurogym.analysis.trial_tables import numbers, select, two_choices
 
     table, second = two_choices(part.table)
@@ -179,7 +179,7 @@ def _evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None
     side = "ground_truth" if context == modality else "other_choice"
     signed = np.where(numbers(table[side]) == highest, 1, -1) * numbers(table[f"coh_{modality + 1}"])
     levels, index = np.unique(signed, return_inverse=True)
-    curve = Curve.proportions(levels, np.bincount(index, weights=second), np.bincount(index))
+    curve = proportion_curve(levels, index, second, clusters(table))
     interval_points(axes, curve, fmt="o-", color=part.colour)
 
 

@@ -75,10 +75,12 @@ def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def _performance(axes: Axes, table: Table, rows: list[np.ndarray], steps: Any, colour: Any, label: str) -> None:
-    from neurogym.analysis import Curve
+    from neurogym.analysis.intervals import clusters, proportion_curve
 
-    scores = table["performance"]
-    curve = Curve.proportions(steps, [scores[r].sum() for r in rows], [len(r) for r in rows])
+    order, linked = np.concatenate(rows), clusters(table)
+    place = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
+    groups = None if linked is None else linked[order]
+    curve = proportion_curve(steps, place, table["performance"][order], groups)
     axes.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0, color=colour)
     axes.plot(curve.x, curve.value, color=colour, label=label)
 

@@ -88,7 +88,7 @@ class Source:
     @cached_property
     def training(self) -> Table:
         """The trials of its training: what a learning curve needs of them."""
-        columns = ("trial", "step", "performance", "reward", "aborts", "outcome")
+        columns = ("trial", "step", "performance", "reward", "aborts", "outcome", "env", "linked", "session_trial")
         return read_trials(self.run.path / runs.TRIALS, columns)
 
     @cached_property
