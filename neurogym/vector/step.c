@@ -11,7 +11,7 @@ struct batch {
     int64_t hold;                         /* the action that is no response, or -1 */
     const double *reward, *performance;   /* (environment, row, action) */
     const uint8_t *event;
-    const int64_t *offset, *go;           /* (environment, trial): where a trial begins in its block, and its go in it */
+    const int64_t *offset, *go;           /* (environment, trial): where a trial begins in its block, its go in it */
     int64_t *at, *first, *trial, *n_trials, *aborts; /* (environment) */
     double *score, *sum;
 };

@@ -8,8 +8,8 @@
 #define MOST_SIZE (1 << 20)
 
 /* An agent of these sizes: cell, features, units, layers, networks, actions, whether they are continuous, activation of
-   read-outs, hidden layers of that of preferences and of that of the value, then their sizes. Returns what does not fit,
-   or null. */
+   read-outs, hidden layers of that of preferences and of that of the value, then their sizes. Returns what does not
+   fit, or null. */
 static const char *agent_of(struct agent *a, const int64_t *shape, int64_t length) {
     enum { HEAD = 10 };
     memset(a, 0, sizeof *a);
@@ -242,7 +242,8 @@ static const char *run_collect(struct call *c) {
 const struct kernel FUSED_KERNELS[] = {
     {"sizes", "shape int64[length]; noisy int; envs int; longest int; found int64[5] out", run_sizes, 0},
     {"prepare", "shape int64[length]; weights float32[n]; packed float32[packed] out", run_prepare, 0},
-    {"act", ROLLOUT(" out") "time int; logits float32[times,envs,actions] out; draws float32[envs,actions]", run_act, 0},
+    {"act",
+     ROLLOUT(" out") "time int; logits float32[times,envs,actions] out; draws float32[envs,actions]", run_act, 0},
     {"deal",
      "normalize int; advantages float32[times,envs]; counts uint8[times,envs]; first int64[sequences]; "
      "length int64[sequences]; found float64[3] out",

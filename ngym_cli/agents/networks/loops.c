@@ -101,7 +101,8 @@ static inline void leaky_back(float *gate, const float *given, float *dh, float 
 /* -- loops over time ----------------------------------------------------------------------------------------------- */
 
 void loop_forward(const struct loop *l) {
-    int64_t units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units, at = 0;
+    int64_t units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units;
+    int64_t at = 0;
     const float *h = l->h0, *c = l->c0;
     if (l->weight) pack(l->weight, 1, depth, depth, wide, l->panels);
     for (int64_t t = 0; t < l->times; t++) {
@@ -171,8 +172,9 @@ static const char *run_forward(struct call *c) {
     const union value *v = c->value;
     const int64_t *s = c->size;
     struct loop l = {
-        .cell = v[CELL].integer, .times = s[TIMES], .features = s[FEATURES], .units = s[UNITS], .counts = v[COUNTS].array,
-        .alpha = v[ALPHA].real, .x = v[X].array, .noise = v[NOISE].array, .weight = v[WEIGHT].array, .h0 = v[H0].array,
+        .cell = v[CELL].integer, .times = s[TIMES], .features = s[FEATURES], .units = s[UNITS],
+        .counts = v[COUNTS].array, .alpha = v[ALPHA].real, .x = v[X].array, .noise = v[NOISE].array,
+        .weight = v[WEIGHT].array, .h0 = v[H0].array,
         .c0 = v[C0].array, .rows = v[ROWS].array, .gates = v[GATE].array, .c = v[C].array,
         .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array};
     const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE]);

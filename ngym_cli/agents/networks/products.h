@@ -16,10 +16,13 @@
 #define WIDTH (2 * LANES)
 
 /* Numbers in the panels of a matrix (depth, columns). */
-static inline int64_t packed_size(int64_t depth, int64_t columns) { return depth * ((columns + WIDTH - 1) / WIDTH * WIDTH); }
+static inline int64_t packed_size(int64_t depth, int64_t columns) {
+    return depth * ((columns + WIDTH - 1) / WIDTH * WIDTH);
+}
 
 /* Panels of the matrix (depth, columns) with element (k, j) at from[k * down + j * across]; zeros fill the last. */
-static inline void pack(const float *from, int64_t down, int64_t across, int64_t depth, int64_t columns, float *panels) {
+static inline void pack(const float *from, int64_t down, int64_t across, int64_t depth, int64_t columns,
+                        float *panels) {
     for (int64_t j = 0; j < columns; j += WIDTH)
         for (int64_t k = 0; k < depth; k++)
             for (int64_t i = j; i < j + WIDTH; i++) *panels++ = i < columns ? from[k * down + i * across] : 0;
@@ -28,21 +31,21 @@ static inline void pack(const float *from, int64_t down, int64_t across, int64_t
 /* c (R, WIDTH) = a (R, depth) times b (depth, WIDTH), added to what is there if asked; neighbours in a row of a are
    `next` apart, rows are as far as said. */
 #define TILE(R)                                                                                                        \
-    static inline void tile##R(const float *a, int64_t a_row, int64_t next, int64_t depth, const float *b, int64_t b_row,          \
-                               float *c, int64_t c_row, int add) {                                                        \
+    static inline void tile##R(const float *a, int64_t a_row, int64_t next, int64_t depth, const float *b,             \
+                               int64_t b_row, float *c, int64_t c_row, int add) {                                      \
         lanes left[R], right[R];                                                                                       \
-        for (int64_t r = 0; r < R; r++) {                                                                                 \
+        for (int64_t r = 0; r < R; r++) {                                                                              \
             left[r] = right[r] = (lanes){0};                                                                           \
             if (add) left[r] = *(const loose *)(c + r * c_row), right[r] = *(const loose *)(c + r * c_row + LANES);    \
         }                                                                                                              \
-        for (int64_t k = 0; k < depth; k++, a += next, b += b_row) {                                                      \
+        for (int64_t k = 0; k < depth; k++, a += next, b += b_row) {                                                   \
             lanes first = *(const loose *)b, second = *(const loose *)(b + LANES);                                     \
-            for (int64_t r = 0; r < R; r++) {                                                                             \
+            for (int64_t r = 0; r < R; r++) {                                                                          \
                 left[r] += a[r * a_row] * first;                                                                       \
                 right[r] += a[r * a_row] * second;                                                                     \
             }                                                                                                          \
         }                                                                                                              \
-        for (int64_t r = 0; r < R; r++) {                                                                                 \
+        for (int64_t r = 0; r < R; r++) {                                                                              \
             *(loose *)(c + r * c_row) = left[r];                                                                       \
             *(loose *)(c + r * c_row + LANES) = right[r];                                                              \
         }                                                                                                              \
@@ -57,8 +60,8 @@ TILE(12)
 #endif
 
 /* The same for n rows. */
-static inline void strip(const float *a, int64_t a_row, int64_t next, int64_t n, int64_t depth, const float *b, int64_t b_row,
-                         float *c, int64_t c_row, int add) {
+static inline void strip(const float *a, int64_t a_row, int64_t next, int64_t n, int64_t depth, const float *b,
+                         int64_t b_row, float *c, int64_t c_row, int add) {
     int64_t r = 0;
 #define TILES(R)                                                                                                       \
     for (; r + R <= n; r += R) tile##R(a + r * a_row, a_row, next, depth, b, b_row, c + r * c_row, c_row, add)
@@ -73,7 +76,8 @@ static inline void strip(const float *a, int64_t a_row, int64_t next, int64_t n,
 }
 
 /* c (n, columns) = a (n, depth) times the packed matrix (depth, columns), added to what is there if asked. */
-static inline void multiply(const float *a, int64_t n, int64_t depth, const float *panels, float *c, int64_t columns, int add) {
+static inline void multiply(const float *a, int64_t n, int64_t depth, const float *panels, float *c, int64_t columns,
+                            int add) {
     int64_t whole = columns - columns % WIDTH, rest = columns - whole;
     for (int64_t j = 0; j < whole; j += WIDTH, panels += depth * WIDTH)
         strip(a, depth, 1, n, depth, panels, WIDTH, c + j, columns, add);
