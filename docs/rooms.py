@@ -160,7 +160,7 @@ def lines_between(package: str) -> set[tuple[str, str]]:
     }
 
 
-WIDTH, HEIGHT, GAP, MARGIN = 260, 62, 24, 24
+WIDTH, HEIGHT, GAP, ABOVE, MARGIN = 200, 76, 14, 40, 24
 
 
 def draw() -> str:
@@ -172,19 +172,21 @@ def draw() -> str:
         column = widest * WIDTH + (widest - 1) * GAP
         parts.append(f'<text x="{left}" y="20" class="package">{package}</text>')
         places: dict[str, tuple[float, float]] = {}
-        for k, row in enumerate(reversed(layers)):
+        shown = [[name for name in row if "." not in name] for row in layers]  # parts of a room are not drawn
+        for k, row in enumerate(reversed([row for row in shown if row])):
             start = left + (column - len(row) * WIDTH - (len(row) - 1) * GAP) / 2
             for j, name in enumerate(row):
-                places[name] = start + j * (WIDTH + GAP), 34 + k * (HEIGHT + GAP)
+                places[name] = start + j * (WIDTH + GAP), 34 + k * (HEIGHT + ABOVE)
         for user, used in sorted(lines_between(package)):
-            parts.append(_line(places[user], places[used]))
+            if user in places and used in places:
+                parts.append(_line(places[user], places[used], alone=widest == 1))
         parts += [_box(package, name, *place) for name, place in places.items()]
         left += column + 3 * MARGIN
-        tallest = max(tallest, 34 + len(layers) * (HEIGHT + GAP))
+        tallest = max(tallest, 34 + len(layers) * (HEIGHT + ABOVE))
     style = (
         "text{font-family:sans-serif;font-size:11px;fill:#222}.package{font-size:15px;font-weight:bold}"
         ".room{font-size:13px;font-weight:bold}rect{fill:#f4f6f8;stroke:#5b7083}"
-        "path{fill:none;stroke:#5b7083;marker-end:url(#tip)}"
+        "path{fill:none;stroke:#8da2b3;marker-end:url(#tip)}"
     )
     tip = (
         '<marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
@@ -198,9 +200,10 @@ def draw() -> str:
     )  # fmt: skip
 
 
-def _line(user: tuple[float, float], used: tuple[float, float]) -> str:
+def _line(user: tuple[float, float], used: tuple[float, float], alone: bool) -> str:
+    """From the bottom of a room to the top of another; beside a single column where others lie between."""
     (x1, y1), (x2, y2) = user, used
-    if abs(y2 - y1 - HEIGHT - GAP) < 1:  # the next row
+    if not alone or abs(y2 - y1 - HEIGHT - ABOVE) < 1:
         return f'<path d="M{x1 + WIDTH / 2:g},{y1 + HEIGHT} L{x2 + WIDTH / 2:g},{y2 - 1:g}"/>'
     side, reach = x1 + WIDTH, 12 + (y2 - y1) / 14
     a, b = y1 + HEIGHT * 0.7, y2 + HEIGHT * 0.3
@@ -208,9 +211,9 @@ def _line(user: tuple[float, float], used: tuple[float, float]) -> str:
 
 
 def _box(package: str, name: str, x: float, y: float) -> str:
-    words = purpose(package, name).replace("`", "").replace("&", "&amp;").replace("<", "&lt;")
-    text = textwrap.wrap(re.split(r"(?<=[a-z]{3})[.;] ?", words)[0], 44)
-    text = text if len(text) <= 2 else [text[0], f"{text[1]} ..."]
+    words = purpose(package, name).replace(":class:", "").replace("`", "").replace("&", "&amp;").replace("<", "&lt;")
+    text = textwrap.wrap(re.split(r"(?<=[a-z]{3})[.;] ?", words)[0], 34)
+    text = text if len(text) <= 3 else [*text[:2], f"{text[2]} ..."]
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5"/>'
         f'<text x="{x + 10:g}" y="{y + 18:g}" class="room">{name}</text>'
