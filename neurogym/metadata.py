@@ -39,6 +39,7 @@ class TaskInfo(_Described, total=False):
         probabilistic: Whether the outcome of an action is drawn.
         measures: What it is about, names in :data:`neurogym.analysis.measures.MEASURES`; evaluations report them first.
         small: Arguments that make trials few and alike, for tests of what is necessary.
+        family: Which tasks of its collection it belongs with.
     """
 
     tags: Sequence[str]
@@ -49,6 +50,7 @@ class TaskInfo(_Described, total=False):
     probabilistic: bool
     measures: Sequence[str]
     small: Mapping[str, Any]
+    family: str
 
 
 class WrapperInfo(_Described, total=False):
