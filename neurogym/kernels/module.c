@@ -7,6 +7,7 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernel.h"
