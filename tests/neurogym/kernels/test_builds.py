@@ -1,0 +1,24 @@
+"""The compiled functions as other compilers build them, under the sanitizers, and on another processor."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neurogym import kernels
+
+CHECKOUT = Path(__file__).parents[3]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(kernels.runnable() == [kernels.PLAIN], reason="no compiled functions are built")
+@pytest.mark.parametrize("way", ["clang", "sanitize", "aarch64"])
+def test_compiled_and_plain_forms_agree(way):
+    environment = {**os.environ, "BIN": os.path.relpath(Path(sys.executable).parent, CHECKOUT)}
+    command = ["bash", str(CHECKOUT / "tests" / "kernels.sh"), way]
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
