@@ -1,32 +1,25 @@
-"""The cycle of a task with trials: make them, act in them, report them.
+"""The cycle of a task with trials: act in them, report them, begin the next.
 
 At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step that
 ends a trial reports it and returns row 0 of the next one. What an action does is said in :meth:`TrialCycle.act_at` and
-nowhere else; for a batch, the same is compiled (``neurogym/vector``).
+nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.compat.leniency import forgive
 from neurogym.compat.members import five_values, forgive_reset
-from neurogym.messages.names import unknown
-from neurogym.parameters import Changeable, Conditions, Table
-from neurogym.rules import Rule
-from neurogym.sampling.distributions import Distribution, is_number, is_possible
-from neurogym.sampling.patterns import Patterns, Vectors
+from neurogym.making import TrialMaker
 from neurogym.trials import Trials
-from neurogym.trials.cursor import Ahead
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
-from neurogym.trials.single import NOW, SingleTrial
-from neurogym.wrappers.base import Traits, TrialWrapper, layers
-from neurogym.wrappers.stack import Stack
+from neurogym.trials.single import NOW
+
+_OUTCOMES = tuple(OUTCOMES)
 
 
 class Told(NamedTuple):
@@ -38,35 +31,23 @@ class Told(NamedTuple):
     info: dict[str, Any]
 
 
-class TrialCycle(Changeable, SingleTrial):
-    """Makes trials, steps through them and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
+class TrialCycle(TrialMaker):
+    """Steps through trials and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
 
     Args:
         dt: Time step in ms.
 
     Attributes:
-        ahead: The trials made in advance.
         last: ``info`` of the trial that ended last in this session, None if none did.
         num_finished: Trials that ended in this session.
         num_tr: Trials that began in this session.
         trial_reward: Sum of the rewards of the current trial so far.
         event: What the last step meant (a constant of :mod:`neurogym.rules`).
-        most_ahead: Most trials to make in advance; None: what fits into memory.
         next_by_itself: Whether the step that ends a trial begins the next one.
-        action_limit: Discrete actions below it are accepted, in place of those of the action space.
     """
 
-    rule: ClassVar[Rule | None] = None
-    adaptive: ClassVar[bool] = False
-    rewards = Table()
-    timing = Table()
-    conditions = Table(Conditions)
-    abort: bool
     r_tmax: float
-    most_ahead: ClassVar[int | None] = None
     next_by_itself: bool = True
-    action_limit: int | None = None
-    _one_by_one: ClassVar[bool] = False  # whether trials are described one at a time
 
     def __init_subclass__(cls, **kwargs: Any):
         """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
@@ -81,68 +62,20 @@ class TrialCycle(Changeable, SingleTrial):
 
     def __init__(self, dt: float = 100):
         super().__init__(dt)
-        self.timing = {}
-        self.conditions = {}
-        self.trial: dict[str, Any] = {}
-        self.ahead = Ahead()
         self.last: dict[str, Any] | None = None
         self.num_tr = self.num_finished = 0
         self.trial_reward, self._aborts = 0.0, 0
         self.event = NONE
-        self._top: Any = self
-        self._stack: Stack | None = None
         self._last_gt: Any = None
         self._choice: tuple[Any, int] | None = None  # the choice of the trial and its step, where `choose` said so
 
-    # -- what can be done with the task -------------------------------------------------------------------------------
-
     @property
-    def traits(self) -> Traits:
-        """What can be done with the task, its wrappers left out."""
-        own_step = type(self)._step is not TrialCycle._step or type(self).post_step is not TrialCycle.post_step
-        ahead = not self._one_by_one and not self.adaptive
-        return Traits(ahead, self.rule is not None and not own_step, bool(self.metadata.get("carries", False)))
-
-    @property
-    def wrappers(self) -> list[TrialWrapper]:
-        """The wrappers that act on the task's trials, innermost first."""
-        return self.stack.wrappers
-
-    @property
-    def stack(self) -> Stack:
-        """The wrappers, taken together."""
-        if self._stack is None:
-            self._stack = Stack(self._top)
-            self._looks_up = self.traits.batched
-            space = getattr(self, "action_space", None)
-            self._n_actions = (self.action_limit or int(space.n)) if isinstance(space, gym.spaces.Discrete) else 0
-        return self._stack
-
-    def set_top(self, wrapper: Any) -> None:
-        """Let ``wrapper`` be asked for new trials; called when a :class:`TrialWrapper` is put on."""
-        self._top, self._stack = wrapper, None
-        self.ahead.restart()
-
-    def use(self, wrapper: Any) -> None:
-        """Let the hooks be those of the stack that is stepped, where several were put on one task."""
-        if wrapper is not self._top and wrapper not in layers(self._top):
-            self.set_top(wrapper)
+    def programs_steps(self) -> bool:
+        """Whether the task says in a method of its own what an action does."""
+        own = type(self)
+        return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
 
     # -- hooks of tasks -----------------------------------------------------------------------------------------------
-
-    def _new_trials(self, trials: Trials) -> None:
-        """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""
-        raise NotImplementedError(f"{type(self).__name__} must define _new_trials, _new_trial or new_trial")
-
-    def _new_trial(self, **kwargs: Any) -> dict[str, Any] | None:
-        """Describe one trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
-
-        A task that describes many trials at once inherits this; a subclass may call it by ``super()``.
-        """
-        trials = self.this_trial
-        trials.given.update({name: np.array([value]) for name, value in kwargs.items()})
-        self._new_trials(trials)
-        return trials.record(0)
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What an action does at the current row. The default applies the declared rule."""
@@ -167,114 +100,6 @@ class TrialCycle(Changeable, SingleTrial):
         """Say that the choice of the trial is made now; without this it is the action that ends the trial."""
         self._choice = choice, self.cursor.step
 
-    @property
-    def choices(self) -> Any:
-        """Values that the ground truth can take.
-
-        Raises:
-            AttributeError: If the task has no finite set of them.
-        """
-        if "_choices" in self.__dict__:
-            return self._choices
-        values = self.conditions.get("ground_truth")
-        if values is None or isinstance(values, Distribution):
-            raise AttributeError(f"{type(self).__name__} has no choices (no finite ground truth)")
-        return np.asarray(values)
-
-    @choices.setter
-    def choices(self, values: Any) -> None:
-        self._choices = values
-
-    # -- making trials ------------------------------------------------------------------------------------------------
-
-    def check_conditions(self, given: Mapping[str, Any]) -> None:
-        """Refuse what cannot be asked of a trial; warn of what the task does not draw.
-
-        Raises:
-            ValueError: If no trial can be made with a value.
-        """
-        for name, value in given.items():
-            if name not in self.conditions:
-                forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
-                continue
-            values = self.conditions[name]
-            if not is_possible(value, values):
-                text = f"trial condition {name}={value!r} is not drawn by the task, expected one of {values}"
-                listed = isinstance(values, (Patterns, Vectors)) or not is_number(next(iter(values), 0))
-                if (listed and not isinstance(values, Distribution)) or not is_number(value):
-                    raise ValueError(text)
-                forgive(text, "it is used as it is")
-
-    def make_trials(self, n: int, **given: Any) -> Trials:
-        """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
-
-        Args:
-            n: Number of trials.
-            **given: Conditions, a value for all trials or an array (n,).
-
-        Raises:
-            ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
-                values, there is a warning.
-        """
-        if not self._one_by_one:
-            for name in given.keys() - self.taken_by_wrappers():
-                value = given[name]
-                for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
-                    self.check_conditions({name: one})
-        columns = {name: _per_trial(value, n) for name, value in given.items()}
-        try:
-            trials = self.make_checked(n, columns)
-        except (IndexError, KeyError) as error:
-            raise ValueError(f"trials with {given!r} cannot be made: {error}") from error
-        for name in columns.keys() - self.conditions.keys() - self.taken_by_wrappers():
-            trials.info.setdefault(name, columns[name])
-        return trials
-
-    def taken_by_wrappers(self) -> set[str]:
-        """Conditions that a wrapper takes for itself."""
-        return self.stack.accepts - set(self.conditions)
-
-    def make_checked(self, n: int, given: dict[str, np.ndarray]) -> Trials:
-        """:meth:`make_trials` with conditions that are known to be possible, each an array (n,)."""
-        theirs = self.taken_by_wrappers()
-        plan = {name: value for name, value in given.items() if name in theirs}
-        asked = {name: value for name, value in given.items() if name not in theirs}
-        trials = Trials(self, n, {**self.stack.plan(n, plan), **asked})
-        if not self._one_by_one:
-            self._new_trials(trials)
-        elif n == 1:
-            self._describe_one(trials)
-        else:
-            raise ValueError(f"{type(self).__name__} describes one trial at a time; make_trials(1) is the most")
-        trials.rows()
-        _ = trials.ob
-        self.stack.revise(trials)
-        if self.rule is not None:
-            self.rule.compile(trials, self.abort)
-        trials.set_default_go()
-        return trials
-
-    def _describe_one(self, trials: Trials) -> None:
-        """Let the task describe one trial."""
-        asked = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
-        trials.given = {name: value for name, value in trials.given.items() if name.startswith("period_")}
-        outer, self._described = self._described, trials
-        try:
-            self.trial = {}
-            record = self._new_trial(**asked)
-            self.trial = self.trial if record is None else record
-        finally:
-            self._described = outer
-        trials.info = {name: _per_trial(value, 1) for name, value in (self.trial or {}).items()}
-
-    def make_ahead(self) -> Trials:
-        """Make the next trials of the session; they are then in ``ahead``."""
-        return self.ahead.make(self.make_trials, self.most_ahead)
-
-    def forget_trials_ahead(self) -> None:
-        """Let the next trial be made anew; called when a parameter has changed."""
-        self.ahead.drop()
-
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def new_trial(self, **kwargs: Any) -> dict[str, Any]:
@@ -286,8 +111,8 @@ class TrialCycle(Changeable, SingleTrial):
         Raises:
             ValueError: If a condition or its value is unknown.
         """
-        if self._described is not None:  # a user's override calls its parent
-            return TrialCycle._new_trial(self, **kwargs) or {}
+        if self.is_describing:  # a user's override calls its parent
+            return TrialMaker._new_trial(self, **kwargs) or {}
         self.performance, self.trial_reward, self._aborts = 0.0, 0.0, 0
         if kwargs or not self.stack.ahead:
             self.begin(self.make_trials(1, **kwargs), 0)
@@ -301,10 +126,12 @@ class TrialCycle(Changeable, SingleTrial):
 
     def begin(self, block: Trials, k: int) -> None:
         """Begin with trial ``k`` of a block."""
+        stack = self.stack
+        self._looks_up, self._n_actions = stack.looks_up, stack.n_actions
         self.cursor.enter(block, k)
-        self.trial = block.record(k)
+        self.trial, self._spans_of_trial = block.told(k)
         self.num_tr += 1
-        self._is_settled = self.rule is None or not self.stack.begins_trials
+        self._is_settled = self.rule is None or not stack.begins_trials
 
     def settle(self) -> None:
         """Apply the rule to what wrappers have made of the trial in their ``new_trial``, if they have one."""
@@ -334,7 +161,7 @@ class TrialCycle(Changeable, SingleTrial):
         """
         forgive_reset(old)
         self.begin_session(seed)
-        self._top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
+        self.top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
         return self.cursor.ob[self.cursor.row].copy(), {}
 
     def begin_session(self, seed: int | None = None) -> None:
@@ -480,37 +307,20 @@ class TrialCycle(Changeable, SingleTrial):
         info["new_trial"] = True
         info["trial"] = self.trial
         info["performance"] = float(self.performance)
-        info["outcome"] = OUTCOMES[outcome]
+        info["outcome"] = _OUTCOMES[outcome]
         info["choice"] = choice
-        info["rt"] = float((step - block.go[k]) * self.dt) if responded else float("nan")
+        info["rt"] = float((step - block.go.item(k)) * self.dt) if responded else float("nan")
         info["trial_reward"] = self.trial_reward
         info["trial_steps"] = info["tr_dur"] = cursor.step + 1
         info["aborts"] = self._aborts
-        info["periods"] = block.durations(k)
+        info["periods"] = self._spans_of_trial
         self.last = info
         self.num_finished += 1
         if self.next_by_itself:
-            self._top.new_trial()
+            (self.top if self.stack.begins_trials else self).new_trial()
 
     def field(self, name: str) -> Any:
         """Value of one of the block's per-step fields at the current row; ``last_gt``: see :class:`TrialWrapper`."""
         if name != "last_gt":
             return self.cursor.field(name)
         return np.zeros_like(self.cursor.field("gt")) if self._last_gt is None else self._last_gt
-
-
-def _varies(value: Any, n: int) -> bool:
-    """Whether a condition is given as an array with one entry per trial, rather than one value for all."""
-    return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
-
-
-def _per_trial(value: Any, n: int) -> np.ndarray:
-    """A condition as an array whose first axis is the trial."""
-    if _varies(value, n):
-        return value
-    if np.ndim(value) == 0 and not isinstance(value, (dict, set)):
-        return np.full(n, value) if not isinstance(value, str) else np.array([value] * n)
-    array = np.empty(n, dtype=object)
-    for i in range(n):
-        array[i] = value
-    return array

@@ -22,7 +22,7 @@ _OTHERS = ("self", "dt", "rewards", "timing")
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
     {"cursor", "ahead", "trial", "last", "spec", "is_made", "_arguments", "_np_random", "_np_random_seed"}
-    | {"_top", "_stack", "_described", "_now"}
+    | {"top", "_stack", "_described", "_now"}
 )
 
 

@@ -19,6 +19,7 @@ NOT_STATE = frozenset(
         "_described",
         "_now",
         "_stack",
+        "_observe",
         "spec",
         "metadata",
         "rule",

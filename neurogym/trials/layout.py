@@ -181,9 +181,3 @@ class Layout:
         self.starts[period], self.ends[period] = np.asarray(start), np.asarray(end)
         for key in [k for k in self._rows if k == period or (isinstance(k, tuple) and period in k)]:
             del self._rows[key]
-
-    def durations(self, k: int) -> dict[str, float]:
-        """Duration of each period of trial ``k`` (ms), under ``period_<name>``."""
-        return {
-            f"period_{name}": float((self.ends[name][k] - start[k]) * self.dt) for name, start in self.starts.items()
-        }

@@ -112,6 +112,11 @@ class SingleTrial(BaseEnv):
         trials, _ = self._place()
         return trials if trials is self._described else self.cursor.alone()
 
+    @property
+    def is_describing(self) -> bool:
+        """Whether ``_new_trial`` is describing a trial."""
+        return self._described is not None
+
     def _place(self) -> tuple[Trials, int]:
         """The block of the trial that is being described, else of the current one, and its place there."""
         if self._described is not None:

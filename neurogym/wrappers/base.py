@@ -104,6 +104,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()
+    _observe: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
         """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
@@ -207,6 +208,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         forgive_reset(old)
         self.task.use(self)
         ob, info = self.env.reset(seed=seed, options=options)
+        self._observe = self.task.observer(self)
         return self.first(ob, info), info
 
     def first(self, ob: Any, info: dict[str, Any]) -> Any:
@@ -227,8 +229,14 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Act; the observation passes through :meth:`observe`."""
-        ob, reward, terminated, truncated, info = self.env.step(action)
-        return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
+        task = self.task
+        if self._observe is None:
+            ob, reward, terminated, truncated, info = self.env.step(action)
+            return self.observe(ob, action, reward, task.field), reward, terminated, truncated, info
+        if task.top is not self:  # several stacks were put on one task
+            task.use(self)
+        ob, reward, terminated, truncated, info = task.step(action)
+        return self._observe(ob, action, reward, task.field), reward, terminated, truncated, info
 
 
 class _NoStep:

@@ -15,6 +15,10 @@ from neurogym.wrappers.base import Field, Traits, TrialWrapper, layers
 PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
 
+#: A wrapper's ``observe``; or None, what several in a row append and where, and the width with it.
+Turn = tuple[Any, list[tuple[Any, int | slice]], int]
+
+
 class Stack:
     """The wrappers that act on the trials of a task, from the innermost to ``top``.
 
@@ -23,11 +27,16 @@ class Stack:
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
         begins_trials: Whether any of them overrides ``new_trial``.
+        looks_up: Whether what an action does is looked up in tables that the task's rule has filled.
+        n_actions: How many discrete actions the task accepts, 0 if its actions are not discrete.
     """
+
+    n_actions = 0
 
     def __init__(self, top: gym.Env):
         task: Any = top.unwrapped
-        self._task_ahead = task.traits.ahead
+        self._task_ahead, self.looks_up, _ = task.traits
+        self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 
     def _take(self, wrappers: list[TrialWrapper]) -> None:
@@ -36,6 +45,7 @@ class Stack:
         self._planning = [wrapper for wrapper in reversed(self.wrappers) if wrapper.overrides("plan")]
         self._revising = [wrapper for wrapper in self.wrappers if wrapper.overrides("revise")]
         self._observing = [wrapper for wrapper in self.wrappers if wrapper.overrides("observe", "appended")]
+        self._turns: list[Turn] | None = None
         self.ahead = self._task_ahead and all(wrapper.traits.ahead for wrapper in self.wrappers)
         self.begins_trials = any(wrapper.overrides("new_trial") for wrapper in self.wrappers)
 
@@ -53,6 +63,11 @@ class Stack:
     def revises(self) -> bool:
         """Whether any of them changes trials that were made."""
         return bool(self._revising)
+
+    @property
+    def only_hooks(self) -> bool:
+        """Whether the wrappers, and all between them and the task, only use hooks."""
+        return self._passes and not any(wrapper.overrides("step", "reset", "new_trial") for wrapper in self.wrappers)
 
     def start_session(self) -> None:
         """Let all forget what they carried across trials."""
@@ -72,9 +87,44 @@ class Stack:
 
     def observe(self, ob: Any, action: Any, reward: Any, field: Field) -> Any:
         """Observations as the agent sees them; arguments as in :meth:`TrialWrapper.observe`."""
-        for wrapper in self._observing:
-            ob = wrapper.observe(ob, action, reward, field)
+        if self._turns is None:  # spaces are known when a constructor is done
+            self._turns = self._in_turn()
+        for observe, appending, width in self._turns:
+            if observe is not None:
+                ob = observe(ob, action, reward, field)
+                continue
+            ob = _with_more(ob, width, [(appended(action, reward, field), place) for appended, place in appending])
         return ob
+
+    def _in_turn(self) -> list[Turn]:
+        """What is done to observations: asking a wrapper, or appending what several in a row append."""
+        turns: list[Turn] = []
+        for wrapper in self._observing:
+            if wrapper.overrides("observe"):
+                turns.append((wrapper.observe, [], 0))
+                continue
+            before, width = wrapper.env.observation_space.shape[-1], wrapper.observation_space.shape[-1]  # type: ignore[index]
+            if not turns or turns[-1][0] is not None:
+                turns.append((None, [], 0))
+            place = before if width - before == 1 else slice(before, width)
+            turns[-1] = (None, [*turns[-1][1], (wrapper.appended, place)], width)
+        return turns
+
+
+def _with_more(ob: np.ndarray, width: int, values: list[tuple[Any, Any]]) -> np.ndarray:
+    """Observations with more channels: values and their places, a number or shape (environments,) for a single one."""
+    if ob.ndim == 1:
+        wide = np.empty(width, ob.dtype)
+        wide[: len(ob)] = ob
+        for value, place in values:
+            wide[place] = value
+        return wide
+    wide = np.empty((*ob.shape[:-1], width), ob.dtype)
+    wide[..., : ob.shape[-1]] = ob
+    for value, place in values:
+        alone = not isinstance(place, slice) and np.ndim(value) == ob.ndim
+        wide[..., slice(place, place + 1) if alone else place] = value
+    return wide
 
 
 def traits(env: gym.Env) -> Traits:

@@ -1,0 +1,239 @@
+"""How a task makes its trials: what it says of them, what wrappers change, and how far ahead they can be made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.compat.leniency import forgive
+from neurogym.messages.names import unknown
+from neurogym.parameters import Changeable, Conditions, Table
+from neurogym.rules import Rule
+from neurogym.sampling.distributions import Distribution, is_number, is_possible
+from neurogym.sampling.patterns import Patterns, Vectors
+from neurogym.trials import Trials
+from neurogym.trials.cursor import Ahead
+from neurogym.trials.single import SingleTrial
+from neurogym.wrappers.base import Traits, TrialWrapper, layers
+from neurogym.wrappers.stack import Stack
+
+
+class TrialMaker(Changeable, SingleTrial):
+    """Makes trials, alone and with the wrappers that are on the task.
+
+    Args:
+        dt: Time step in ms.
+
+    Attributes:
+        ahead: The trials made in advance.
+        top: What is asked for new trials: the task, or the outermost :class:`TrialWrapper` on it.
+        most_ahead: Most trials to make in advance; None: what fits into memory.
+        action_limit: Discrete actions below it are accepted, in place of those of the action space.
+    """
+
+    rule: ClassVar[Rule | None] = None
+    adaptive: ClassVar[bool] = False
+    rewards = Table()
+    timing = Table()
+    conditions = Table(Conditions)
+    abort: bool
+    most_ahead: ClassVar[int | None] = None
+    action_limit: int | None = None
+    _one_by_one: ClassVar[bool] = False  # whether trials are described one at a time
+
+    def __init__(self, dt: float = 100):
+        super().__init__(dt)
+        self.timing = {}
+        self.conditions = {}
+        self.trial: dict[str, Any] = {}
+        self.ahead = Ahead()
+        self.top: Any = self
+        self._stack: Stack | None = None
+
+    # -- what can be done with the task -------------------------------------------------------------------------------
+
+    @property
+    def traits(self) -> Traits:
+        """What can be done with the task, its wrappers left out."""
+        ahead = not self._one_by_one and not self.adaptive
+        batched = self.rule is not None and not self.programs_steps
+        return Traits(ahead, batched, bool(self.metadata.get("carries", False)))
+
+    @property
+    def programs_steps(self) -> bool:
+        """Whether the task says in a method of its own what an action does."""
+        raise NotImplementedError
+
+    @property
+    def wrappers(self) -> list[TrialWrapper]:
+        """The wrappers that act on the task's trials, innermost first."""
+        return self.stack.wrappers
+
+    @property
+    def stack(self) -> Stack:
+        """The wrappers, taken together."""
+        if self._stack is None:
+            self._stack = Stack(self.top)
+            space = getattr(self, "action_space", None)
+            if isinstance(space, gym.spaces.Discrete):
+                self._stack.n_actions = self.action_limit or int(space.n)
+        return self._stack
+
+    def set_top(self, wrapper: Any) -> None:
+        """Let ``wrapper`` be asked for new trials; called when a :class:`TrialWrapper` is put on."""
+        self.top, self._stack = wrapper, None
+        self.ahead.restart()
+
+    def use(self, wrapper: Any) -> None:
+        """Let the hooks be those of the stack that is stepped, where several were put on one task."""
+        if wrapper is not self.top and wrapper not in layers(self.top):
+            self.set_top(wrapper)
+
+    def observer(self, wrapper: Any) -> Any:
+        """What shows observations to the agent of a stack that only uses hooks; None for other stacks."""
+        stack = self.stack if wrapper is self.top else Stack(wrapper)
+        return stack.observe if stack.only_hooks else None
+
+    # -- hooks of tasks -----------------------------------------------------------------------------------------------
+
+    def _new_trials(self, trials: Trials) -> None:
+        """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""
+        raise NotImplementedError(f"{type(self).__name__} must define _new_trials, _new_trial or new_trial")
+
+    def _new_trial(self, **kwargs: Any) -> dict[str, Any] | None:
+        """Describe one trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
+
+        A task that describes many trials at once inherits this; a subclass may call it by ``super()``.
+        """
+        trials = self.this_trial
+        trials.given.update({name: np.array([value]) for name, value in kwargs.items()})
+        self._new_trials(trials)
+        return trials.record(0)
+
+    @property
+    def choices(self) -> Any:
+        """Values that the ground truth can take.
+
+        Raises:
+            AttributeError: If the task has no finite set of them.
+        """
+        if "_choices" in self.__dict__:
+            return self._choices
+        values = self.conditions.get("ground_truth")
+        if values is None or isinstance(values, Distribution):
+            raise AttributeError(f"{type(self).__name__} has no choices (no finite ground truth)")
+        return np.asarray(values)
+
+    @choices.setter
+    def choices(self, values: Any) -> None:
+        self._choices = values
+
+    # -- making trials ------------------------------------------------------------------------------------------------
+
+    def check_conditions(self, given: Mapping[str, Any]) -> None:
+        """Refuse what cannot be asked of a trial; warn of what the task does not draw.
+
+        Raises:
+            ValueError: If no trial can be made with a value.
+        """
+        for name, value in given.items():
+            if name not in self.conditions:
+                forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
+                continue
+            values = self.conditions[name]
+            if not is_possible(value, values):
+                text = f"trial condition {name}={value!r} is not drawn by the task, expected one of {values}"
+                listed = isinstance(values, (Patterns, Vectors)) or not is_number(next(iter(values), 0))
+                if (listed and not isinstance(values, Distribution)) or not is_number(value):
+                    raise ValueError(text)
+                forgive(text, "it is used as it is")
+
+    def make_trials(self, n: int, **given: Any) -> Trials:
+        """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
+
+        Args:
+            n: Number of trials.
+            **given: Conditions, a value for all trials or an array (n,).
+
+        Raises:
+            ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
+                values, there is a warning.
+        """
+        if not self._one_by_one:
+            for name in given.keys() - self.taken_by_wrappers():
+                value = given[name]
+                for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
+                    self.check_conditions({name: one})
+        columns = {name: _per_trial(value, n) for name, value in given.items()}
+        try:
+            trials = self.make_checked(n, columns)
+        except (IndexError, KeyError) as error:
+            raise ValueError(f"trials with {given!r} cannot be made: {error}") from error
+        for name in columns.keys() - self.conditions.keys() - self.taken_by_wrappers():
+            trials.info.setdefault(name, columns[name])
+        return trials
+
+    def taken_by_wrappers(self) -> set[str]:
+        """Conditions that a wrapper takes for itself."""
+        return self.stack.accepts - set(self.conditions)
+
+    def make_checked(self, n: int, given: dict[str, np.ndarray]) -> Trials:
+        """:meth:`make_trials` with conditions that are known to be possible, each an array (n,)."""
+        theirs = self.taken_by_wrappers()
+        plan = {name: value for name, value in given.items() if name in theirs}
+        asked = {name: value for name, value in given.items() if name not in theirs}
+        trials = Trials(self, n, {**self.stack.plan(n, plan), **asked})
+        if not self._one_by_one:
+            self._new_trials(trials)
+        elif n == 1:
+            self._describe_one(trials)
+        else:
+            raise ValueError(f"{type(self).__name__} describes one trial at a time; make_trials(1) is the most")
+        trials.rows()
+        _ = trials.ob
+        self.stack.revise(trials)
+        if self.rule is not None:
+            self.rule.compile(trials, self.abort)
+        trials.set_default_go()
+        return trials
+
+    def _describe_one(self, trials: Trials) -> None:
+        """Let the task describe one trial."""
+        asked = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
+        trials.given = {name: value for name, value in trials.given.items() if name.startswith("period_")}
+        outer, self._described = self._described, trials
+        try:
+            self.trial = {}
+            record = self._new_trial(**asked)
+            self.trial = self.trial if record is None else record
+        finally:
+            self._described = outer
+        trials.info = {name: _per_trial(value, 1) for name, value in (self.trial or {}).items()}
+
+    def make_ahead(self) -> Trials:
+        """Make the next trials of the session; they are then in ``ahead``."""
+        return self.ahead.make(self.make_trials, self.most_ahead)
+
+    def forget_trials_ahead(self) -> None:
+        """Let the next trial be made anew; called when a parameter has changed."""
+        self.ahead.drop()
+
+
+def _varies(value: Any, n: int) -> bool:
+    """Whether a condition is given as an array with one entry per trial, rather than one value for all."""
+    return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
+
+
+def _per_trial(value: Any, n: int) -> np.ndarray:
+    """A condition as an array whose first axis is the trial."""
+    if _varies(value, n):
+        return value
+    if np.ndim(value) == 0 and not isinstance(value, (dict, set)):
+        return np.full(n, value) if not isinstance(value, str) else np.array([value] * n)
+    array = np.empty(n, dtype=object)
+    for i in range(n):
+        array[i] = value
+    return array
