@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import five_values, forgive_reset
-from neurogym.making import TrialMaker
+from neurogym.cycle.making import TrialMaker
 from neurogym.trials import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW

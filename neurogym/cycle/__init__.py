@@ -1,0 +1,11 @@
+"""The cycle of a task: trials are made, acted in and reported, and the next one begins.
+
+Belongs here: what every task does from one trial to the next. May use: `trials`, `rules`, `parameters`, the base of
+`wrappers`, `compat`.
+"""
+
+from __future__ import annotations
+
+from neurogym.cycle.stepping import Told, TrialCycle
+
+__all__ = ["Told", "TrialCycle"]
