@@ -195,3 +195,34 @@ def test_places_outside_arrays_are_refused(name):
         with pytest.raises(ValueError, match="no such columns"):
             compiled.add(to, first, columns, rows, np.ones((1, columns if columns < 9 else 1), np.float32), None)
     np.testing.assert_array_equal(to, [[1, 0]] * 3)
+
+
+@needs_build
+@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.parametrize("damaged", ["at", "first", "trial", "n_trials"])
+@pytest.mark.parametrize("value", [10**6, -1, 2**40, -(2**40)])
+def test_environments_outside_their_trials_are_not_stepped(name, damaged, value):
+    """As a damaged checkpoint could place them."""
+    n, rows, actions, trials = 2, 6, 3, 2
+    places = {key: np.zeros(n, np.int64) for key in ("at", "first", "trial", "n_trials", "aborts")}
+    places["at"][1] = places["first"][1] = rows
+    places["n_trials"][:] = trials
+    table = np.zeros((n, rows, actions))
+    columns = [np.zeros((n, trials), np.int64) for _ in range(2)]
+    sums = [np.zeros(n), np.zeros(n)]
+    found = [np.zeros((5, n), np.int64), np.zeros((3, n)), np.zeros(n), np.zeros(n, bool)]
+
+    def step():
+        given = (table, table, np.zeros(table.shape, np.uint8), *columns, *places.values(), *sums, *found)
+        return module(name).advance(np.zeros(n, np.int64), -1, *given)
+
+    assert step() == 0 and places["at"].tolist() == [1, rows + 1]
+    places[damaged][0] = value
+    before = {key: array.copy() for key, array in places.items()}
+    if damaged == "n_trials" and value < 0:
+        assert step() == 0
+        return
+    with pytest.raises(ValueError, match="outside its block"):
+        step()
+    for key, array in places.items():
+        np.testing.assert_array_equal(array, before[key])
