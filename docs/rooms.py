@@ -22,8 +22,8 @@ PICTURE = Path(__file__).with_name("rooms.svg")
 #: What is named with its module, as in ``compat.table``, has a place of its own.
 LAYERS: dict[str, list[tuple[str, ...]]] = {
     "neurogym": [
-        ("kernels", "messages", "metadata", "scores", "spaces"),
-        ("compat", "sampling", "ceilings.processes"),
+        ("kernels", "messages", "scores", "spaces"),
+        ("compat", "sampling", "metadata", "ceilings.processes"),
         ("parameters", "trials", "recording", "analysis", "ceilings.effects"),
         ("rules", "plotting"),
         ("state", "wrappers"),

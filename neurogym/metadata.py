@@ -1,13 +1,15 @@
 """What tasks and wrappers say of themselves: the entries that ``metadata`` may have, and their types.
 
-``metadata`` stays a dictionary, as Gymnasium has it; a type checker holds its entries against these, and so does
-``ngym check``.
+``metadata`` is a dictionary, as Gymnasium has it. Made with :class:`TaskInfo` or :class:`WrapperInfo` its entries are
+known to a type checker, and one that does not exist is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict, Unpack
+
+from neurogym.messages.names import unknown
 
 
 class _Described(TypedDict, total=False):
@@ -18,16 +20,20 @@ class _Described(TypedDict, total=False):
         description: One line.
         paper_name: Title of the paper that it comes from, or None.
         paper_link: Its DOI as a link, or None.
+        measures: What of behaviour it is made to measure: names of analyses.
+        order: Where in a stack it goes, and why (wrappers and what takes the place of several tasks).
     """
 
     render_modes: Sequence[str]
     description: str
     paper_name: str | None
     paper_link: str | None
+    measures: Sequence[str]
+    order: str
 
 
-class TaskInfo(_Described, total=False):
-    """Metadata of a task.
+class TaskEntries(_Described, total=False):
+    """Entries of a task's metadata.
 
     Attributes:
         tags: Out of :data:`neurogym.envs.tags.TAGS`.
@@ -37,38 +43,75 @@ class TaskInfo(_Described, total=False):
             necessary together, or ``"history"``.
         needs_reward: Whether the agent cannot do well without seeing its rewards.
         probabilistic: Whether the outcome of an action is drawn.
-        measures: What it is about, names in :data:`neurogym.analysis.measures.MEASURES`; evaluations report them first.
         small: Arguments that make trials few and alike, for tests of what is necessary.
         family: Which tasks of its collection it belongs with.
     """
 
+    family: str
     tags: Sequence[str]
     carries: bool
     differences: Sequence[str]
     necessary: Sequence[str | tuple[str, ...]]
     needs_reward: bool
     probabilistic: bool
-    measures: Sequence[str]
     small: Mapping[str, Any]
-    family: str
-
-
-class WrapperInfo(_Described, total=False):
-    """Metadata of a wrapper.
-
-    Attributes:
-        order: Where in a stack it goes, and why.
-        measures: What a task is also about with it, names in :data:`neurogym.analysis.measures.MEASURES`.
-    """
-
-    order: str
-    measures: Sequence[str]
 
 
 #: Entries that a registered task must have.
 REQUIRED = ("paper_name", "paper_link", "tags", "description", "carries", "differences", "necessary")
 
 
-def allowed(kind: type) -> frozenset[str]:
-    """Names of the entries that metadata of this kind may have."""
+def entries_of(kind: type) -> frozenset[str]:
+    """Names of the entries that metadata with these types may have."""
     return frozenset(kind.__annotations__) | frozenset(_Described.__annotations__)
+
+
+class TaskInfo(dict[str, Any]):
+    """Metadata of a task: a dictionary whose entries are those of :class:`TaskEntries`.
+
+    >>> info = TaskInfo(description="say which is brighter", carries=False)
+    >>> info.but(carries=True)["carries"], info["carries"]
+    (True, False)
+
+    Raises:
+        TypeError: For an entry that does not exist.
+    """
+
+    def __init__(self, **entries: Unpack[TaskEntries]):
+        _check(entries, TaskEntries)
+        super().__init__(entries)
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Any]) -> Self:
+        """What a task of one's own says, whatever its entries."""
+        made = cls()
+        made.update(entries)
+        return made
+
+    def but(self, **entries: Unpack[TaskEntries]) -> Self:
+        """The same with some entries replaced."""
+        _check(entries, TaskEntries)
+        return self.of({**self, **entries})
+
+
+class WrapperInfo(dict[str, Any]):
+    """Metadata of a wrapper: a dictionary with what it does, its paper, and where in a stack it goes.
+
+    Raises:
+        TypeError: For an entry that does not exist.
+    """
+
+    def __init__(self, **entries: Unpack[_Described]):
+        _check(entries, _Described)
+        super().__init__(entries)
+
+    def but(self, **entries: Unpack[_Described]) -> Self:
+        """The same with some entries replaced."""
+        _check(entries, _Described)
+        return type(self)(**{**self, **entries})
+
+
+def _check(entries: Mapping[str, Any], kind: type) -> None:
+    for name in entries:
+        if name not in entries_of(kind):
+            raise TypeError(unknown("entry of metadata", name, entries_of(kind)))

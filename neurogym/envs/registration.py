@@ -10,7 +10,7 @@ import functools
 import importlib
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import gymnasium as gym
 
@@ -135,7 +135,7 @@ task_class: Callable[[str], Any] = entry
 
 def metadata(id_: str) -> TaskInfo:
     """Metadata of a task: ``paper_name``, ``paper_link``, ``tags``, ``description``, ..."""
-    return cast(TaskInfo, dict(getattr(entry(id_), "metadata", {})))
+    return TaskInfo.of(getattr(entry(id_), "metadata", {}))
 
 
 def group(id_: str) -> str:

@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.messages.names import unknown
+from neurogym.metadata import TaskInfo
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
@@ -44,7 +45,7 @@ class BaseEnv(gym.Env):
         ValueError: If ``dt`` is not a positive number.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: dict[str, Any] = TaskInfo(render_modes=[])
     observation_space: Any
     action_space: Any
     rule: ClassVar[Any] = None
@@ -56,7 +57,7 @@ class BaseEnv(gym.Env):
         """Let tasks leave out the metadata that Gymnasium asks for."""
         super().__init_subclass__(**kwargs)
         if "metadata" in cls.__dict__:
-            cls.metadata = {"render_modes": [], **cls.metadata}
+            cls.metadata = TaskInfo.of({"render_modes": [], **cls.metadata})
 
     def __init__(self, dt: float = 100):
         if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:

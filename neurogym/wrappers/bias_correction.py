@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.ceilings.effects import LEAVES_PERFORMANCE
+from neurogym.metadata import WrapperInfo
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 
@@ -27,12 +28,12 @@ class BiasCorrection(TrialWrapper):
         ValueError: If the actions are not discrete or an argument is out of range.
     """
 
-    metadata = {
-        "description": "pays less for a side that the agent chooses too often",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "inside pass_reward",
-    }
+    metadata = WrapperInfo(
+        description="pays less for a side that the agent chooses too often",
+        paper_name=None,
+        paper_link=None,
+        order="inside pass_reward",
+    )
     ceiling_effect = LEAVES_PERFORMANCE
     carries = True
     inside_of = ("PassReward",)

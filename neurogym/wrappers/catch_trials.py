@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES_PERFORMANCE
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 
@@ -26,12 +27,12 @@ class CatchTrials(TrialWrapper):
         ValueError: If an argument is out of range, the task has no coherences, or it programs its own rewards.
     """
 
-    metadata = {
-        "description": "does not reward the right answer in randomly chosen trials",
-        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
-        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="does not reward the right answer in randomly chosen trials",
+        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
+        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        order="any",
+    )
     ceiling_effect = LEAVES_PERFORMANCE
 
     def __init__(

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 
@@ -28,12 +29,12 @@ class ComputeMeanPerf(TrialWrapper):
         ValueError: If there is not one flag per threshold or the window is empty.
     """
 
-    metadata = {
-        "description": "tells the wrappers inside whether mean performance exceeds thresholds",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "outside perf_phases",
-    }
+    metadata = WrapperInfo(
+        description="tells the wrappers inside whether mean performance exceeds thresholds",
+        paper_name=None,
+        paper_link=None,
+        order="outside perf_phases",
+    )
     ceiling_effect = LEAVES
     adaptive = True
     decides = ("the performance flags",)

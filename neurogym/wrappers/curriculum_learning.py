@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.phased import Phased
 
@@ -38,12 +39,12 @@ class CurriculumLearning(Phased):
         ValueError: If the task does not fit or an argument is out of range.
     """
 
-    metadata = {
-        "description": "trains in five phases: no stimulus, clear stimulus, punishment, delay, ambiguity",
-        "paper_name": "Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        "paper_link": "https://doi.org/10.1038/s41586-019-0919-7",
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="trains in five phases: no stimulus, clear stimulus, punishment, delay, ambiguity",
+        paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
+        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        order="any",
+    )
     ceiling_effect = unknown("the trials depend on the training phase")
     decides = ("the training phase", "coh")
 

@@ -27,11 +27,10 @@ class DynamicNoise(Noise):
         ValueError: If the task has no stimulus channels or an argument is out of range.
     """
 
-    metadata = {
-        **Noise.metadata,
-        "description": "adds noise to the stimulus channels, at a level that can follow performance",
-        "order": "any",
-    }
+    metadata = Noise.metadata.but(
+        description="adds noise to the stimulus channels, at a level that can follow performance",
+        order="any",
+    )
 
     def __init__(
         self,

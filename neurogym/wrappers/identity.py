@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
 from neurogym.wrappers.base import TrialWrapper
 
 logger = logging.getLogger(__name__)
@@ -21,12 +22,12 @@ class Identity(TrialWrapper):
         id_: Name in the messages.
     """
 
-    metadata = {
-        "description": "changes nothing; for trying out stacks",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="changes nothing; for trying out stacks",
+        paper_name=None,
+        paper_link=None,
+        order="any",
+    )
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, id_: str = "0"):

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels, names_of
 from neurogym.wrappers.base import Field, TrialWrapper
 
@@ -27,12 +28,12 @@ class LearnTransMatrix(TrialWrapper):
         ValueError: If the actions are not discrete or a rate is not between 0 and 1.
     """
 
-    metadata = {
-        "description": "appends a row of the transition matrix of the agent's own choices",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="appends a row of the transition matrix of the agent's own choices",
+        paper_name=None,
+        paper_link=None,
+        order="any",
+    )
     carries = True
 
     def __init__(self, env: gym.Env, lr: float = 0.1, decay: float = 0.01):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 
@@ -17,12 +18,12 @@ class MissTrialReward(TrialWrapper):
         r_miss: What is added.
     """
 
-    metadata = {
-        "description": "adds to the reward of trials that run out without an answer",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="adds to the reward of trials that run out without an answer",
+        paper_name=None,
+        paper_link=None,
+        order="any",
+    )
 
     def __init__(self, env: gym.Env, r_miss: float = 0.0):
         super().__init__(env)

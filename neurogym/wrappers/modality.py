@@ -7,6 +7,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
 from neurogym.wrappers.base import TrialWrapper
 
 
@@ -23,12 +24,12 @@ class Modality(TrialWrapper):
         ValueError: If there is no such ring or trials exist already.
     """
 
-    metadata = {
-        "description": "shows the stimulus in one of several modalities (groups of channels)",
-        "paper_name": "Task representations in neural networks trained to perform many cognitive tasks",
-        "paper_link": "https://doi.org/10.1038/s41593-018-0310-2",
-        "order": "innermost",
-    }
+    metadata = WrapperInfo(
+        description="shows the stimulus in one of several modalities (groups of channels)",
+        paper_name="Task representations in neural networks trained to perform many cognitive tasks",
+        paper_link="https://doi.org/10.1038/s41593-018-0310-2",
+        order="innermost",
+    )
     ceiling_effect = LEAVES
     inside_of = ("TrialWrapper",)
 

@@ -15,6 +15,7 @@ from neurogym.ceilings.effects import LEAVES
 from neurogym.compat.arguments import takes_older_names
 from neurogym.compat.members import forgive_reset
 from neurogym.messages.names import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
 from neurogym.recording.rollout import Agent
 from neurogym.wrappers.base import Forwarding
@@ -60,12 +61,12 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         ValueError: If a setting is unknown or does not fit.
     """
 
-    metadata = {
-        "description": "saves behaviour and figures while an agent is trained; can evaluate it",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "outermost, to see what the agent sees",
-    }
+    metadata = WrapperInfo(
+        description="saves behaviour and figures while an agent is trained; can evaluate it",
+        paper_name=None,
+        paper_link=None,
+        order="outermost, to see what the agent sees",
+    )
     carries = False
     ceiling_effect = LEAVES
 

@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import NOISE, Effect, unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
 from neurogym.wrappers.base import Traits, TrialWrapper
@@ -38,12 +39,12 @@ class Noise(TrialWrapper):
         ValueError: If an argument is out of range.
     """
 
-    metadata = {
-        "description": "adds Gaussian noise to the observation; the level can follow performance",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "outside pass_reward and pass_action it also perturbs their channels",
-    }
+    metadata = WrapperInfo(
+        description="adds Gaussian noise to the observation; the level can follow performance",
+        paper_name=None,
+        paper_link=None,
+        order="outside pass_reward and pass_action it also perturbs their channels",
+    )
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels
 from neurogym.wrappers.base import Field, TrialWrapper
 
@@ -23,12 +24,12 @@ class PassAction(TrialWrapper):
         ValueError: If ``one_hot`` is asked for actions that are not discrete.
     """
 
-    metadata = {
-        "description": "appends the last action to the observation",
-        "paper_name": "Prefrontal cortex as a meta-reinforcement learning system",
-        "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="appends the last action to the observation",
+        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
+        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        order="any",
+    )
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, one_hot: bool = False):

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels
 from neurogym.wrappers.base import Field, TrialWrapper
 
@@ -19,12 +20,12 @@ class PassGT(TrialWrapper):
         env: A task with ground truth; its observation must be a one-dimensional Box.
     """
 
-    metadata = {
-        "description": "appends the ground truth of the last step to the observation",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="appends the ground truth of the last step to the observation",
+        paper_name=None,
+        paper_link=None,
+        order="any",
+    )
     ceiling_effect = unknown("the right answer of the last step is shown")
 
     def __init__(self, env: gym.Env):

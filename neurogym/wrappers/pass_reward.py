@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels
 from neurogym.wrappers.base import Field, TrialWrapper
 
@@ -18,12 +19,12 @@ class PassReward(TrialWrapper):
         env: The task, wrapped or not; its observation must be a one-dimensional Box.
     """
 
-    metadata = {
-        "description": "appends the last reward to the observation",
-        "paper_name": "Prefrontal cortex as a meta-reinforcement learning system",
-        "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
-        "order": "outside every wrapper that changes rewards",
-    }
+    metadata = WrapperInfo(
+        description="appends the last reward to the observation",
+        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
+        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        order="outside every wrapper that changes rewards",
+    )
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env):

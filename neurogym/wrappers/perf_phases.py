@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import choices_of
@@ -29,12 +30,12 @@ class PerfPhases(TrialWrapper):
         ValueError: If the phases are not in order.
     """
 
-    metadata = {
-        "description": "counts training phases, which advance when a performance flag is set",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "inside compute_mean_perf, outside variable_nch",
-    }
+    metadata = WrapperInfo(
+        description="counts training phases, which advance when a performance flag is set",
+        paper_name=None,
+        paper_link=None,
+        order="inside compute_mean_perf, outside variable_nch",
+    )
     ceiling_effect = LEAVES
     carries = True
     adaptive = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.ceilings.effects import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.dynamic_noise import stimulus_columns
 from neurogym.wrappers.learn_trans_matrix import choice_actions
@@ -28,12 +29,12 @@ class PerfectIntegrator(TrialWrapper):
         ValueError: If the task has no such channels or other actions.
     """
 
-    metadata = {
-        "description": "an ideal integrator does the task; the agent sees its choices and predicts them",
-        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
-        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
-        "order": "inside pass_reward, pass_action and noise",
-    }
+    metadata = WrapperInfo(
+        description="an ideal integrator does the task; the agent sees its choices and predicts them",
+        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
+        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        order="inside pass_reward, pass_action and noise",
+    )
     ceiling_effect = unknown("the agent predicts another one")
     carries = True
     inside_of = ("PassReward", "PassAction", "Noise", "PassGT", "LearnTransMatrix", "DynamicNoise", "BiasCorrection")

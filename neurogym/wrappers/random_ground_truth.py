@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import Effect
 from neurogym.ceilings.processes import Process
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import check_probabilities, choices_of, draw, probability_rows, restrict
@@ -28,12 +29,12 @@ class RandomGroundTruth(TrialWrapper):
         ValueError: If ``p`` is no distribution over them.
     """
 
-    metadata = {
-        "description": "draws the ground truth of each trial independently, with given probabilities",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "inside schedule_attr and variable_nch",
-    }
+    metadata = WrapperInfo(
+        description="draws the ground truth of each trial independently, with given probabilities",
+        paper_name=None,
+        paper_link=None,
+        order="inside schedule_attr and variable_nch",
+    )
     accepts = ("p", "sel_chs")
     decides = ("ground_truth",)
 

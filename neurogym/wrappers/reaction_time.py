@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
@@ -28,14 +29,14 @@ class ReactionTime(TrialWrapper):
         AttributeError: If the task has no such periods or no ground truth.
     """
 
-    metadata = {
-        "description": "the answer may be given while the stimulus is on",
-        "paper_name": "Response of neurons in the lateral intraparietal area during a combined visual discrimination "
+    metadata = WrapperInfo(
+        description="the answer may be given while the stimulus is on",
+        paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
         "reaction time task",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
-        "order": "any; only one on a task",
-        "measures": ("reaction",),
-    }
+        paper_link="https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
+        order="any; only one on a task",
+        measures=("reaction",),
+    )
     decides = ("the decision period",)
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):

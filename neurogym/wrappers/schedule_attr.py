@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
 from neurogym.trials.single import SingleTrial
@@ -31,12 +32,12 @@ class ScheduleAttr(TrialWrapper):
             wrapper inside takes one of them.
     """
 
-    metadata = {
-        "description": "gives each trial the conditions that a schedule names",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "outside the wrapper whose arguments it schedules",
-    }
+    metadata = WrapperInfo(
+        description="gives each trial the conditions that a schedule names",
+        paper_name=None,
+        paper_link=None,
+        order="outside the wrapper whose arguments it schedules",
+    )
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
     carries = True
 

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.phased import Phased, mean_duration
@@ -39,12 +40,12 @@ class Shaping(Phased):
         ValueError: If the task does not fit or an argument is out of range.
     """
 
-    metadata = {
-        "description": "trains in six phases: short and forgiving first, then the task as it is",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="trains in six phases: short and forgiving first, then the task as it is",
+        paper_name=None,
+        paper_link=None,
+        order="any",
+    )
     ceiling_effect = unknown("the trials depend on the training phase")
 
     def __init__(

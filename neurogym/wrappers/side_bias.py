@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import Effect
 from neurogym.ceilings.processes import Process
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import BlockClock, another, check_probabilities, choices_of, draw, restrict
@@ -35,12 +36,12 @@ class SideBias(TrialWrapper):
         ValueError: If a row is no distribution over the choices or ``block_dur`` is out of range.
     """
 
-    metadata = {
-        "description": "makes some choices right more often, in blocks of trials",
-        "paper_name": "Standardized and reproducible measurement of decision-making in mice",
-        "paper_link": "https://doi.org/10.7554/eLife.63711",
-        "order": "any; no other wrapper that decides the ground truth",
-    }
+    metadata = WrapperInfo(
+        description="makes some choices right more often, in blocks of trials",
+        paper_name="Standardized and reproducible measurement of decision-making in mice",
+        paper_link="https://doi.org/10.7554/eLife.63711",
+        order="any; no other wrapper that decides the ground truth",
+    )
     carries = True
     accepts = ("sel_chs",)
     decides = ("ground_truth",)

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
@@ -22,12 +23,12 @@ class StimAccSignal(TrialWrapper):
         TypeError: If the observation is not floating-point.
     """
 
-    metadata = {
-        "description": "shows the running sum of the task's observation within the trial",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any; outside noise it does not sum the noise",
-    }
+    metadata = WrapperInfo(
+        description="shows the running sum of the task's observation within the trial",
+        paper_name=None,
+        paper_link=None,
+        order="any; outside noise it does not sum the noise",
+    )
 
     def __init__(self, env: gym.Env):
         space = env.unwrapped.observation_space

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 
@@ -23,12 +24,12 @@ class TimeOut(TrialWrapper):
         ValueError: If the duration is negative or the task has no fixation period.
     """
 
-    metadata = {
-        "description": "makes the fixation period longer after an error",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="makes the fixation period longer after an error",
+        paper_name=None,
+        paper_link=None,
+        order="any",
+    )
     ceiling_effect = LEAVES
     carries = True
     adaptive = True

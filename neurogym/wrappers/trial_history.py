@@ -12,6 +12,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.ceilings.processes import Process
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.base import TrialWrapper
@@ -50,12 +51,12 @@ class TrialHistory(TrialWrapper):
         ValueError: If a matrix or duration is malformed or a context unknown.
     """
 
-    metadata = {
-        "description": "draws the ground truth from a Markov chain, in blocks of repeating, alternating, ... contexts",
-        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
-        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
-        "order": "inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
-    }
+    metadata = WrapperInfo(
+        description="draws the ground truth from a Markov chain, in blocks of repeating, alternating, ... contexts",
+        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
+        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        order="inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
+    )
     carries = True
     accepts = ("probs", "sel_chs")
     decides = ("ground_truth",)
@@ -219,10 +220,9 @@ class TrialHistoryV2(TrialHistory):
         ValueError: If the matrix has another shape or a row is no distribution.
     """
 
-    metadata = {
-        **TrialHistory.metadata,
-        "description": "draws the ground truth from a Markov chain with one transition matrix",
-    }
+    metadata = TrialHistory.metadata.but(
+        description="draws the ground truth from a Markov chain with one transition matrix",
+    )
     _key = "trial_history_v2"
 
     def __init__(self, env: gym.Env, probs: Any = None):
@@ -248,7 +248,7 @@ class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
         ValueError: If ``trans`` is neither or the task has fewer choices.
     """
 
-    metadata = {**TrialHistory.metadata, "description": "draws the ground truth in clockwise and other contexts"}
+    metadata = TrialHistory.metadata.but(description="draws the ground truth in clockwise and other contexts")
     _key = "trial_history_nalt"
 
     def __init__(
@@ -282,7 +282,7 @@ class TrHReset(TrialHistory):
         block_dur: Trials in a block.
     """
 
-    metadata = {**TrialHistory.metadata, "description": "trial history in blocks that an error resets"}
+    metadata = TrialHistory.metadata.but(description="trial history in blocks that an error resets")
     _key = "trhreset"
 
     def __init__(self, env: gym.Env, rep_prob: Sequence[float] = (0.2, 0.8), block_dur: Any = 200):
@@ -299,7 +299,7 @@ class Persistence(TrialHistory):
         probs: Probability of a repetition; the other choices share the rest.
     """
 
-    metadata = {**TrialHistory.metadata, "description": "repeats the last ground truth with a given probability"}
+    metadata = TrialHistory.metadata.but(description="repeats the last ground truth with a given probability")
     _key = "persistence"
 
     def __init__(self, env: gym.Env, probs: float = 0.8):

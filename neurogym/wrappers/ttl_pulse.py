@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
 from neurogym.messages.names import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 
@@ -25,12 +26,12 @@ class TTLPulse(TrialWrapper):
         ValueError: If the task has no such period.
     """
 
-    metadata = {
-        "description": "reports whether the present step lies in given periods (info only)",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="reports whether the present step lies in given periods (info only)",
+        paper_name=None,
+        paper_link=None,
+        order="any",
+    )
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.transitions import label
@@ -29,12 +30,12 @@ class VariableMapping(TrialWrapper):
         ValueError: If the task has no stimuli and mapping, or an argument is out of range.
     """
 
-    metadata = {
-        "description": "changes which response goes with which stimulus, and sometimes the stimuli",
-        "paper_name": "Neural activity in the primate prefrontal cortex during associative learning",
-        "paper_link": "https://doi.org/10.1016/S0896-6273(00)80658-3",
-        "order": "any",
-    }
+    metadata = WrapperInfo(
+        description="changes which response goes with which stimulus, and sometimes the stimuli",
+        paper_name="Neural activity in the primate prefrontal cortex during associative learning",
+        paper_link="https://doi.org/10.1016/S0896-6273(00)80658-3",
+        order="any",
+    )
     ceiling_effect = unknown("no exact observer is known for mappings that change")
     carries = True
     decides = ("mapping",)

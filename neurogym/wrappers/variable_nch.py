@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
+from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import BlockClock, choices_of, draw, restrict
@@ -33,12 +34,12 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         ValueError: If there are fewer than two, a weight is negative or their number is wrong.
     """
 
-    metadata = {
-        "description": "draws in each block which of the choices are in play",
-        "paper_name": None,
-        "paper_link": None,
-        "order": "outside the wrapper that decides the ground truth, inside perf_phases",
-    }
+    metadata = WrapperInfo(
+        description="draws in each block which of the choices are in play",
+        paper_name=None,
+        paper_link=None,
+        order="outside the wrapper that decides the ground truth, inside perf_phases",
+    )
     carries = True
     accepts = ("phase",)
     decides: ClassVar[tuple[str, ...]] = ("sel_chs",)

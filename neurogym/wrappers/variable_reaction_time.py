@@ -25,12 +25,11 @@ class VariableReactionTime(ReactionTime):
         ValueError: If the limit is not positive.
     """
 
-    metadata = {
-        **ReactionTime.metadata,
-        "description": "the answer may be given while the stimulus is on, after a minimal time that varies",
-        "paper_name": None,
-        "paper_link": None,
-    }
+    metadata = ReactionTime.metadata.but(
+        description="the answer may be given while the stimulus is on, after a minimal time that varies",
+        paper_name=None,
+        paper_link=None,
+    )
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, stim_dur_limit: float = 100):
         if stim_dur_limit <= 0:

@@ -42,28 +42,26 @@ def roitman02(**kwargs: Any) -> gym.Env:
     return _described(ReactionTime(PerceptualDecisionMaking(**kwargs)), roitman02.metadata)  # type: ignore[attr-defined]
 
 
-ibl20.metadata = {  # type: ignore[attr-defined]
-    **PerceptualDecisionMaking.metadata,
-    "paper_name": "Standardized and reproducible measurement of decision-making in mice",
-    "paper_link": "https://doi.org/10.7554/eLife.63711",
-    "description": "report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
-    "carries": True,
-    "differences": [
+ibl20.metadata = PerceptualDecisionMaking.metadata.but(  # type: ignore[attr-defined]
+    paper_name="Standardized and reproducible measurement of decision-making in mice",
+    paper_link="https://doi.org/10.7554/eLife.63711",
+    description="report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
+    carries=True,
+    differences=[
         *PerceptualDecisionMaking.metadata["differences"],
         "the first block is drawn at random",
         "the block is reported with each trial",
     ],
-}
-roitman02.metadata = {  # type: ignore[attr-defined]
-    **PerceptualDecisionMaking.metadata,
-    "paper_name": "Response of neurons in the lateral intraparietal area during a combined visual discrimination "
+)
+roitman02.metadata = PerceptualDecisionMaking.metadata.but(  # type: ignore[attr-defined]
+    paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
     "reaction time task",
-    "paper_link": "https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
-    "tags": [*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
-    "description": "report which of two noisy directions is stronger, as soon as it is clear",
-    "differences": [
+    paper_link="https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
+    tags=[*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
+    description="report which of two noisy directions is stronger, as soon as it is clear",
+    differences=[
         "the fixation cue stays on during the stimulus, in which the agent answers",
         "the reaction time that is reported counts from stimulus onset",
     ],
-    "measures": ("psychometric", "reaction"),
-}
+    measures=("psychometric", "reaction"),
+)

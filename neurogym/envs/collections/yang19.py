@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neurogym.envs.collections.yang19_families import Decide, Match, Respond, YangTask
+from neurogym.metadata import TaskInfo
 
 PAPER = {
     "paper_name": "Task representations in neural networks trained to perform many cognitive tasks",
@@ -54,16 +55,18 @@ def _task(
 ) -> Callable[..., YangTask]:
     """A function that makes one of the twenty tasks, with its metadata and its documentation."""
     common = {Respond: ("steps action space", "n-alternative"), Decide: ("n-alternative",), Match: ("go-no-go",)}
-    metadata = {
-        "render_modes": [],
-        **PAPER,
-        "tags": ["perceptual", *common[family], *tags, "supervised"],
-        "family": _FAMILIES[family],
-        "description": description,
-        "carries": False,
-        "differences": _NOTES[family],
-        "necessary": necessary,
-    }
+    metadata = TaskInfo.of(
+        {
+            "render_modes": [],
+            **PAPER,
+            "tags": ["perceptual", *common[family], *tags, "supervised"],
+            "family": _FAMILIES[family],
+            "description": description,
+            "carries": False,
+            "differences": _NOTES[family],
+            "necessary": necessary,
+        }
+    )
 
     def make(**kwargs: Any) -> YangTask:
         env = family(**fixed, **kwargs)

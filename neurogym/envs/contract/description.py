@@ -13,7 +13,7 @@ from neurogym.compat.leniency import strictly
 from neurogym.envs.contract.subject import ContractError, Subject, require
 from neurogym.envs.tags import TAGS
 from neurogym.messages.names import unknown
-from neurogym.metadata import REQUIRED, TaskInfo, allowed
+from neurogym.metadata import REQUIRED, TaskEntries, entries_of
 from neurogym.sampling.distributions import KINDS, Distribution
 from neurogym.spaces import names_of
 
@@ -25,8 +25,9 @@ def metadata(subject: Subject) -> None:
     env, meta = subject.example, subject.example.metadata
     for key in REQUIRED:
         require(key in meta, f"{subject.name}: metadata lacks {key!r}")
+    known = entries_of(TaskEntries)
     for key in meta:
-        require(key in allowed(TaskInfo), f"{subject.name}: {unknown('entry of metadata', key, allowed(TaskInfo))}")
+        require(key in known, f"{subject.name}: {unknown('entry of metadata', key, known)}")
     require(
         isinstance(meta["description"], str) and meta["description"] and "\n" not in meta["description"],
         f"{subject.name}: metadata['description'] must be one line",

@@ -10,6 +10,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 UNITS = 16
@@ -38,20 +39,20 @@ class AngleReproduction(TrialEnv):
     Source: Ding, Cueva, Tsodyks & Qian 2017, 10.1073/pnas.1706906114.
     """
 
-    metadata = {
-        "paper_name": "Visual perception as retrospective Bayesian decoding from high- to low-level features",
-        "paper_link": "https://doi.org/10.1073/pnas.1706906114",
-        "tags": ["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
-        "description": "remember two angles and turn to each of them when told so",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Visual perception as retrospective Bayesian decoding from high- to low-level features",
+        paper_link="https://doi.org/10.1073/pnas.1706906114",
+        tags=["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
+        description="remember two angles and turn to each of them when told so",
+        carries=False,
+        differences=[
             "the own angle turns at a speed in rad/s, fast enough for every angle to be reached in the go period",
             "go1 and go2 last 1500 ms",
             "ground truth is the direction in which to turn",
             "performance is relative to the shortest way",
         ],
-        "necessary": ("stimulus", "stim1", "stim2"),
-    }
+        necessary=("stimulus", "stim1", "stim2"),
+    )
     default_timing = {
         "fixation": 500,
         "stim1": 500,

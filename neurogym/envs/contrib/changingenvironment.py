@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -31,21 +32,21 @@ class ChangingEnvironment(TrialEnv):
     Source: Purcell & Kiani 2016, 10.1073/pnas.1524685113.
     """
 
-    metadata = {
-        "paper_name": "Hierarchical decision processes that operate over distinct timescales underlie choice and "
+    metadata = TaskInfo(
+        paper_name="Hierarchical decision processes that operate over distinct timescales underlie choice and "
         "changes in strategy",
-        "paper_link": "https://doi.org/10.1073/pnas.1524685113",
-        "tags": ["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
-        "description": "report motion direction with the targets of a hidden context that changes in blocks",
-        "carries": True,
-        "needs_reward": True,
-        "differences": [
+        paper_link="https://doi.org/10.1073/pnas.1524685113",
+        tags=["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
+        description="report motion direction with the targets of a hidden context that changes in blocks",
+        carries=True,
+        needs_reward=True,
+        differences=[
             "the context changes with probability 0.05 per trial, so that it stays for tens of trials as in the paper",
             "with the context cue both stimulus channels carry the stimulus, and the cue stays on throughout",
             "the fixation cue stays on until the decision",
         ],
-        "necessary": ("stimulus", "history"),
-    }
+        necessary=("stimulus", "history"),
+    )
     default_timing = {
         "fixation": 500,
         "stimulus": ("truncated_exponential", (1000, 500, 1500)),

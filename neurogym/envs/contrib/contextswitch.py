@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -25,16 +26,16 @@ class ContextSwitch(TrialEnv):
         ValueError: If ``p_switch`` is not a probability.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["two-alternative", "context dependent", "conditional", "learning", "supervised"],
-        "description": "answer one of two stimuli by a hidden map that changes at random",
-        "carries": True,
-        "needs_reward": True,
-        "differences": ["each step is a trial"],
-        "necessary": ("history",),
-    }
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["two-alternative", "context dependent", "conditional", "learning", "supervised"],
+        description="answer one of two stimuli by a hidden map that changes at random",
+        carries=True,
+        needs_reward=True,
+        differences=["each step is a trial"],
+        necessary=("history",),
+    )
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 

@@ -11,6 +11,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 COHS = (0, 6.4, 12.8, 25.6, 51.2)
@@ -46,19 +47,19 @@ class CVLearning(TrialEnv):
     Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7 (the task).
     """
 
-    metadata = {
-        "paper_name": "Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        "paper_link": "https://doi.org/10.1038/s41586-019-0919-7",
-        "tags": ["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
-        "description": "learn a delayed two-choice task through a curriculum of five stages",
-        "carries": True,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
+        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        tags=["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
+        description="learn a delayed two-choice task through a curriculum of five stages",
+        carries=True,
+        differences=[
             "a trial counts as right if the first answer was, in every stage",
             "the last stage punishes wrong answers like those before it",
             "chance is that of the stage in which a session begins",
         ],
-        "necessary": (),
-    }
+        necessary=(),
+    )
     default_timing = {"fixation": 200, "stimulus": 1150, "delay": ("uniform", (1000, 3000)), "decision": 1500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0}
     adaptive = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -27,16 +28,16 @@ class IBL(TrialEnv):
     Source: Abbott et al. (International Brain Laboratory) 2017, 10.1016/j.neuron.2017.12.013.
     """
 
-    metadata = {
-        "paper_name": "An international laboratory for systems and computational neuroscience",
-        "paper_link": "https://doi.org/10.1016/j.neuron.2017.12.013",
-        "tags": ["perceptual", "two-alternative", "supervised"],
-        "description": "choose the side with the higher contrast, in one step",
-        "carries": False,
-        "differences": ["the choice is compared with the side shown; the reference paid every choice"],
-        "necessary": ("stimulus",),
-        "measures": ("psychometric",),
-    }
+    metadata = TaskInfo(
+        paper_name="An international laboratory for systems and computational neuroscience",
+        paper_link="https://doi.org/10.1016/j.neuron.2017.12.013",
+        tags=["perceptual", "two-alternative", "supervised"],
+        description="choose the side with the higher contrast, in one step",
+        carries=False,
+        differences=["the choice is compared with the side shown; the reference paid every choice"],
+        necessary=("stimulus",),
+        measures=("psychometric",),
+    )
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
     blocks: Sequence[float] = (0.5,)  #: probability of side 1 in each kind of block

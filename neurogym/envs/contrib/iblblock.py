@@ -16,13 +16,12 @@ class IBLBlock(IBL):
     Source: Abbott et al. (International Brain Laboratory) 2017, 10.1016/j.neuron.2017.12.013.
     """
 
-    metadata = {
-        **IBL.metadata,
-        "description": "choose the side with the higher contrast; one side is more frequent in blocks of trials",
-        "carries": True,
-        "needs_reward": True,
-        "differences": [*IBL.metadata["differences"], "the block is reported with each trial"],
-    }
+    metadata = IBL.metadata.but(
+        description="choose the side with the higher contrast; one side is more frequent in blocks of trials",
+        carries=True,
+        needs_reward=True,
+        differences=[*IBL.metadata["differences"], "the block is reported with each trial"],
+    )
     blocks = (0.2, 0.5, 0.8)
     block_dur = 200
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -28,15 +29,15 @@ class LeverPress(TrialEnv):
         ValueError: If ``n_press`` is less than 1 or ``p_signal`` is not a probability above 0.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["go-no-go", "motor", "working memory", "supervised"],
-        "description": "wait for a signal, then press a lever a number of times",
-        "carries": False,
-        "differences": ["a trial lasts from the wait for a signal to the last press, or to the first pause"],
-        "necessary": ("signal",),
-    }
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["go-no-go", "motor", "working memory", "supervised"],
+        description="wait for a signal, then press a lever a number of times",
+        carries=False,
+        differences=["a trial lasts from the wait for a signal to the last press, or to the first pause"],
+        necessary=("signal",),
+    )
     default_rewards = {"abort": -1.0, "correct": 10.0, "fail": 0.0}
     rule = Rule(fixate=("wait",), answer=(), hold=0)
 

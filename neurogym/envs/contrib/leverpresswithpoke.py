@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 POKE, PRESS = 0, 1
@@ -29,15 +30,15 @@ class LeverPressWithPoke(TrialEnv):
         ValueError: If ``n_press`` is less than 1.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["motor", "working memory"],
-        "description": "press a lever a number of times, then poke for the reward",
-        "carries": False,
-        "differences": ["a trial lasts until the reward, or until its time is over"],
-        "necessary": (),
-    }
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["motor", "working memory"],
+        description="press a lever a number of times, then poke for the reward",
+        carries=False,
+        differences=["a trial lasts until the reward, or until its time is over"],
+        necessary=(),
+    )
     default_timing = {"trial": 3000}
     default_rewards = {"correct": 1.0}
 

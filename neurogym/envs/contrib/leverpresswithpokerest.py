@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 POKE, PRESS, REST = range(3)
@@ -30,15 +31,15 @@ class LeverPressWithPokeRest(TrialEnv):
         ValueError: If ``n_press`` is less than 1.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["motor", "value-based", "working memory"],
-        "description": "press a lever, then poke for a drink when thirsty, and rest in between",
-        "carries": True,
-        "differences": ["a trial lasts until the drink, or until its time is over"],
-        "necessary": ("thirst",),
-    }
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["motor", "value-based", "working memory"],
+        description="press a lever, then poke for a drink when thirsty, and rest in between",
+        carries=True,
+        differences=["a trial lasts until the drink, or until its time is over"],
+        necessary=("thirst",),
+    )
     default_timing = {"trial": 3000}
     default_rewards = {"correct": 2.0, "effort": -0.1}
     adaptive = True

@@ -12,6 +12,7 @@ from neurogym import spaces
 from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -41,16 +42,16 @@ class MatchingPenny(TrialEnv):
     Source: Barraclough, Conroy & Lee 2004, 10.1038/nn1209.
     """
 
-    metadata = {
-        "paper_name": "Prefrontal cortex and decision making in a mixed-strategy game",
-        "paper_link": "https://doi.org/10.1038/nn1209",
-        "tags": ["two-alternative", "learning"],
-        "description": "choose what an opponent chooses who looks for patterns in one's choices",
-        "carries": True,
-        "differences": ["the two opponents of the paper can be chosen"],
-        "necessary": ("opponent",),
-        "probabilistic": True,
-    }
+    metadata = TaskInfo(
+        paper_name="Prefrontal cortex and decision making in a mixed-strategy game",
+        paper_link="https://doi.org/10.1038/nn1209",
+        tags=["two-alternative", "learning"],
+        description="choose what an opponent chooses who looks for patterns in one's choices",
+        carries=True,
+        differences=["the two opponents of the paper can be chosen"],
+        necessary=("opponent",),
+        probabilistic=True,
+    )
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
     adaptive = True

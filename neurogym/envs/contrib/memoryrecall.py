@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Rows, Trials
 
 
@@ -31,19 +32,19 @@ class MemoryRecall(TrialEnv):
         ValueError: If an argument is out of range.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["working memory", "continuous action space", "multidimensional action space", "supervised"],
-        "description": "store flagged binary patterns and complete them from degraded cues",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
+        description="store flagged binary patterns and complete them from degraded cues",
+        carries=False,
+        differences=[
             "the reward is minus the mean absolute error, so that more is better",
             "the action space is the box [-1, 1]",
             "there is at least one step of recall",
         ],
-        "necessary": (),
-    }
+        necessary=(),
+    )
     default_rewards = {"error": -1.0}
 
     def __init__(

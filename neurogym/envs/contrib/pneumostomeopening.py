@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 OPEN, SKIN, UP, DOWN = range(4)
@@ -42,10 +43,10 @@ class Pneumostomeopening(TrialEnv):
     Source: Lukowiak, Ringseis, Spencer, Wildering & Syed 1996, 10.1242/jeb.199.3.683.
     """
 
-    metadata = {
-        "paper_name": "Operant conditioning of aerial respiratory behaviour in Lymnaea stagnalis",
-        "paper_link": "https://doi.org/10.1242/jeb.199.3.683",
-        "tags": [
+    metadata = TaskInfo(
+        paper_name="Operant conditioning of aerial respiratory behaviour in Lymnaea stagnalis",
+        paper_link="https://doi.org/10.1242/jeb.199.3.683",
+        tags=[
             "operant conditioning",
             "learning",
             "Lymnaea Stagnalis",
@@ -56,17 +57,17 @@ class Pneumostomeopening(TrialEnv):
             "system",
             "snail",
         ],
-        "description": "breathe at the surface, or by the skin where opening the breathing hole is punished",
-        "carries": False,
-        "differences": [
+        description="breathe at the surface, or by the skin where opening the breathing hole is punished",
+        carries=False,
+        differences=[
             "a trial is a stay of fixed length; depth and oxygen start anew in each",
             "depth is shown one-hot with the oxygen level, in place of one integer",
             "the pneumostome gives air only at the surface, and up leads to it",
             "swimming uses one unit of oxygen per step",
             "the phase of the experiment can be chosen",
         ],
-        "necessary": (("depth1", "depth2", "depth3", "depth4"),),
-    }
+        necessary=(("depth1", "depth2", "depth3", "depth4"),),
+    )
     default_timing = {"stay": 3000}
     default_rewards = PHASES["default"]
 

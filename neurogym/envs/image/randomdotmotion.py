@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.envs.image.frames import ImageTask
 from neurogym.envs.psychophysics import ring
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -41,20 +42,20 @@ class RandomDotMotion(ImageTask):
     Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
     """
 
-    metadata = {
-        "paper_name": "The analysis of visual motion: a comparison of neuronal and psychophysical performance",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
-        "tags": ["perceptual", "two-alternative", "motion", "supervised"],
-        "description": "report the direction in which random dots move, seen as images",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
+        paper_link="https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
+        tags=["perceptual", "two-alternative", "motion", "supervised"],
+        description="report the direction in which random dots move, seen as images",
+        carries=False,
+        differences=[
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "the direction of motion is that of the ground truth",
             "a fixation mark is on until the decision",
         ],
-        "necessary": (),
-        "measures": ("psychometric",),
-    }
+        necessary=(),
+        measures=("psychometric",),
+    )
     default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

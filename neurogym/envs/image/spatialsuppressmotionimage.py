@@ -37,16 +37,15 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
     Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
     """
 
-    metadata = {
-        **SpatialSuppressMotion.metadata,
-        "description": "give the choice probabilities of people for the motion of a plaid, seen as images",
-        "differences": [
+    metadata = SpatialSuppressMotion.metadata.but(
+        description="give the choice probabilities of people for the motion of a plaid, seen as images",
+        differences=[
             *SpatialSuppressMotion.metadata["differences"],
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "the contrast envelope fits every duration and time step",
         ],
-        "necessary": (),
-    }
+        necessary=(),
+    )
     background = 127
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.envs.image.frames import ImageTask
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
@@ -38,11 +39,10 @@ class VisualSearch(ImageTask):
     Source: Buschman & Miller 2007, 10.1126/science.1138071.
     """
 
-    metadata = {
-        "paper_name": "Top-down versus bottom-up control of attention in the prefrontal and posterior parietal "
-        "cortices",
-        "paper_link": "https://doi.org/10.1126/science.1138071",
-        "tags": [
+    metadata = TaskInfo(
+        paper_name="Top-down versus bottom-up control of attention in the prefrontal and posterior parietal cortices",
+        paper_link="https://doi.org/10.1126/science.1138071",
+        tags=[
             "perceptual",
             "visual working memory",
             "delayed response",
@@ -50,15 +50,15 @@ class VisualSearch(ImageTask):
             "multidimensional action space",
             "supervised",
         ],
-        "description": "look at the line that equals the sample, among others",
-        "carries": False,
-        "differences": [
+        description="look at the line that equals the sample, among others",
+        carries=False,
+        differences=[
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "a fixation mark is on until the decision",
             "responses before the decision break fixation in every period",
         ],
-        "necessary": (),
-    }
+        necessary=(),
+    )
     default_timing = {"fixation": 500, "sample": 1000, "delay": 500, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
 

@@ -12,6 +12,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.multi.fitting import OfSeveral, check_tasks
 from neurogym.envs.registration import make
+from neurogym.metadata import TaskInfo
 from neurogym.wrappers.stack import traits
 
 TYPES = ("main", "distractor", "both")
@@ -44,12 +45,12 @@ class Combine(OfSeveral, TrialEnv):
         ValueError: If actions, time steps or probabilities do not fit, or a wrapper is inside that must be outside.
     """
 
-    metadata = {
-        "description": "runs a second task inside the trials of the first: two tasks at once",
-        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
-        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
-        "order": "replaces tasks; pass_reward, pass_action and noise go outside",
-    }
+    metadata = TaskInfo(
+        description="runs a second task inside the trials of the first: two tasks at once",
+        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
+        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        order="replaces tasks; pass_reward, pass_action and noise go outside",
+    )
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class Combine(OfSeveral, TrialEnv):
         self.rewards = {**other.rewards, **main.rewards}
         self.conditions = {"combine_type": list(range(3)), **main.conditions}
         self.conditions |= {f"distractor_{name}": values for name, values in other.conditions.items()}
-        self.metadata = {**type(self).metadata, "carries": any(traits(one).memory for one in self.envs)}
+        self.metadata = type(self).metadata.but(carries=any(traits(one).memory for one in self.envs))
         self._running = [False, False]
 
     def _space(self) -> spaces.Box:

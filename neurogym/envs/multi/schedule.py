@@ -14,6 +14,7 @@ from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi.fitting import OfSeveral, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.interleave import MixedRule, Parts, Records, empty_column, interleave, records_of
 from neurogym.messages.names import unknown
+from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
 from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.trials import Trials
@@ -48,12 +49,12 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
             inside that must be outside.
     """
 
-    metadata = {
-        "description": "draws the task of each trial from a schedule; optional channels tell which",
-        "paper_name": "Task representations in neural networks trained to perform many cognitive tasks",
-        "paper_link": "https://doi.org/10.1038/s41593-018-0310-2",
-        "order": "replaces tasks; pass_reward, pass_action and noise go outside",
-    }
+    metadata = TaskInfo(
+        description="draws the task of each trial from a schedule; optional channels tell which",
+        paper_name="Task representations in neural networks trained to perform many cognitive tasks",
+        paper_link="https://doi.org/10.1038/s41593-018-0310-2",
+        order="replaces tasks; pass_reward, pass_action and noise go outside",
+    )
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
             self.conditions |= task.conditions
         told = any(task.metadata.get("needs_reward") for task in self.tasks)
         linked = any(traits(env).memory for env in self.envs)
-        self.metadata = {**type(self).metadata, "carries": linked, "needs_reward": told}
+        self.metadata = type(self).metadata.but(carries=linked, needs_reward=told)
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
         self.observation_space = widest.observation_space
@@ -326,7 +327,7 @@ class MultiEnvs(ScheduleEnvs):
         env_input: Whether channels ``task`` tell the agent which task runs (one-hot).
     """
 
-    metadata = {**ScheduleEnvs.metadata, "description": "presents that of several tasks which the caller chooses"}
+    metadata = ScheduleEnvs.metadata.but(description="presents that of several tasks which the caller chooses")
 
     def __init__(self, envs: Sequence[gym.Env], env_input: bool = False):
         super().__init__(envs, None, env_input)

@@ -25,12 +25,11 @@ class TransferLearning(ScheduleEnvs):
         ValueError: If there are not as many numbers as tasks, or tasks do not fit together.
     """
 
-    metadata = {
-        **ScheduleEnvs.metadata,
-        "description": "presents several tasks, each for a number of trials, one after the other",
-        "paper_name": None,
-        "paper_link": None,
-    }
+    metadata = ScheduleEnvs.metadata.but(
+        description="presents several tasks, each for a number of trials, one after the other",
+        paper_name=None,
+        paper_link=None,
+    )
 
     def __init__(self, envs: Sequence[gym.Env], num_tr_per_task: Sequence[int], task_cue: bool = False):
         envs = list(envs)

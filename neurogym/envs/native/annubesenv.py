@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -44,19 +45,19 @@ class AnnubesEnv(TrialEnv):
         TypeError: If ``session`` is no dictionary, a modality no string, or ``max_sequential`` of another type.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["n-alternative", "perceptual", "supervised"],
-        "description": "report whether any of several modalities is stimulated",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["n-alternative", "perceptual", "supervised"],
+        description="report whether any of several modalities is stimulated",
+        carries=False,
+        differences=[
             "limits given for each modality are honoured, and catch_prob may be 1",
             "performance is the fraction of stimulus steps that were right",
             "one generator for everything; observations are not bounded, since noise leaves any bound",
         ],
-        "necessary": (),
-    }
+        necessary=(),
+    )
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=("fixation", "iti"), answer=())
 
@@ -98,7 +99,7 @@ class AnnubesEnv(TrialEnv):
         self._contains = np.array([[m in s for m in self.modalities] + [not s] for s in self.stimuli])
         self._count = np.zeros(len(self.modalities) + 1, int)
         if any(limit is not None for limit in self.max_sequential.values()):
-            self.metadata = {**self.metadata, "carries": True}
+            self.metadata = type(self).metadata.but(carries=True)
         self.conditions = {"stim_types": self.stimuli}
         names = {name: i for i, name in enumerate(["fixation", "start", *self.modalities])}
         n_actions = len(self.output_behavior)

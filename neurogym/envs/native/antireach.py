@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import ring
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -28,15 +29,15 @@ class AntiReach(TrialEnv):
     Source: Munoz & Everling 2004, 10.1038/nrn1345.
     """
 
-    metadata = {
-        "paper_name": "Look away: the anti-saccade task and the voluntary control of eye movement",
-        "paper_link": "https://doi.org/10.1038/nrn1345",
-        "tags": ["perceptual", "n-alternative", "supervised"],
-        "description": "respond in the direction opposite to the stimulus",
-        "carries": False,
-        "differences": ["tagged by its ring of targets: directions are chosen at once, not in steps"],
-        "necessary": ("stimulus",),
-    }
+    metadata = TaskInfo(
+        paper_name="Look away: the anti-saccade task and the voluntary control of eye movement",
+        paper_link="https://doi.org/10.1038/nrn1345",
+        tags=["perceptual", "n-alternative", "supervised"],
+        description="respond in the direction opposite to the stimulus",
+        carries=False,
+        differences=["tagged by its ring of targets: directions are chosen at once, not in steps"],
+        necessary=("stimulus",),
+    )
     default_timing = {"fixation": 500, "stimulus": 500, "delay": 0, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.sampling.patterns import Vectors
 from neurogym.trials import Trials
@@ -35,22 +36,22 @@ class Bandit(TrialEnv):
     Source: Wang et al. 2018, 10.1038/s41593-018-0147-8.
     """
 
-    metadata = {
-        "paper_name": "Prefrontal cortex as a meta-reinforcement learning system",
-        "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
-        "tags": ["n-alternative"],
-        "description": "find the arm that pays best",
-        "carries": True,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
+        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        tags=["n-alternative"],
+        description="find the arm that pays best",
+        carries=True,
+        differences=[
             "performance says whether one of the best arms was chosen",
             "p must have one entry per arm",
             "by default the first arm pays with probability 0.8 and the others with 0.2, so that there is something to "
             "learn (there all pay with 0.5)",
             "a trial's record has the expected reward of each arm (value0, value1, ...)",
         ],
-        "necessary": (),
-        "measures": ("bandit",),
-    }
+        necessary=(),
+        measures=("bandit",),
+    )
     rule = Rule(fixate=(), answer=None, hold=None)
 
     def __init__(

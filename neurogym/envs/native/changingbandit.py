@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -34,18 +35,18 @@ class ChangingBandit(TrialEnv):
     Source: Wang et al. 2016, Learning to reinforcement learn, arXiv 1611.05763.
     """
 
-    metadata = {
-        "paper_name": "Learning to reinforcement learn",
-        "paper_link": "https://doi.org/10.48550/arXiv.1611.05763",
-        "tags": ["n-alternative", "value-based", "learning"],
-        "description": "find the arm that pays best, with new arms every session",
-        "carries": True,
-        "needs_reward": True,
-        "probabilistic": True,
-        "differences": ["sessions follow each other; a channel marks the first trial of each"],
-        "necessary": ("history",),
-        "measures": ("bandit",),
-    }
+    metadata = TaskInfo(
+        paper_name="Learning to reinforcement learn",
+        paper_link="https://doi.org/10.48550/arXiv.1611.05763",
+        tags=["n-alternative", "value-based", "learning"],
+        description="find the arm that pays best, with new arms every session",
+        carries=True,
+        needs_reward=True,
+        probabilistic=True,
+        differences=["sessions follow each other; a channel marks the first trial of each"],
+        necessary=("history",),
+        measures=("bandit",),
+    )
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=None, hold=None)
 

@@ -10,6 +10,7 @@ from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -38,16 +39,16 @@ class ContextDecisionMaking(TrialEnv):
     Source: Mante, Sussillo, Shenoy & Newsome 2013, 10.1038/nature12742.
     """
 
-    metadata = {
-        "paper_name": "Context-dependent computation by recurrent dynamics in prefrontal cortex",
-        "paper_link": "https://doi.org/10.1038/nature12742",
-        "tags": ["perceptual", "context dependent", "two-alternative", "supervised"],
-        "description": "report the direction of one of two noisy modalities and ignore the other",
-        "carries": False,
-        "differences": ["the fixation cue stays on until the decision, so that a go cue exists"],
-        "necessary": (("stim1_mod1", "stim2_mod1"),),
-        "measures": ("context",),
-    }
+    metadata = TaskInfo(
+        paper_name="Context-dependent computation by recurrent dynamics in prefrontal cortex",
+        paper_link="https://doi.org/10.1038/nature12742",
+        tags=["perceptual", "context dependent", "two-alternative", "supervised"],
+        description="report the direction of one of two noisy modalities and ignore the other",
+        carries=False,
+        differences=["the fixation cue stays on until the decision, so that a go cue exists"],
+        necessary=(("stim1_mod1", "stim2_mod1"),),
+        measures=("context",),
+    )
     default_timing = {
         "fixation": 300,
         "stimulus": 750,

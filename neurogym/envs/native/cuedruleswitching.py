@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -30,15 +31,15 @@ class CuedRuleSwitching(TrialEnv):
     10.1037/h0054651.
     """
 
-    metadata = {
-        "paper_name": "Synchronous oscillatory neural ensembles for rules in the prefrontal cortex",
-        "paper_link": "https://doi.org/10.1016/j.neuron.2012.09.029",
-        "tags": ["perceptual", "context dependent", "two-alternative", "supervised"],
-        "description": "respond to the colour or the orientation of a stimulus, as a cue says",
-        "carries": False,
-        "differences": [],
-        "necessary": ("rule", "colour", "orientation"),
-    }
+    metadata = TaskInfo(
+        paper_name="Synchronous oscillatory neural ensembles for rules in the prefrontal cortex",
+        paper_link="https://doi.org/10.1016/j.neuron.2012.09.029",
+        tags=["perceptual", "context dependent", "two-alternative", "supervised"],
+        description="respond to the colour or the orientation of a stimulus, as a cue says",
+        carries=False,
+        differences=[],
+        necessary=("rule", "colour", "orientation"),
+    )
     default_timing = {"fixation": 300, "cue": 500, "stimulus": 500, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation", "cue", "stimulus"), answer=("decision",))

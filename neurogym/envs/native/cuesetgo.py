@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Rows, Trials
 
 PULSE = 0.4  #: height of the ready and set pulses
@@ -35,19 +36,19 @@ class CueSetGo(TrialEnv):
         ValueError: If there is no such scenario.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["timing", "continuous action space", "supervised"],
-        "description": "produce a cued interval with a ramp of output",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["timing", "continuous action space", "supervised"],
+        description="produce a cued interval with a ramp of output",
+        carries=False,
+        differences=[
             "dt is 10 ms by default, not 1",
             "scenarios come in shuffled cycles, so that the next one cannot be foretold",
             "the target is defined everywhere, and a trial ends after success",
         ],
-        "necessary": ("context",),
-    }
+        necessary=("context",),
+    )
     default_timing: ClassVar[Mapping[str, Any]] = {"burn": 50, "wait": 100, "set": 20}
     default_rewards = {"correct": 1.0, "fail": 0.0}
     #: (interval in ms, height of the cue) of each scenario

@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 COMMON = 0.8  #: probability of the common transition
@@ -33,21 +34,21 @@ class DawTwoStep(TrialEnv):
     10.1038/s41593-018-0147-8.
     """
 
-    metadata = {
-        "paper_name": "Model-based influences on humans' choices and striatal prediction errors",
-        "paper_link": "https://doi.org/10.1016/j.neuron.2011.02.027",
-        "tags": ["two-alternative", "value-based", "learning"],
-        "description": "choose in two stages with common and rare transitions to states whose reward switches",
-        "carries": True,
-        "needs_reward": True,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Model-based influences on humans' choices and striatal prediction errors",
+        paper_link="https://doi.org/10.1016/j.neuron.2011.02.027",
+        tags=["two-alternative", "value-based", "learning"],
+        description="choose in two stages with common and rare transitions to states whose reward switches",
+        carries=True,
+        needs_reward=True,
+        differences=[
             "the state that pays at first is drawn, so that it cannot be known",
             "the choice reported is that of the first stage",
         ],
-        "necessary": ("history",),
-        "measures": ("two_step",),
-        "probabilistic": True,
-    }
+        necessary=("history",),
+        measures=("two_step",),
+        probabilistic=True,
+    )
     default_rewards = {"abort": -0.1, "correct": 1.0}
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: Mapping[str, Any] | None = None):

@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -28,15 +29,15 @@ class DelayComparison(TrialEnv):
     Source: Barak, Tsodyks & Romo 2010, 10.1523/JNEUROSCI.1875-10.2010.
     """
 
-    metadata = {
-        "paper_name": "Neuronal population coding of parametric working memory",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.1875-10.2010",
-        "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
-        "description": "say which of two successive magnitudes was larger",
-        "carries": False,
-        "differences": ["noise only on the stimulus channel, not on the fixation cue"],
-        "necessary": ("stimulus1", "stimulus2"),
-    }
+    metadata = TaskInfo(
+        paper_name="Neuronal population coding of parametric working memory",
+        paper_link="https://doi.org/10.1523/JNEUROSCI.1875-10.2010",
+        tags=["perceptual", "working memory", "two-alternative", "supervised"],
+        description="say which of two successive magnitudes was larger",
+        carries=False,
+        differences=["noise only on the stimulus channel, not on the fixation cue"],
+        necessary=("stimulus1", "stimulus2"),
+    )
     default_timing = {"fixation": 500, "stimulus1": 500, "delay": 1000, "stimulus2": 500, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -30,19 +31,19 @@ class DelayEstimation(TrialEnv):
     Source: Zhang & Luck 2008, 10.1038/nature06860.
     """
 
-    metadata = {
-        "paper_name": "Discrete fixed-resolution representations in visual working memory",
-        "paper_link": "https://doi.org/10.1038/nature06860",
-        "tags": ["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
-        "description": "report the remembered colour of the place that is cued",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Discrete fixed-resolution representations in visual working memory",
+        paper_link="https://doi.org/10.1038/nature06860",
+        tags=["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
+        description="report the remembered colour of the place that is cued",
+        carries=False,
+        differences=[
             "each place shows its own colour, not all one sum in which the cued colour cannot be told",
             "the cue names a place, the error is circular, and performance falls with it",
         ],
-        "necessary": ("stimulus", "cue"),
-        "small": {"dim_ring": 8},
-    }
+        necessary=("stimulus", "cue"),
+        small={"dim_ring": 8},
+    )
     default_timing = {"stimulus": 100, "delay": 900, "decision": 2000}
     default_rewards = {"abort": -0.1, "correct": 1.0, "miss": -0.1}
     rule = Rule(fixate=("stimulus", "delay"), answer=("decision",))

@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -28,15 +29,15 @@ class DelayMatchCategory(TrialEnv):
     Source: Freedman & Assad 2006, 10.1038/nature05078.
     """
 
-    metadata = {
-        "paper_name": "Experience-dependent representation of visual categories in parietal cortex",
-        "paper_link": "https://doi.org/10.1038/nature05078",
-        "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
-        "description": "say whether sample and test belong to the same half of the circle",
-        "carries": False,
-        "differences": ["the categories are divided so that the two units of the default ring tell them apart"],
-        "necessary": ("sample", "test"),
-    }
+    metadata = TaskInfo(
+        paper_name="Experience-dependent representation of visual categories in parietal cortex",
+        paper_link="https://doi.org/10.1038/nature05078",
+        tags=["perceptual", "working memory", "two-alternative", "supervised"],
+        description="say whether sample and test belong to the same half of the circle",
+        carries=False,
+        differences=["the categories are divided so that the two units of the default ring tell them apart"],
+        necessary=("sample", "test"),
+    )
     default_timing = {"fixation": 500, "sample": 650, "first_delay": 1000, "test": 650}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("test",))

@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -22,15 +23,15 @@ class DelayMatchSample(TrialEnv):
     Source: Miller, Erickson & Desimone 1996, 10.1523/JNEUROSCI.16-16-05154.1996.
     """
 
-    metadata = {
-        "paper_name": "Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
-        "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
-        "description": "say whether the test equals the sample",
-        "carries": False,
-        "differences": [],
-        "necessary": ("sample", "test"),
-    }
+    metadata = TaskInfo(
+        paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
+        paper_link="https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
+        tags=["perceptual", "working memory", "two-alternative", "supervised"],
+        description="say whether the test equals the sample",
+        carries=False,
+        differences=[],
+        necessary=("sample", "test"),
+    )
     default_timing = {"fixation": 300, "sample": 500, "delay": 1000, "test": 500, "decision": 900}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

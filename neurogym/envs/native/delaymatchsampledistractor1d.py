@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -28,19 +29,19 @@ class DelayMatchSampleDistractor1D(TrialEnv):
     Source: Miller, Erickson & Desimone 1996, 10.1523/JNEUROSCI.16-16-05154.1996.
     """
 
-    metadata = {
-        "paper_name": "Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
-        "tags": ["perceptual", "working memory", "go-no-go", "supervised"],
-        "description": "respond to the one of three successive tests that equals the sample",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
+        paper_link="https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
+        tags=["perceptual", "working memory", "go-no-go", "supervised"],
+        description="respond to the one of three successive tests that equals the sample",
+        carries=False,
+        differences=[
             "distractors keep a distance of 45 degrees from the sample",
             "sigma is applied: there is noise on sample and tests",
             "the fixation cue is on outside the tests",
         ],
-        "necessary": ("sample", ("test1", "test2")),
-    }
+        necessary=("sample", ("test1", "test2")),
+    )
     default_timing = {"fixation": 300, "sample": 500} | {
         name: duration for k in (1, 2, 3) for name, duration in ((f"delay{k}", 1000), (f"test{k}", 500))
     }

@@ -9,6 +9,7 @@ from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -24,20 +25,20 @@ class DelayPairedAssociation(TrialEnv):
     Source: Zhang et al. 2019, 10.7554/eLife.43191.
     """
 
-    metadata = {
-        "paper_name": "Active information maintenance in working memory by a sensory cortex",
-        "paper_link": "https://doi.org/10.7554/eLife.43191",
-        "tags": ["perceptual", "working memory", "go-no-go", "supervised"],
-        "description": "respond if two odours, a delay apart, belong together",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Active information maintenance in working memory by a sensory cortex",
+        paper_link="https://doi.org/10.7554/eLife.43191",
+        tags=["perceptual", "working memory", "go-no-go", "supervised"],
+        description="respond if two odours, a delay apart, belong together",
+        carries=False,
+        differences=[
             "withholding after a pair that does not belong together counts as performance 1",
             "sigma is applied: there is noise on the odours",
             "a pair that is asked for comes with its own ground truth",
         ],
-        "necessary": ("stim1", "stim2"),
-        "measures": ("detection",),
-    }
+        necessary=("stim1", "stim2"),
+        measures=("detection",),
+    )
     default_timing = {
         "fixation": 0,
         "stim1": 1000,

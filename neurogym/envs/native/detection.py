@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
@@ -28,20 +29,20 @@ class Detection(TrialEnv):
         ValueError: If the bump does not fit into any stimulus period.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["perceptual", "reaction time", "go-no-go", "supervised"],
-        "description": "respond as soon as a brief bump appears in noise",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["perceptual", "reaction time", "go-no-go", "supervised"],
+        description="respond as soon as a brief bump appears in noise",
+        carries=False,
+        differences=[
             "trials with and without a bump have the same noise, and both have a ground truth",
             "withholding without a bump counts as performance 1",
             "delay is in ms, as documented",
         ],
-        "necessary": ("stimulus",),
-        "measures": ("detection",),
-    }
+        necessary=("stimulus",),
+        measures=("detection",),
+    )
     default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (1000, 500, 1500))}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0, "withhold": 0.0}
     rule = Rule(fixate=("fixation",), answer=("stimulus",))

@@ -10,6 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 ITEMS = (0.0, 0.5)  #: an item x is shown as (cos pi x, sin pi x)
@@ -26,19 +27,19 @@ class DualDelayMatchSample(TrialEnv):
     Source: Rose et al. 2016, 10.1126/science.aah7011.
     """
 
-    metadata = {
-        "paper_name": "Reactivation of latent working memories with transcranial magnetic stimulation",
-        "paper_link": "https://doi.org/10.1126/science.aah7011",
-        "tags": ["perceptual", "working memory", "two-alternative", "supervised"],
-        "description": "compare two remembered samples with two tests, in the order that cues give",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Reactivation of latent working memories with transcranial magnetic stimulation",
+        paper_link="https://doi.org/10.1126/science.aah7011",
+        tags=["perceptual", "working memory", "two-alternative", "supervised"],
+        description="compare two remembered samples with two tests, in the order that cues give",
+        carries=False,
+        differences=[
             "each test pays once, and performance is the mean of both",
             "noise only on the stimulus channels",
             "the fixation cue is off during the tests",
         ],
-        "necessary": ("sample", "test1", "test2"),
-    }
+        necessary=("sample", "test1", "test2"),
+    )
     default_timing = {
         name: 500 for name in ("fixation", "sample", "delay1", "cue1", "test1", "delay2", "cue2", "test2")
     }

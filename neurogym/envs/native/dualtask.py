@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 RULES = ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -32,17 +33,17 @@ class DualTask(TrialEnv):
     Source: Zhang et al. 2019, 10.7554/eLife.43191.
     """
 
-    metadata = {
-        "paper_name": "Active information maintenance in working memory by a sensory cortex",
-        "paper_link": "https://doi.org/10.7554/eLife.43191",
-        "tags": ["perceptual", "working memory", "go-no-go", "supervised"],
-        "description": "remember an odour for its pair while doing a go / no-go task",
-        "carries": True,
-        "needs_reward": True,
-        "differences": ["dt is 100 ms by default, not 200", "a fixation cue marks the two response periods"],
-        "necessary": ("stim1", "stim2", "distractor", "history"),
-        "small": {"block_dur": 1_000_000},
-    }
+    metadata = TaskInfo(
+        paper_name="Active information maintenance in working memory by a sensory cortex",
+        paper_link="https://doi.org/10.7554/eLife.43191",
+        tags=["perceptual", "working memory", "go-no-go", "supervised"],
+        description="remember an odour for its pair while doing a go / no-go task",
+        carries=True,
+        needs_reward=True,
+        differences=["dt is 100 ms by default, not 200", "a fixation cue marks the two response periods"],
+        necessary=("stim1", "stim2", "distractor", "history"),
+        small={"block_dur": 1_000_000},
+    )
     default_timing = {
         "stim1": 1000,
         "delay1": 3000,

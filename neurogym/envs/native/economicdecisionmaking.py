@@ -10,6 +10,7 @@ from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -28,16 +29,16 @@ class EconomicDecisionMaking(TrialEnv):
     Source: Padoa-Schioppa & Assad 2006, 10.1038/nature04676.
     """
 
-    metadata = {
-        "paper_name": "Neurons in the orbitofrontal cortex encode economic value",
-        "paper_link": "https://doi.org/10.1038/nature04676",
-        "tags": ["perceptual", "value-based", "two-alternative", "supervised"],
-        "description": "choose the more valuable of two juice offers",
-        "carries": False,
-        "differences": ["the ground truth is the better option; either option is right if both are worth the same"],
-        "necessary": (("a1", "b1", "a2", "b2"), "n1", "n2"),
-        "measures": ("indifference",),
-    }
+    metadata = TaskInfo(
+        paper_name="Neurons in the orbitofrontal cortex encode economic value",
+        paper_link="https://doi.org/10.1038/nature04676",
+        tags=["perceptual", "value-based", "two-alternative", "supervised"],
+        description="choose the more valuable of two juice offers",
+        carries=False,
+        differences=["the ground truth is the better option; either option is right if both are worth the same"],
+        necessary=(("a1", "b1", "a2", "b2"), "n1", "n2"),
+        measures=("indifference",),
+    )
     default_timing = {"fixation": 1500, "offer_on": ("uniform", (1000, 2000)), "decision": 750}
     default_rewards = {"abort": -0.1, "correct": 0.22, "miss": 0.0}
     rule = Rule(fixate=("fixation", "offer_on"), answer=("decision",))

@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -29,17 +30,17 @@ class GenTask(TrialEnv):
         gng: Whether there is a single response.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": ["perceptual", "working memory", "delayed response", "two-alternative", "go-no-go", "supervised"],
-        "description": "say which of two stimuli was stronger, in a layout of your choice",
-        "carries": False,
-        "differences": ["finished: the reference never was"],
-        "necessary": (("stimulus1", "stimulus2"),),
-        "measures": ("psychometric",),
-        "small": {"cohs": (25.6,)},
-    }
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=["perceptual", "working memory", "delayed response", "two-alternative", "go-no-go", "supervised"],
+        description="say which of two stimuli was stronger, in a layout of your choice",
+        carries=False,
+        differences=["finished: the reference never was"],
+        necessary=(("stimulus1", "stimulus2"),),
+        measures=("psychometric",),
+        small={"cohs": (25.6,)},
+    )
     default_timing = {
         "fixation": ANY,
         "stim1": ANY,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -15,16 +16,16 @@ class GoNogo(TrialEnv):
     Source: Zhang et al. 2019, 10.7554/eLife.43191.
     """
 
-    metadata = {
-        "paper_name": "Active information maintenance in working memory by a sensory cortex",
-        "paper_link": "https://doi.org/10.7554/eLife.43191",
-        "tags": ["delayed response", "go-no-go", "supervised"],
-        "description": "respond after a go stimulus, withhold after a no-go stimulus",
-        "carries": False,
-        "differences": ["withholding on a no-go trial counts as performance 1"],
-        "necessary": ("stimulus",),
-        "measures": ("detection",),
-    }
+    metadata = TaskInfo(
+        paper_name="Active information maintenance in working memory by a sensory cortex",
+        paper_link="https://doi.org/10.7554/eLife.43191",
+        tags=["delayed response", "go-no-go", "supervised"],
+        description="respond after a go stimulus, withhold after a no-go stimulus",
+        carries=False,
+        differences=["withholding on a no-go trial counts as performance 1"],
+        necessary=("stimulus",),
+        measures=("detection",),
+    )
     default_timing = {"fixation": 0, "stimulus": 500, "delay": 500, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -0.5, "miss": -0.5, "withhold": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

@@ -10,6 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import possible_durations
+from neurogym.metadata import TaskInfo
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 
@@ -29,19 +30,19 @@ class HierarchicalReasoning(TrialEnv):
     Source: Sarafyazd & Jazayeri 2019, 10.1126/science.aav8911.
     """
 
-    metadata = {
-        "paper_name": "Hierarchical reasoning by neural circuits in the frontal cortex",
-        "paper_link": "https://doi.org/10.1126/science.aav8911",
-        "tags": ["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
-        "description": "judge an interval by a hidden rule that changes between blocks",
-        "carries": True,
-        "needs_reward": True,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Hierarchical reasoning by neural circuits in the frontal cortex",
+        paper_link="https://doi.org/10.1126/science.aav8911",
+        tags=["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
+        description="judge an interval by a hidden rule that changes between blocks",
+        carries=True,
+        needs_reward=True,
+        differences=[
             "the interval shown is the one that is judged",
             "an interval is long if it exceeds the median of all intervals",
         ],
-        "necessary": ("history",),
-    }
+        necessary=("history",),
+    )
     default_timing = {
         "fixation": ("truncated_exponential", (600, 400, 800)),
         "rule_target": 1000,

@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import possible_durations
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -20,15 +21,15 @@ class IntervalDiscrimination(TrialEnv):
     Source: Genovesio, Tsujimoto & Wise 2009, 10.1016/j.neuron.2009.06.018.
     """
 
-    metadata = {
-        "paper_name": "Feature- and order-based timing representations in the frontal cortex",
-        "paper_link": "https://doi.org/10.1016/j.neuron.2009.06.018",
-        "tags": ["timing", "working memory", "delayed response", "two-alternative", "supervised"],
-        "description": "say which of two stimuli lasted longer",
-        "carries": False,
-        "differences": ["the two durations always differ, and both answers are equally frequent"],
-        "necessary": ("stim1", "stim2"),
-    }
+    metadata = TaskInfo(
+        paper_name="Feature- and order-based timing representations in the frontal cortex",
+        paper_link="https://doi.org/10.1016/j.neuron.2009.06.018",
+        tags=["timing", "working memory", "delayed response", "two-alternative", "supervised"],
+        description="say which of two stimuli lasted longer",
+        carries=False,
+        differences=["the two durations always differ, and both answers are equally frequent"],
+        necessary=("stim1", "stim2"),
+    )
     default_timing = {
         "fixation": 300,
         "stim1": ("uniform", (300, 600)),

@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import pay_for_time
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -23,19 +24,19 @@ class MotorTiming(TrialEnv):
     Source: Wang, Narain, Hosseini & Jazayeri 2018, 10.1038/s41593-017-0028-6.
     """
 
-    metadata = {
-        "paper_name": "Flexible timing by temporal scaling of cortical responses",
-        "paper_link": "https://doi.org/10.1038/s41593-017-0028-6",
-        "tags": ["timing", "go-no-go", "supervised"],
-        "description": "produce one of two cued intervals",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Flexible timing by temporal scaling of cortical responses",
+        paper_link="https://doi.org/10.1038/s41593-017-0028-6",
+        tags=["timing", "go-no-go", "supervised"],
+        description="produce one of two cued intervals",
+        carries=False,
+        differences=[
             "the set signal lasts at least one step",
             "the interval counts from the onset of the set signal; the step nearest to it earns the whole reward",
         ],
-        "necessary": ("cue",),
-        "measures": ("interval",),
-    }
+        necessary=("cue",),
+        measures=("interval",),
+    )
     default_timing = {"fixation": 500, "cue": ("uniform", (1000, 3000)), "set": 50}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("production",))

@@ -12,6 +12,7 @@ from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -40,20 +41,20 @@ class MultiSensoryIntegration(TrialEnv):
     Source: after Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
     """
 
-    metadata = {
-        "paper_name": "A category-free neural population supports evolving demands during decision-making",
-        "paper_link": "https://doi.org/10.1038/nn.3865",
-        "tags": ["perceptual", "two-alternative", "supervised"],
-        "description": "report the direction that two noisy modalities show together",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="A category-free neural population supports evolving demands during decision-making",
+        paper_link="https://doi.org/10.1038/nn.3865",
+        tags=["perceptual", "two-alternative", "supervised"],
+        description="report the direction that two noisy modalities show together",
+        carries=False,
+        differences=[
             "trials with one modality and with modalities in conflict can be asked for",
             "a modality alone carries half of coh, and the strength of each modality is recorded",
             "noise only on the stimulus channels",
         ],
-        "necessary": (("stimulus_mod1", "stimulus_mod2"),),
-        "measures": ("psychometric",),
-    }
+        necessary=(("stimulus_mod1", "stimulus_mod2"),),
+        measures=("psychometric",),
+    )
     default_timing = {"fixation": 300, "stimulus": 750, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -35,15 +36,15 @@ class NAltConditionalVisuomotor(TrialEnv):
     Source: Asaad, Rainer & Miller 1998, 10.1016/S0896-6273(00)80658-3.
     """
 
-    metadata = {
-        "paper_name": "Neural activity in the primate prefrontal cortex during associative learning",
-        "paper_link": "https://doi.org/10.1016/S0896-6273(00)80658-3",
-        "tags": ["conditional", "n-alternative", "working memory", "supervised"],
-        "description": "make the response that goes with a pattern, after a delay",
-        "carries": False,
-        "differences": ["patterns and mapping follow from a seed, the same in every copy of the task"],
-        "necessary": ("stimulus",),
-    }
+    metadata = TaskInfo(
+        paper_name="Neural activity in the primate prefrontal cortex during associative learning",
+        paper_link="https://doi.org/10.1016/S0896-6273(00)80658-3",
+        tags=["conditional", "n-alternative", "working memory", "supervised"],
+        description="make the response that goes with a pattern, after a delay",
+        carries=False,
+        differences=["patterns and mapping follow from a seed, the same in every copy of the task"],
+        necessary=("stimulus",),
+    )
     default_timing = {"fixation": 500, "stimulus": 500, "delay": 1000, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -35,15 +36,15 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     Source: Churchland, Kiani & Shadlen 2008, 10.1038/nn.2123.
     """
 
-    metadata = {
-        "paper_name": "Decision-making with multiple alternatives",
-        "paper_link": "https://doi.org/10.1038/nn.2123",
-        "tags": ["perceptual", "n-alternative", "supervised"],
-        "description": "report which of several noisy stimuli is the strong one",
-        "carries": False,
-        "differences": ["the fixation cue stays on until the decision"],
-        "necessary": ("stimulus",),
-    }
+    metadata = TaskInfo(
+        paper_name="Decision-making with multiple alternatives",
+        paper_link="https://doi.org/10.1038/nn.2123",
+        tags=["perceptual", "n-alternative", "supervised"],
+        description="report which of several noisy stimuli is the strong one",
+        carries=False,
+        differences=["the fixation cue stays on until the decision"],
+        necessary=("stimulus",),
+    )
     default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (330, 80, 1500)), "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -30,16 +31,16 @@ class NBack(TrialEnv):
     Source: Kirchner 1958, 10.1037/h0043688.
     """
 
-    metadata = {
-        "paper_name": "Age differences in short-term retention of rapidly changing information",
-        "paper_link": "https://doi.org/10.1037/h0043688",
-        "tags": ["working memory", "two-alternative", "supervised"],
-        "description": "say of each item of a sequence whether it equals the one n before",
-        "carries": False,
-        "differences": [],
-        "necessary": ("item",),
-        "small": {"length": 3, "n_items": 3},
-    }
+    metadata = TaskInfo(
+        paper_name="Age differences in short-term retention of rapidly changing information",
+        paper_link="https://doi.org/10.1037/h0043688",
+        tags=["working memory", "two-alternative", "supervised"],
+        description="say of each item of a sequence whether it equals the one n before",
+        carries=False,
+        differences=[],
+        necessary=("item",),
+        small={"length": 3, "n_items": 3},
+    )
     default_timing = {"stimulus": 500, "response": 300}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate="*", answer=())

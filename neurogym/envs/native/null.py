@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -15,15 +16,15 @@ class Null(TrialEnv):
         dt: Time step (ms).
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": [],
-        "description": "do nothing",
-        "carries": False,
-        "differences": ["waiting is right, so performance is 1"],
-        "necessary": (),
-    }
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=[],
+        description="do nothing",
+        carries=False,
+        differences=["waiting is right, so performance is 1"],
+        necessary=(),
+    )
     rule = Rule(fixate=(), answer=None)
 
     def __init__(self, dt: float = 100):

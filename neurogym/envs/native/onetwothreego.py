@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import pay_for_time, possible_durations
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -27,20 +28,20 @@ class OneTwoThreeGo(TrialEnv):
     Source: Egger, Remington, Chang & Jazayeri 2019, 10.1038/s41593-019-0500-6.
     """
 
-    metadata = {
-        "paper_name": "Internal models of sensorimotor integration regulate cortical dynamics",
-        "paper_link": "https://doi.org/10.1038/s41593-019-0500-6",
-        "tags": ["timing", "go-no-go", "supervised"],
-        "description": "respond where the fourth of a series of flashes would come",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Internal models of sensorimotor integration regulate cortical dynamics",
+        paper_link="https://doi.org/10.1038/s41593-019-0500-6",
+        tags=["timing", "go-no-go", "supervised"],
+        description="respond where the fourth of a series of flashes would come",
+        carries=False,
+        differences=[
             "intervals count from onset to onset, of flashes and response alike",
             "the ground truth is the one right step, not the whole response period",
             "the fixation cue is on until the third flash is over",
         ],
-        "necessary": ("stimulus",),
-        "measures": ("interval",),
-    }
+        necessary=("stimulus",),
+        measures=("interval",),
+    )
     default_timing = {
         "fixation": ("truncated_exponential", (400, 100, 800)),
         "target": ("truncated_exponential", (1000, 500, 1500)),

@@ -12,6 +12,7 @@ from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -30,16 +31,16 @@ class PerceptualDecisionMaking(TrialEnv):
     Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
     """
 
-    metadata = {
-        "paper_name": "The analysis of visual motion: a comparison of neuronal and psychophysical performance",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
-        "tags": ["perceptual", "two-alternative", "supervised"],
-        "description": "report which of two noisy motion directions is stronger",
-        "carries": False,
-        "differences": ["the fixation cue stays on until the decision, so that a go cue exists"],
-        "necessary": ("stimulus",),
-        "measures": ("psychometric",),
-    }
+    metadata = TaskInfo(
+        paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
+        paper_link="https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
+        tags=["perceptual", "two-alternative", "supervised"],
+        description="report which of two noisy motion directions is stronger",
+        carries=False,
+        differences=["the fixation cue stays on until the decision, so that a go cue exists"],
+        necessary=("stimulus",),
+        measures=("psychometric",),
+    )
     default_timing = {"fixation": 100, "stimulus": 2000, "delay": 0, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

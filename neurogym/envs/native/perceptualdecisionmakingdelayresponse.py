@@ -10,6 +10,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -24,16 +25,16 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
     Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7.
     """
 
-    metadata = {
-        "paper_name": "Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        "paper_link": "https://doi.org/10.1038/s41586-019-0919-7",
-        "tags": ["perceptual", "delayed response", "two-alternative", "supervised"],
-        "description": "report which of two noisy stimuli was stronger after a delay of unknown length",
-        "carries": False,
-        "differences": [],
-        "necessary": ("stimulus",),
-        "measures": ("psychometric",),
-    }
+    metadata = TaskInfo(
+        paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
+        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        tags=["perceptual", "delayed response", "two-alternative", "supervised"],
+        description="report which of two noisy stimuli was stronger after a delay of unknown length",
+        carries=False,
+        differences=[],
+        necessary=("stimulus",),
+        measures=("psychometric",),
+    )
     default_timing = {
         "fixation": 0,
         "stimulus": 1150,

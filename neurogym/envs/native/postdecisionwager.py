@@ -8,6 +8,7 @@ from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -31,20 +32,20 @@ class PostDecisionWager(TrialEnv):
     Source: Kiani & Shadlen 2009, 10.1126/science.1169405.
     """
 
-    metadata = {
-        "paper_name": "Representation of confidence associated with a decision by neurons in the parietal cortex",
-        "paper_link": "https://doi.org/10.1126/science.1169405",
-        "tags": ["perceptual", "delayed response", "confidence", "two-alternative", "supervised"],
-        "description": "report a noisy direction or take a smaller sure reward when it is offered",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Representation of confidence associated with a decision by neurons in the parietal cortex",
+        paper_link="https://doi.org/10.1126/science.1169405",
+        tags=["perceptual", "delayed response", "confidence", "two-alternative", "supervised"],
+        description="report a noisy direction or take a smaller sure reward when it is offered",
+        carries=False,
+        differences=[
             "the answer is compared with the ground truth, so that following it is rewarded",
             "noise only on the stimulus channels",
             "a reward given for the sure bet is kept",
         ],
-        "necessary": ("stimulus",),
-        "measures": ("wagering",),
-    }
+        necessary=("stimulus",),
+        measures=("wagering",),
+    )
     default_timing = {
         "fixation": 100,
         "stimulus": ("truncated_exponential", (180, 100, 900)),

@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -30,16 +31,16 @@ class Priors(TrialEnv):
     10.1038/s41467-020-14824-w.
     """
 
-    metadata = {
-        "paper_name": "Response outcomes gate the impact of expectations on perceptual decisions",
-        "paper_link": "https://doi.org/10.1038/s41467-020-14824-w",
-        "tags": ["perceptual", "two-alternative", "supervised"],
-        "description": "report the stronger of two noisy stimuli; correct sides repeat or alternate in blocks",
-        "carries": True,
-        "needs_reward": True,
-        "differences": ["the fixation cue is 1 until the decision, then 0 (the reference: -1, then other values)"],
-        "necessary": ("stimulus",),
-    }
+    metadata = TaskInfo(
+        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
+        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        tags=["perceptual", "two-alternative", "supervised"],
+        description="report the stronger of two noisy stimuli; correct sides repeat or alternate in blocks",
+        carries=True,
+        needs_reward=True,
+        differences=["the fixation cue is 1 until the decision, then 0 (the reference: -1, then other values)"],
+        necessary=("stimulus",),
+    )
     default_timing = {"fixation": 100, "stimulus": 300, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0}
     rule = Rule(fixate=("fixation", "stimulus"), answer=("decision",))

@@ -11,6 +11,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import exact_ceiling
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.sampling.patterns import Patterns
 from neurogym.trials import Trials
@@ -43,15 +44,15 @@ class ProbabilisticReasoning(TrialEnv):
     Source: Yang & Shadlen 2007, 10.1038/nature05852.
     """
 
-    metadata = {
-        "paper_name": "Probabilistic reasoning by neurons",
-        "paper_link": "https://doi.org/10.1038/nature05852",
-        "tags": ["perceptual", "two-alternative", "supervised"],
-        "description": "add up the evidence of shapes shown one after the other",
-        "carries": False,
-        "differences": ["a ground truth can be asked for: shapes are then drawn as they occur with it"],
-        "necessary": (),
-    }
+    metadata = TaskInfo(
+        paper_name="Probabilistic reasoning by neurons",
+        paper_link="https://doi.org/10.1038/nature05852",
+        tags=["perceptual", "two-alternative", "supervised"],
+        description="add up the evidence of shapes shown one after the other",
+        carries=False,
+        differences=["a ground truth can be asked for: shapes are then drawn as they occur with it"],
+        necessary=(),
+    )
     default_timing = _periods(4)
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate="*", answer=("decision",))

@@ -10,6 +10,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import exact_ceiling
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.sampling.patterns import Patterns
 from neurogym.trials import Trials
@@ -37,19 +38,19 @@ class PulseDecisionMaking(TrialEnv):
     Source: Scott, Constantinople, Erlich, Tank & Brody 2015, 10.7554/eLife.11308.
     """
 
-    metadata = {
-        "paper_name": "Sources of noise during accumulation of evidence in unrestrained and voluntarily "
+    metadata = TaskInfo(
+        paper_name="Sources of noise during accumulation of evidence in unrestrained and voluntarily "
         "head-restrained rats",
-        "paper_link": "https://doi.org/10.7554/eLife.11308",
-        "tags": ["perceptual", "two-alternative", "supervised"],
-        "description": "report which side delivered more pulses",
-        "carries": False,
-        "differences": [
+        paper_link="https://doi.org/10.7554/eLife.11308",
+        tags=["perceptual", "two-alternative", "supervised"],
+        description="report which side delivered more pulses",
+        carries=False,
+        differences=[
             "a pulse lasts at least one step, whatever the time step",
             "pulses that are asked for are shown, and decide what is right",
         ],
-        "necessary": ("stimulus",),
-    }
+        necessary=("stimulus",),
+    )
     default_timing = _periods(6)
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate="*", answer=("decision",))

@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -33,15 +34,15 @@ class RateDiscrimination(TrialEnv):
     Source: Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
     """
 
-    metadata = {
-        "paper_name": "A category-free neural population supports evolving demands during decision-making",
-        "paper_link": "https://doi.org/10.1038/nn.3865",
-        "tags": ["perceptual", "two-alternative", "supervised"],
-        "description": "say whether flashes, clicks or both come at a high or a low rate",
-        "carries": False,
-        "differences": ["an environment with a decision period (the reference made batches of continuous targets)"],
-        "necessary": (("visual", "auditory"), "visual", "auditory"),
-    }
+    metadata = TaskInfo(
+        paper_name="A category-free neural population supports evolving demands during decision-making",
+        paper_link="https://doi.org/10.1038/nn.3865",
+        tags=["perceptual", "two-alternative", "supervised"],
+        description="say whether flashes, clicks or both come at a high or a low rate",
+        carries=False,
+        differences=["an environment with a decision period (the reference made batches of continuous targets)"],
+        necessary=(("visual", "auditory"), "visual", "auditory"),
+    )
     default_timing = {"fixation": 100, "stimulus": 1000, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

@@ -27,11 +27,10 @@ class RDMHist(Priors):
     10.1038/s41467-020-14824-w.
     """
 
-    metadata = {
-        **Priors.metadata,
-        "description": "report the stronger of two noisy directions, which repeat or alternate in blocks",
-        "differences": ["the fixation cue is on until the decision"],
-    }
+    metadata = Priors.metadata.but(
+        description="report the stronger of two noisy directions, which repeat or alternate in blocks",
+        differences=["the fixation cue is on until the decision"],
+    )
     default_timing = {"fixation": 750, "stimulus": 1000, "decision": 500}
     default_rewards = {"abort": -1.0, "correct": 1.0, "fail": -1.0, "miss": 0.0}
 

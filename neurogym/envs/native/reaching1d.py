@@ -10,6 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Rows, Trials
 
 START = np.pi  #: angle at the start of a trial
@@ -32,19 +33,19 @@ class Reaching1D(TrialEnv):
     Source: Georgopoulos, Schwartz & Kettner 1986, 10.1126/science.3749885.
     """
 
-    metadata = {
-        "paper_name": "Neuronal population coding of movement direction",
-        "paper_link": "https://doi.org/10.1126/science.3749885",
-        "tags": ["motor", "steps action space", "supervised"],
-        "description": "rotate onto a target angle",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Neuronal population coding of movement direction",
+        paper_link="https://doi.org/10.1126/science.3749885",
+        tags=["motor", "steps action space", "supervised"],
+        description="rotate onto a target angle",
+        carries=False,
+        differences=[
             "the ground truth is the direction of rotation, and the reward is paid for the angle that is shown",
             "the speed is given per second, and the reach lasts long enough for every target",
             "performance is relative to the shortest way",
         ],
-        "necessary": ("target",),
-    }
+        necessary=("target",),
+    )
     default_timing = {"fixation": 500, "reach": 1500}
     default_rewards = {"correct": 1.0, "fail": -0.1}
     strength = 1.0  #: of the target on its channels

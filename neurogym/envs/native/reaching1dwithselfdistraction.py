@@ -23,12 +23,11 @@ class Reaching1DWithSelfDistraction(Reaching1D):
         ValueError: If ``speed`` is not positive.
     """
 
-    metadata = {
-        **Reaching1D.metadata,
-        "paper_name": None,
-        "paper_link": None,
-        "description": "rotate onto a target angle that the own angle masks",
-    }
+    metadata = Reaching1D.metadata.but(
+        paper_name=None,
+        paper_link=None,
+        description="rotate onto a target angle that the own angle masks",
+    )
     strength = 0.3
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
@@ -24,21 +25,21 @@ class ReachingDelayResponse(TrialEnv):
         highbound: Largest value.
     """
 
-    metadata = {
-        "paper_name": None,
-        "paper_link": None,
-        "tags": [
+    metadata = TaskInfo(
+        paper_name=None,
+        paper_link=None,
+        tags=[
             "perceptual",
             "delayed response",
             "continuous action space",
             "multidimensional action space",
             "supervised",
         ],
-        "description": "report a remembered scalar with a continuous action",
-        "carries": False,
-        "differences": ["the action space is the normalised box [-1, 1] for both components"],
-        "necessary": ("go", "stimulus"),
-    }
+        description="report a remembered scalar with a continuous action",
+        carries=False,
+        differences=["the action space is the normalised box [-1, 1] for both components"],
+        necessary=("go", "stimulus"),
+    )
     default_timing = {"stimulus": 500, "delay": ("choice", (0, 1000, 2000)), "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": -0.5}
 

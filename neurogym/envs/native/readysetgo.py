@@ -6,6 +6,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import pay_for_time
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -22,16 +23,16 @@ class ReadySetGo(TrialEnv):
     Source: Remington, Narain, Hosseini & Jazayeri 2018, 10.1016/j.neuron.2018.05.020.
     """
 
-    metadata = {
-        "paper_name": "Flexible sensorimotor computations through rapid reconfiguration of cortical dynamics",
-        "paper_link": "https://doi.org/10.1016/j.neuron.2018.05.020",
-        "tags": ["timing", "go-no-go", "supervised"],
-        "description": "reproduce a measured time interval",
-        "carries": False,
-        "differences": ["ground truth and reward both count from the onset of the set cue"],
-        "necessary": (("set", "fixation"),),
-        "measures": ("interval",),
-    }
+    metadata = TaskInfo(
+        paper_name="Flexible sensorimotor computations through rapid reconfiguration of cortical dynamics",
+        paper_link="https://doi.org/10.1016/j.neuron.2018.05.020",
+        tags=["timing", "go-no-go", "supervised"],
+        description="reproduce a measured time interval",
+        carries=False,
+        differences=["ground truth and reward both count from the onset of the set cue"],
+        necessary=(("set", "fixation"),),
+        measures=("interval",),
+    )
     default_timing = {"fixation": 100, "ready": 83, "measure": ("uniform", (800, 1500)), "set": 83}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("production",))

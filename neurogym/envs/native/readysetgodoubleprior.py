@@ -17,10 +17,9 @@ class ReadySetGoDoublePrior(ReadySetGoSinglePrior):
         ValueError: If there is no such scenario.
     """
 
-    metadata = {
-        **ReadySetGoSinglePrior.metadata,
-        "description": "measure an interval from one of two cued ranges and produce it again",
-    }
+    metadata = ReadySetGoSinglePrior.metadata.but(
+        description="measure an interval from one of two cued ranges and produce it again",
+    )
     scenarios = (
         *((interval, 0.3) for interval in (480, 560, 640, 720, 800)),
         *((interval, 0.4) for interval in (800, 900, 1000, 1100, 1200)),

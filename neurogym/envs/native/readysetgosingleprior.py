@@ -20,11 +20,10 @@ class ReadySetGoSinglePrior(CueSetGo):
         ValueError: If there is no such scenario.
     """
 
-    metadata = {
-        **CueSetGo.metadata,
-        "description": "measure an interval and produce it again with a ramp of output",
-        "necessary": ("pulse",),
-    }
+    metadata = CueSetGo.metadata.but(
+        description="measure an interval and produce it again with a ramp of output",
+        necessary=("pulse",),
+    )
     default_timing = {"burn": 50, "wait": 50, "ready": 20, "set": 20}
     scenarios = tuple((interval, 0.3) for interval in (480, 560, 640, 720, 800))
     total = 2000

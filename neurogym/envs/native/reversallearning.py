@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
@@ -27,19 +28,19 @@ class ReversalLearning(TrialEnv):
     Source: Costa, Tran, Turchi & Averbeck 2015, 10.1523/JNEUROSCI.1989-14.2015.
     """
 
-    metadata = {
-        "paper_name": "Reversal learning and dopamine: a Bayesian perspective",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.1989-14.2015",
-        "tags": ["two-alternative", "value-based", "learning"],
-        "description": "choose the picture that pays more often, until the pictures swap roles",
-        "carries": True,
-        "needs_reward": True,
-        "probabilistic": True,
-        "differences": [],
-        "necessary": (("left", "right"), "history"),
-        "measures": ("switching",),
-        "small": {"block_dur": (1_000_000, 1_000_000)},
-    }
+    metadata = TaskInfo(
+        paper_name="Reversal learning and dopamine: a Bayesian perspective",
+        paper_link="https://doi.org/10.1523/JNEUROSCI.1989-14.2015",
+        tags=["two-alternative", "value-based", "learning"],
+        description="choose the picture that pays more often, until the pictures swap roles",
+        carries=True,
+        needs_reward=True,
+        probabilistic=True,
+        differences=[],
+        necessary=(("left", "right"), "history"),
+        measures=("switching",),
+        small={"block_dur": (1_000_000, 1_000_000)},
+    )
     default_timing = {"fixation": 300, "decision": 300}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))

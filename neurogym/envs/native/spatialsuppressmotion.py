@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Rows, Trials
 
 FRAME = 8.3  #: ms, at 120 Hz
@@ -44,19 +45,19 @@ class SpatialSuppressMotion(TrialEnv):
     Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
     """
 
-    metadata = {
-        "paper_name": "Perceptual consequences of centre-surround antagonism in visual motion processing",
-        "paper_link": "https://doi.org/10.1038/nature01800",
-        "tags": ["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
-        "description": "give the choice probabilities of people for four motion directions",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Perceptual consequences of centre-surround antagonism in visual motion processing",
+        paper_link="https://doi.org/10.1038/nature01800",
+        tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
+        description="give the choice probabilities of people for four motion directions",
+        carries=False,
+        differences=[
             "each step is paid by the overlap with the probabilities of people, and performance is its mean",
             "probabilities are never negative and add up to 1",
             "every frame is stepped",
         ],
-        "necessary": ("stimulus",),
-    }
+        necessary=("stimulus",),
+    )
     default_timing = {"stimulus": 300}
     default_rewards = {"correct": 1.0, "fail": 0.0}
 

@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Rows, Trials
 
@@ -27,16 +28,16 @@ class Sternberg(TrialEnv):
     Source: Sternberg 1966, 10.1126/science.153.3736.652.
     """
 
-    metadata = {
-        "paper_name": "High-speed scanning in human memory",
-        "paper_link": "https://doi.org/10.1126/science.153.3736.652",
-        "tags": ["working memory", "reaction time", "two-alternative", "supervised"],
-        "description": "say whether a probe was in a list of items",
-        "carries": False,
-        "differences": [],
-        "necessary": ("list", "probe"),
-        "small": {"set_sizes": (1, 2), "n_items": 3},
-    }
+    metadata = TaskInfo(
+        paper_name="High-speed scanning in human memory",
+        paper_link="https://doi.org/10.1126/science.153.3736.652",
+        tags=["working memory", "reaction time", "two-alternative", "supervised"],
+        description="say whether a probe was in a list of items",
+        carries=False,
+        differences=[],
+        necessary=("list", "probe"),
+        small={"set_sizes": (1, 2), "n_items": 3},
+    )
     default_timing = {"fixation": 500, "item": 1200, "delay": 2000, "probe": 1000}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("probe",))

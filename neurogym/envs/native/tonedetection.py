@@ -7,6 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import step_noise
+from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Rows, Trials
@@ -32,19 +33,19 @@ class ToneDetection(TrialEnv):
     Source: Costalupes 1985, 10.1523/JNEUROSCI.05-12-03261.1985.
     """
 
-    metadata = {
-        "paper_name": "Representation of tones in noise in the responses of auditory nerve fibers in cats",
-        "paper_link": "https://doi.org/10.1523/JNEUROSCI.05-12-03261.1985",
-        "tags": ["auditory", "perceptual", "supervised", "decision", "n-alternative"],
-        "description": "say whether and when a tone occurred in noise",
-        "carries": False,
-        "differences": [
+    metadata = TaskInfo(
+        paper_name="Representation of tones in noise in the responses of auditory nerve fibers in cats",
+        paper_link="https://doi.org/10.1523/JNEUROSCI.05-12-03261.1985",
+        tags=["auditory", "perceptual", "supervised", "decision", "n-alternative"],
+        description="say whether and when a tone occurred in noise",
+        carries=False,
+        differences=[
             "the answer is given in a decision period, the last step, which is paid",
             "the ground truth says nothing of the tone before it is over",
             "a tone lasts at least one step, whatever the time step",
         ],
-        "necessary": ("stimulus",),
-    }
+        necessary=("stimulus",),
+    )
     default_timing = {"stimulus": 2000, "toneTiming": (500, 1000, 1500), "toneDur": 50}
     default_rewards = {"correct": 1.0, "fail": 0.0, "noresp": -0.1}
     rule = Rule(fixate=(), answer=("decision",), hold=None)

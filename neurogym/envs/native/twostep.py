@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
+from neurogym.metadata import TaskInfo
 from neurogym.trials import Trials
 
 
@@ -34,18 +35,18 @@ class TwoStep(TrialEnv):
     Source: Wang et al. 2018, 10.1038/s41593-018-0147-8, after Daw et al. 2011, 10.1016/j.neuron.2011.02.027.
     """
 
-    metadata = {
-        "paper_name": "Prefrontal cortex as a meta-reinforcement learning system",
-        "paper_link": "https://doi.org/10.1038/s41593-018-0147-8",
-        "tags": ["two-alternative", "value-based", "learning"],
-        "description": "choose between options whose common outcomes lead to a better or a worse second stage",
-        "carries": True,
-        "needs_reward": True,
-        "probabilistic": True,
-        "differences": ["sessions follow each other; a channel marks the first trial of each"],
-        "necessary": ("history",),
-        "measures": ("two_step",),
-    }
+    metadata = TaskInfo(
+        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
+        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        tags=["two-alternative", "value-based", "learning"],
+        description="choose between options whose common outcomes lead to a better or a worse second stage",
+        carries=True,
+        needs_reward=True,
+        probabilistic=True,
+        differences=["sessions follow each other; a channel marks the first trial of each"],
+        necessary=("history",),
+        measures=("two_step",),
+    )
     default_rewards = {"correct": 1.0, "fail": 0.0, "miss": -0.1}
 
     def __init__(
