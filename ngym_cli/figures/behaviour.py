@@ -74,7 +74,8 @@ def _choices(table: Table) -> tuple[float, float] | None:
 def psychometric(view: View) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
-    view.left_out.update(psychometric_axes(axes, view.parts("choice", "outcome"), labels=view.facts.labels))
+    parts, draws = view.parts("choice", "outcome"), view.draws(DRAWS, least=0)
+    view.left_out.update(psychometric_axes(axes, parts, draws, labels=view.facts.labels))
     return figure
 
 

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 from ngym_cli.figures import ceilings, wording
 from ngym_cli.figures.style import (
-    COLOURS,
     GREY,
     Unavailable,
     category_ticks,
@@ -23,7 +22,6 @@ from ngym_cli.figures.style import (
 )
 from ngym_cli.figures.view import Part, View
 from ngym_cli.runs import summary
-from ngym_cli.terminal import REFERENCES
 
 #: Most columns that performance is broken down by, values with their own number of trials, tasks in a panel of points.
 MOST_PANELS, MOST_COUNTS, MOST_TASKS = 6, 8, 6
@@ -245,41 +243,3 @@ def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> float:
     from scipy.special import ndtri
 
     return float(ndtri((hits + 0.5) / (signals + 1)) - ndtri((alarms + 0.5) / (noises + 1)))
-
-
-def condition_figure(table: Table, listed: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, Figure] | None:
-    """Return the figure that says most of an evaluation, and its name.
-
-    The psychometric curve where there is one, else performance by condition, else None.
-
-    Args:
-        table: trials.
-        listed: the task's conditions.
-        found: summary of the evaluation; chance and ceilings are taken from it.
-    """
-    from ngym_cli.figures.behaviour import graded, psychometric_axes
-
-    part = Part("evaluation", COLOURS[0], dict(table))
-    if graded(table):
-        figure, axes = new_figure(width=4.6)
-        try:
-            psychometric_axes(axes, [part], draws=0)
-        except Unavailable:
-            pass
-        else:
-            return "psychometric", figure
-    names = summary.condition_names(listed, table)[:MOST_PANELS]
-    if not names:
-        return None
-    levels = {row["value"]: row for row in found.get("conditions", ()) if row["condition"] == "task"}
-    panels = []
-    for name in names:
-        values = _values([part], name)
-        known = [levels.get(value, {}) if name == "task" else {} for value in values]
-        panels.append(Panel(
-            name, values, [wording.Wording({}).value(name, value) for value in values],
-            [each.get("ceiling") for each in known], [each.get("chance") for each in known],
-        ))  # fmt: skip
-    if names[0] == "task" and len(panels[0].values) > MOST_TASKS:
-        return "conditions", task_bars([part], panels[0])
-    return "conditions", condition_panels([part], panels, {name: found.get(name) for name in REFERENCES})

@@ -200,7 +200,9 @@ def cues(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     parts = view.parts("modality", "coh", keep=lambda table: table["modality"].astype(str) != "conflict")
-    found = view.analysed(parts, lambda part: from_trials.cue_combination(part.table, n_boot=DRAWS, lapse=0.0))
+    found = view.analysed(
+        parts, lambda part: from_trials.cue_combination(part.table, n_boot=view.draws(DRAWS), lapse=0.0)
+    )
     figure, (curves, bars) = new_figure(1, 2, width=4.2)
     for (name, fit), colour in zip(found[0][1].fits.items(), COLOURS, strict=False):
         x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
@@ -237,7 +239,7 @@ def wagering(view: View) -> Figure:
     sure = view.facts.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = new_figure(1, 2)
     parts = view.parts("wager", "coh", "choice", "outcome")
-    analysis = lambda part: from_trials.wagering(part.table, sure=float(sure), n_boot=DRAWS)  # noqa: E731
+    analysis = lambda part: from_trials.wagering(part.table, sure=float(sure), n_boot=view.draws(DRAWS))  # noqa: E731
     for part, found in view.analysed(parts, analysis):
         p = found.p_sure
         text = f"{part.label}: {p.value:.2f} of the offers, n = {int(found.sure.n.sum()):,}"

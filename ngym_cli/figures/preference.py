@@ -20,7 +20,9 @@ def indifference(view: View) -> Figure:
     figure, axes = new_figure(width=4.6)
     ends = (np.inf, 0.0)
     parts = view.parts("n_a", "n_b", "a_first", "choice")
-    for part, found in view.analysed(parts, lambda part: from_trials.indifference_point(part.table, n_boot=DRAWS)):
+    for part, found in view.analysed(
+        parts, lambda part: from_trials.indifference_point(part.table, n_boot=view.draws(DRAWS))
+    ):
         curve = found.choices
         both = np.isfinite(curve.x) & (curve.x > 0)
         ratios = curve.x[both]
@@ -62,7 +64,7 @@ def interval(view: View) -> Figure:
 
     figure, (left, right) = new_figure(1, 2)
     parts = view.parts("production", "rt", "outcome")
-    for part, found in view.analysed(parts, _reproduced):
+    for part, found in view.analysed(parts, lambda part: _reproduced(part, view.draws(DRAWS))):
         target, produced = _intervals(part)
         rng = np.random.default_rng(0)
         shown = rng.permutation(len(target))[:500]
@@ -94,13 +96,13 @@ def _intervals(part: Part) -> tuple[np.ndarray, np.ndarray]:
     return table["production"][rows], (table["rt"] + lag)[rows]
 
 
-def _reproduced(part: Part) -> Any:
+def _reproduced(part: Part, draws: int) -> Any:
     from neurogym.analysis import interval_reproduction
 
     target, produced = _intervals(part)
     if len(target) < 4:
         raise ValueError("fewer than four intervals were produced")
-    return interval_reproduction(target, produced, n_boot=DRAWS)
+    return interval_reproduction(target, produced, n_boot=draws)
 
 
 def _counts_from(table: dict[str, np.ndarray], period: str) -> bool:

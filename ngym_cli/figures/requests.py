@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.view import View
 
+#: Figures that say little of one evaluation.
+NOT_TELLING = ("learning", "development", "examples")
+
 logger = logging.getLogger(__name__)
 
 #: Most letters that the names of runs may take in the name of a file.
@@ -197,6 +200,23 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
         return Drawn(None, f"the drawing failed: {one_line(error)}", False)
+
+
+def telling(run: runs.Run) -> tuple[str, Figure] | None:
+    """Return the figure of behaviour that says most of a run's evaluation and its name, or None if there is none.
+
+    Intervals are drawn of few bootstrap samples: it is made when a run ends, while somebody waits.
+    """
+    from ngym_cli.figures.view import Source, View
+
+    seen = View([Source(run, trust=True)], quick=True)
+    for spec in natural_figures(seen):
+        if spec.name in NOT_TELLING or spec.record:
+            continue
+        figure, _ = drawn(seen, spec)
+        if figure is not None:
+            return spec.name, figure
+    return None
 
 
 def available(seen: View) -> list[dict[str, Any]]:

@@ -120,7 +120,7 @@ def regret(view: View) -> Figure:
 
     figure, axes = new_figure(width=4.6)
     parts = [_sessions(part) for part in view.parts("p0", "p1", "choice")]
-    analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=200)  # noqa: E731
+    analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=view.draws(200))  # noqa: E731
     for part, curve in view.analysed(parts, analysis):
         label = f"{part.label}, {int(curve.n[0])} sessions"
         axes.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0, color=part.colour)

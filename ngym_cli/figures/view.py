@@ -199,6 +199,7 @@ class View:
         compare: by what runs are put together.
         named: evaluations that were asked for by name.
         memory: what several figures need, kept between them.
+        quick: draw intervals of few bootstrap samples, or none.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
     """
 
@@ -207,7 +208,12 @@ class View:
     compare: str | None = None
     named: tuple[str, ...] = ()
     memory: dict[str, Any] = field(default_factory=dict)
+    quick: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
+
+    def draws(self, usual: int, least: int = 20) -> int:
+        """Return how many bootstrap samples an interval is drawn of."""
+        return least if self.quick else usual
 
     @property
     def first(self) -> Source:

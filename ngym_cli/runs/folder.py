@@ -30,11 +30,11 @@ QUIET = 120.0
 #: What is in the folder of an evaluation, and in that of a run: patterns of all that ngym writes there.
 EVALUATION = ("summary.json", "trials.parquet", "trials.csv", "session.nwb", "activity.h5", "comparison.json")
 EVERYTHING = (
-    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "tensorboard/events.*"),
+    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "events.out.tfevents.*"),
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
     *(f"eval/*/{name}" for name in EVALUATION),
-    *(f"{folder}/*.{form}" for folder in ("figures", "eval/*") for form in ("png", "svg", "pdf")),
+    *(f"{folder}/*.{form}" for folder in ("figures", "eval/*") for form in ("png", "svg", "pdf", "mp4", "gif")),
     *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),
 )
 

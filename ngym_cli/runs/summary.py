@@ -9,6 +9,9 @@ import numpy as np
 
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
 
+#: Columns that are what the agent answers or should, not under which condition.
+ANSWERS = ("ground_truth", "choice")
+
 #: A condition with more values than this is not broken down value by value.
 MOST_VALUES = 12
 
@@ -56,10 +59,15 @@ def condition_names(conditions: Mapping[str, Any], table: Mapping[str, np.ndarra
         conditions: the task's own, name to its values or to a distribution; may be empty.
         table: trials; a task that lists no conditions is broken down by the columns that take a few values.
     """
-    listed = [name for name, values in conditions.items() if (_few(values) or name == "task") and name in table]
-    if not conditions:
-        listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MOST_VALUES]
-    return [name for name in listed if name not in ("ground_truth", "choice")]
+    if conditions:
+        return [name for name in listed_conditions(conditions) if name in table]
+    listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MOST_VALUES]
+    return [name for name in listed if name not in ANSWERS]
+
+
+def listed_conditions(conditions: Mapping[str, Any]) -> list[str]:
+    """Return those of a task's conditions that take a few known values, the answers aside."""
+    return [name for name, values in conditions.items() if (_few(values) or name == "task") and name not in ANSWERS]
 
 
 def _few(values: Any) -> bool:

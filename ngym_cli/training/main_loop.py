@@ -16,7 +16,7 @@ from ngym_cli.environments.stack import Facts, build_venv, inspect, resolve
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files import locks
-from ngym_cli.runs import provenance
+from ngym_cli.runs import provenance, summary
 from ngym_cli.runs.trial_table import TrialRecorder
 from ngym_cli.training import tracking
 from ngym_cli.training.curriculum import Curriculum, renew, stages_of
@@ -204,6 +204,7 @@ class _Parts:
         )
         if saved is None:
             session.board.hyperparameters(self.config.model_dump(), self.config.to_toml())
+            session.board.layout(summary.listed_conditions(facts.conditions))
         else:
             session.set_state(saved.step, state)
         return session
@@ -289,7 +290,7 @@ def _close(session: Session, model: Any, status: str) -> Numbers:
     found = session.evaluate()
     fresh_trials.save(found, session.run.path / "eval" / "final")
     if status == "finished":
-        session.draw(found)
+        session.draw()
     session.board.flush()
     _require_whole(session)
     if status == "finished":

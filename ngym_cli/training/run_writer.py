@@ -219,15 +219,13 @@ class Session:
             self.display.say(why)
             self.ask_to_stop(why)
 
-    def draw(self, found: fresh_trials.Evaluation) -> None:
-        """Add the figure that says most of an evaluation to TensorBoard; once, at the end, for it costs a second."""
-        from ngym_cli.figures.conditions import condition_figure
-        from ngym_cli.figures.style import styled
+    def draw(self) -> None:
+        """Add the figure that says most of the last evaluation to TensorBoard; at the end, for it costs a second."""
+        from ngym_cli.figures import requests
 
-        with styled():
-            drawn = condition_figure(found.table, self.facts.conditions, found.summary)
-            if drawn is not None:
-                self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
+        drawn = requests.telling(self.run)
+        if drawn is not None:
+            self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
     # -- checkpoints --------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from ngym_cli.config import flatten
 
 #: What the summary of hyperparameters compares runs by.
 METRICS = ("evaluation/performance", "behaviour/performance", "behaviour/reward_per_trial")
+
+#: Settings that come first among the hyperparameters, and those that are no part of them.
+FIRST = ("task", "alg", "network", "seed", "units", "timesteps", "n_envs", "reset_state", "wrappers")
+NOT_COMPARED = ("evaluation", "checkpoint")
 
 
 class Board:
@@ -44,9 +49,23 @@ class Board:
         """Show the configuration, as a table to compare runs by and as text."""
         from torch.utils.tensorboard.summary import hparams
 
-        for summary in hparams(flatten(config), dict.fromkeys(METRICS, 0)):
+        for summary in hparams(settings(config), dict.fromkeys(METRICS, 0)):
             self._writer.file_writer.add_summary(summary)
         self._writer.add_text("configuration", "\n".join("    " + line for line in text.splitlines()), 0)
+
+    def layout(self, conditions: Sequence[str]) -> None:
+        """Put the curves of each condition's values into one chart, of training and of evaluations.
+
+        Args:
+            conditions: names of the conditions that performance is broken down by.
+        """
+        charts = {
+            f"{where} by {name}": ["Multiline", [f"{prefix}performance_by_{re.escape(name)}/.*"]]
+            for name in conditions
+            for where, prefix in (("training", ""), ("evaluation", "evaluation/"))
+        }
+        both = ["Multiline", [r"behaviour/performance", r"evaluation/performance"]]
+        self._writer.add_custom_scalars({"performance": {"training and evaluation": both, **charts}})
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Add one point to each curve."""
@@ -72,6 +91,19 @@ class Board:
             self._writer.close()
         finally:
             threading.excepthook = self._excepthook
+
+
+def settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a user sets, what tells runs apart at first sight before the rest.
+
+    >>> settings({"seed": 1, "task": "RDM-v0", "evaluation": {"every": 9}, "hyperparameters": {"gamma": 0.9}})
+    {'task': 'RDM-v0', 'seed': 1, 'hyperparameters.gamma': 0.9}
+    """
+    flat = flatten({name: value for name, value in config.items() if name not in NOT_COMPARED})
+    if config.get("wrappers"):
+        flat["wrappers"] = ", ".join(entry["name"] for entry in config["wrappers"])
+    first = {name: flat.pop(name) for name in FIRST if name in flat}
+    return {**first, **flat}
 
 
 def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:

@@ -138,12 +138,11 @@ def board_of(run: runs.Run, config: RunConfig, state: Mapping[str, int] | None, 
         state: of the board up to a checkpoint.
         say: tells the user what went wrong with a service; the run goes on.
     """
-    folder = run.path / "tensorboard"
     if config.track is None:
-        return Board(folder, state)
+        return Board(run.path, state)
     started = str(run.manifest().get("started"))
     key = hashlib.sha256(f"{run.path.resolve()} {started}".encode()).hexdigest()[:16]
-    return TrackedBoard(folder, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
+    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
 
 
 class TrackedBoard(Board):

@@ -20,7 +20,7 @@ def curves(folder):
     from tensorboard.util.tensor_util import make_ndarray
 
     found = {}
-    for path in sorted((folder / "tensorboard").iterdir(), key=lambda path: path.stat().st_mtime_ns):
+    for path in sorted(folder.glob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime_ns):
         for event in EventFileLoader(str(path)).Load():
             for value in event.summary.value if event.HasField("summary") else ():
                 if value.metadata.plugin_data.plugin_name == "scalars" and not value.tag.startswith("time/"):

@@ -115,7 +115,7 @@ def test_what_was_written_after_the_checkpoint_is_written_anew(tmp_path, whole):
     saved = checkpoints.found_in(run.path / "checkpoints")[-1]
     (run.path / "trials/part-000090.parquet").write_bytes(b"of a process that was killed")
     killed_while_writing(run.path / "trials/part-000091.parquet")
-    events = next((run.path / "tensorboard").iterdir())
+    events = next(run.path.glob("events.out.tfevents.*"))
     events.write_bytes(events.read_bytes() + b"half a point")
     assert saved.name == checkpoints.folder_of(4096)
     resume(run)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import tomllib
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from neurogym import kernels
 from ngym_cli import runs
@@ -32,9 +34,7 @@ SMALL = {
 
 def curves(run_folder):
     """Return TensorBoard's scalars: tag to a dictionary of step to value."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(run_folder / "tensorboard"), size_guidance={"scalars": 0, "images": 0})
+    events = EventAccumulator(str(run_folder), size_guidance={"scalars": 0, "images": 0})
     events.Reload()
     return {tag: {e.step: e.value for e in events.Scalars(tag)} for tag in events.Tags()["scalars"]}, events.Tags()
 
@@ -99,8 +99,43 @@ def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
     assert sorted(found["evaluation/performance"]) == [4096, 8192]
     final = json.loads((run_folder / "eval/final/summary.json").read_text())
     assert found["evaluation/performance"][8192] == pytest.approx(final["performance"])
-    assert any(tag.startswith("figures/") for tag in tags["images"])
+    (image,) = tags["images"]
+    assert image in ("figures/psychometric", "figures/conditions")  # the first that its answers allow
     assert "configuration/text_summary" in tags["tensors"]
+    assert [path.parent for path in run_folder.rglob("events.out.tfevents.*")] == [run_folder]
+
+
+def test_tensorboard_has_one_chart_for_the_values_of_a_condition(run_folder):
+    from tensorboard.plugins.custom_scalar import layout_pb2
+
+    found, tags = curves(run_folder)
+    events = EventAccumulator(str(run_folder)).Reload()
+    layout = layout_pb2.Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
+    charts = {chart.title: chart.multiline.tag for category in layout.category for chart in category.chart}
+    drawn = {title: [tag for tag in found if any(re.fullmatch(rule, tag) for rule in rules)]
+             for title, rules in charts.items()}  # fmt: skip
+    assert {tag.rpartition("/")[2] for tag in drawn["training by coh"]} == {"0", "6.4", "12.8", "25.6", "51.2"}
+    assert all(tag.startswith("evaluation/") for tag in drawn["evaluation by coh"]) and drawn["evaluation by coh"]
+    assert drawn["training and evaluation"] == ["behaviour/performance", "evaluation/performance"]
+
+
+def test_hyperparameters_begin_with_what_tells_runs_apart(run_folder):
+    from tensorboard.plugins.hparams import plugin_data_pb2
+
+    events = EventAccumulator(str(run_folder)).Reload()
+    given = plugin_data_pb2.HParamsPluginData.FromString(
+        events.SummaryMetadata("_hparams_/experiment").plugin_data.content
+    )
+    names = [info.name for info in given.experiment.hparam_infos]
+    assert names[:4] == ["task", "alg", "network", "seed"]
+    assert "hyperparameters.learning_rate" in names and "timing.stimulus" in names
+    assert not [name for name in names if name.startswith(("evaluation", "checkpoint"))]
+
+
+@pytest.mark.parametrize(("task", "figure"), [("GoNogo-v0", "responses"), ("ContextDecisionMaking-v0", "conditions")])
+def test_tensorboard_gets_the_figure_that_a_task_has(tmp_path, task, figure):
+    run = train(from_dict({**SMALL, "task": task, "timing": {}, "timesteps": 2048, "alg": "ppo"}), tmp_path).run
+    assert curves(run.path)[1]["images"] == [f"figures/{figure}"]
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "dqn"])
