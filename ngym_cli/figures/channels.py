@@ -61,7 +61,8 @@ def channel_image(
     """
     n = observations.shape[1]
     scale = largest(observations, labels) if scale is None else scale
-    image = axes.pcolormesh(edges, np.arange(n + 1), (observations / scale).T, cmap="RdBu_r", vmin=-1, vmax=1)
+    image = axes.pcolormesh(edges, np.arange(n + 1), (observations / scale).T, cmap="RdBu_r", vmin=-1, vmax=1,
+                            rasterized=True)  # fmt: skip
     axes.invert_yaxis()
     if n <= MOST_NAMES:
         axes.set_yticks(np.arange(n) + 0.5, channel_names(labels, n))

@@ -289,7 +289,7 @@ def decoding(view: View) -> Figure:
     _mark_event(left, found)
     left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
     legend_below(left)
-    image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1)
+    image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1, rasterized=True)
     figure.colorbar(image, ax=right, label="accuracy")
     right.set(ylabel="trained at (ms)", title=f"{short(across[0])} across time")
     right.set_xlabel("tested at (ms)")

@@ -41,7 +41,7 @@ VALUES = {
 }
 
 #: Units that follow a value in a legend.
-UNITS = {"coh": " %", "coh_1": " %", "coh_2": " %"}
+UNITS = {"coh": "\u00a0%", "coh_1": "\u00a0%", "coh_2": "\u00a0%"}
 
 
 def axis(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -201,6 +202,13 @@ def test_the_report_needs_nothing_else(ngym, run_folder, tmp_path):
     assert "run&lt;b&gt;" in page and "run<b>" not in page
     assert "<script" not in page
     assert all(part.startswith('"data:image/') for part in page.split("src=")[1:])
+    assert all(place.startswith(("#", "data:")) for place in re.findall(r'(?:src|href)="([^"]*)"', page))
+    assert "<svg" in page and page.count("<img") <= 1
+    links, identifiers = re.findall(r'<a href="#([^"]*)"', page), re.findall(r'\bid="([^"]*)"', page)
+    assert len(set(identifiers)) == len(identifiers) and set(links) <= set(identifiers) and "learning" in links
+    seed = json.loads((run / runs.MANIFEST).read_text())["seeds"]["network"]
+    assert str(seed) in page and f"{seed:,}" not in page
+    assert page.count("learning_rate") == 1  # the configuration stands there once
     for words in ("Performance by condition", "Provenance", "[timing]", "learning_rate", 'id="learning"'):
         assert words in page
 
