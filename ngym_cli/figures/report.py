@@ -140,7 +140,7 @@ def _figures(seen: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return the figures that the run calls for, and why others are missing."""
     found, left_out = [], []
     for spec in requests.natural_figures(seen):
-        figure, why = requests.drawn(seen, spec)
+        figure, why, _ = requests.drawn(seen, spec)
         if figure is None:
             left_out.append((spec.name, str(why)))
         else:

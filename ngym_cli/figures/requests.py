@@ -213,7 +213,7 @@ def telling(run: runs.Run) -> tuple[str, Figure] | None:
     for spec in natural_figures(seen):
         if spec.name in NOT_TELLING or spec.record:
             continue
-        figure, _ = drawn(seen, spec)
+        figure = drawn(seen, spec).figure
         if figure is not None:
             return spec.name, figure
     return None
