@@ -57,8 +57,9 @@ class Slurm:
             import submitit
         except ImportError:
             raise UserError(INSTALL) from None
-        if shutil.which("sbatch") is None or shutil.which("squeue") is None:
-            raise UserError("there is no Slurm here: sbatch and squeue are not installed")
+        if shutil.which("sbatch") is None:
+            raise UserError("there is no Slurm here: sbatch is not installed")
+        in_queue()  # a cluster that does not answer is found out before anything is made
         self.submitit, self.workers = submitit, workers
         self.options = dict(options)
         self.per_job = int(self.options.pop("runs_per_job", 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from ngym_cli.errors import UserError
@@ -59,8 +61,20 @@ def test_without_slurm_nothing_is_made(ngym, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm.shutil, "which", lambda name: None)
     result = ngym("sweep", "--task", "RDM-v0", "--seed", "0:2", "--on", "slurm")
     assert result.code == 2
-    assert result.err == "ngym: there is no Slurm here: sbatch and squeue are not installed\n"
+    assert result.err == "ngym: there is no Slurm here: sbatch is not installed\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_where_slurm_does_not_answer_nothing_is_made(ngym, tmp_path, monkeypatch):
+    pytest.importorskip("submitit", reason="submitit is not installed (pip install 'ngym[slurm]')")
+    (tmp_path / "bin").mkdir()
+    for name in ("sbatch", "squeue"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\necho 'slurm_load_jobs error: Unable to contact' >&2\nexit 1\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    result = ngym("sweep", "--task", "RDM-v0", "--seed", "0:2", "--on", "slurm")
+    assert result.code == 2 and "does not answer" in result.err and result.err.count("\n") == 1
+    assert os.listdir(tmp_path) == ["bin"]
 
 
 @pytest.mark.parametrize("name", ["x\ntouch PWN #", "a\tb", "\x1b[2J", "n" * 300, "é" * 140])
