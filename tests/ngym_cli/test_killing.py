@@ -94,6 +94,13 @@ def test_killed_at_random_moments(tmp_path):
     assert kill_and_resume(tmp_path, BASE, kills=5, seed=1) >= 1
 
 
+STAGES = [
+    {"name": "clear", "trials": 500, "task_args": {"cohs": [51.2]}},
+    {"name": "half", "trials": 500, "task_args": {"cohs": [25.6, 51.2]}},
+    {"name": "all"},
+]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
@@ -103,8 +110,9 @@ def test_killed_at_random_moments(tmp_path):
         {"alg": "supervised", "hyperparameters": {"batch_size": 8, "seq_len": 32, "n_updates": 2}},
         {"alg": "dqn", "n_envs": 8, "hyperparameters": {"train_freq": 16, "buffer_size": 3000}, "timesteps": 12_000},
         {"alg": "reinforce", "network": "gru", "hyperparameters": {"n_steps": 64}},
+        {"stages": STAGES},
     ],
-    ids=lambda more: more.get("alg", "recurrent_ppo"),
+    ids=lambda more: more.get("alg", "curriculum" if "stages" in more else "recurrent_ppo"),
 )
 def test_killed_many_times(tmp_path, record_property, more, seed):
     record_property("kills", kill_and_resume(tmp_path, {**BASE, **more}, kills=10, seed=seed))
