@@ -71,6 +71,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         here["memory"] = float(max(network.options["memory"], facts.trial_steps))
     timesteps = config.timesteps or algorithm.timesteps
     usual = {**algorithm.rollout_for(facts.trial_steps), **exceptions(config.alg, facts)}
+    options.complete(algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     return config.model_copy(
         update={
