@@ -303,15 +303,23 @@ def print_old_uses(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_checked(found: Mapping[str, Any], in_full: bool) -> None:
-    """Print how a task did in its checks: each of them, or only those that failed."""
+    """Print how a task did in its checks: what does not work, what would be nicer, and in full what holds."""
     out = console()
+    failed = [row for row in found["checks"] if row["status"] == "failed"]
+    errors, advice = ([row for row in failed if row["kind"] == kind] for kind in ("error", "advice"))
+    said = "does not work" if errors else "works"
     passed = sum(row["status"] == "ok" for row in found["checks"])
     score = f"{passed} of {len(found['checks'])} checks"
-    out.print(f"{found['id']:<48} {found['status']:<7} {score:<16} {found['seconds']:>6.1f} s", soft_wrap=True)
-    for row in found["checks"]:
-        if row["status"] == "failed":
-            line = Text.assemble(f"  {row['id']:<27} ", ("failed", "bold"), f"  {row['problem']}")
-            out.print(line, soft_wrap=True)
-            out.print(f"  {'':<27} {'':<7} expected: {row['description']}", style="dim", soft_wrap=True)
-        elif in_full:
-            out.print(f"  {row['id']:<27} ok      {row['description']}", soft_wrap=True)
+    out.print(f"{found['id']:<48} {said:<14} {score:<16} {found['seconds']:>6.1f} s", soft_wrap=True)
+    for kind, rows in (("error", errors), ("advice", advice)):
+        for row in rows:
+            place = f"{row['place']}: " if row["place"] else ""
+            out.print(Text.assemble("  ", (f"{kind:<7}", "bold"), f" {place}{row['problem']}"), soft_wrap=True)
+            out.print(f"          {row['id']}: {row['description']}", style="dim", soft_wrap=True)
+    if in_full:
+        for row in found["checks"]:
+            if row["status"] == "ok":
+                out.print(f"  ok      {row['id']}: {row['description']}", soft_wrap=True)
+    skipped = sum(row["status"] == "skipped" for row in found["checks"])
+    if skipped:
+        out.print(f"  {skipped} more checks fail for the same reason", soft_wrap=True)

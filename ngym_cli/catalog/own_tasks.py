@@ -85,13 +85,14 @@ def check(tasks: Sequence[Task]) -> Iterator[Row]:
     """Hold tasks against the contract.
 
     Yields:
-        For each task ``id``, ``status`` (``ok`` or ``failed``), ``checks`` (a list of ``id``, ``description``,
-        ``status`` and ``problem``) and ``seconds``.
+        For each task ``id``, ``status`` (``ok``, or ``failed`` if it does not work), ``checks`` (a list of ``id``,
+        ``description``, ``status``, ``problem``, ``place`` and ``kind``: ``error`` where the task does not work,
+        ``advice`` where it would be nicer otherwise) and ``seconds``.
     """
     for task in tasks:
         began = time.perf_counter()
         checks = list(_checks(task))
-        failed = any(row["status"] == "failed" for row in checks)
+        failed = any(row["status"] == "failed" and row["kind"] == "error" for row in checks)
         yield {
             "id": task.name,
             "status": "failed" if failed else "ok",
@@ -104,12 +105,17 @@ def _checks(task: Task) -> Iterator[Row]:
     from neurogym.envs.contract import CHECKS, Subject
 
     subject = Subject(task.name, _maker(task))
+    told: set[str] = set()
     made = _outcome(task, "made", "The task can be made, and is trial-based.", lambda: _make(task, subject))
     yield made
     if made["status"] == "ok":
         for name, function in CHECKS.items():
             meaning = (inspect.getdoc(function) or name).partition("\n\n")[0].replace("\n", " ")
             row = _outcome(task, name, meaning, functools.partial(function, subject))
+            if row["problem"] in told:  # one mistake makes many checks fail; it is told once
+                row.update(status="skipped", problem="not looked at: see above")
+            elif row["problem"]:
+                told.add(row["problem"])
             yield row
             if row["problem"] == ENDLESS:
                 return
@@ -130,21 +136,32 @@ def _make(task: Task, subject: Any) -> None:
 
 
 def _outcome(task: Task, name: str, meaning: str, function: Callable[[], None]) -> Row:
-    from neurogym.envs.contract import ContractError
+    from neurogym.envs.contract import ADVICE, ContractError
 
-    row: Row = {"id": name, "description": meaning, "status": "ok", "problem": None}
+    kind = "advice" if name in ADVICE else "error"
+    row: Row = {"id": name, "description": meaning, "kind": kind, "status": "ok", "problem": None, "place": None}
     try:
         with _time_limit():
             function()
     except ContractError as error:
-        row.update(status="failed", problem=" ".join(str(error).removeprefix(f"{task.name}: ").split()))
+        problem = " ".join(str(error).removeprefix(f"{task.name}: ").split())
+        row.update(status="failed", problem=problem, place=definition_of(task.entry) if task.own else None)
     except _Overtime:
         row.update(status="failed", problem=ENDLESS)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever a user's task may do
-        row.update(status="failed", problem=one_line(error) + place_of(error))
+        where = re.fullmatch(r" \((.+), line (\d+)\)", place_of(error))
+        row.update(status="failed", problem=one_line(error), place=f"{where[1]}:{where[2]}" if where else None)
     return row
+
+
+def definition_of(entry: Any) -> str | None:
+    """Return file and line of a class or function, as ``my_task.py:12``; None where that is not known."""
+    try:
+        return f"{Path(inspect.getsourcefile(entry) or '').name}:{inspect.getsourcelines(entry)[1]}"
+    except (TypeError, OSError):
+        return None
 
 
 class _Overtime(BaseException):

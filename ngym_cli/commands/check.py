@@ -27,7 +27,7 @@ def command(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array, an object for each task.")] = False,
 ) -> None:
-    """Hold tasks against the contract that every task keeps to, and say what is wrong; exit code 1 if anything is."""
+    """Check that tasks follow the rules that every task follows; exit code 1 if one does not work."""
     from ngym_cli import terminal
     from ngym_cli.catalog import old_scripts, own_tasks
 

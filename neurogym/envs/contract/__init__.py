@@ -15,17 +15,25 @@ from neurogym.envs.contract.behaviour import (
     time_steps,
 )
 from neurogym.envs.contract.description import arguments, conditions, metadata
+from neurogym.envs.contract.essentials import (
+    channels_carry_something,
+    ground_truth_is_an_action,
+    trials_are_described,
+)
 from neurogym.envs.contract.necessity import necessary
 from neurogym.envs.contract.scores import ground_truth_is_best_paid, oracle, random_is_chance
 from neurogym.envs.contract.subject import ContractError, Subject
 
-__all__ = ["CHECKS", "ContractError", "Subject", "check_all", "random_steps"]
+__all__ = ["ADVICE", "CHECKS", "ContractError", "Subject", "check_all", "random_steps"]
 
 #: Every check by name, in the order in which they are run.
 CHECKS: dict[str, Callable[[Subject], None]] = {
     check.__name__: check
     for check in (
+        trials_are_described,
         gymnasium_checker,
+        ground_truth_is_an_action,
+        channels_carry_something,
         same_seed_same_session,
         time_steps,
         random_steps,
@@ -39,6 +47,9 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
         necessary,
     )
 }
+
+#: Checks of what would be nicer: a task that fails one of them works all the same.
+ADVICE = frozenset({"metadata", "conditions", "arguments", "random_is_chance", "necessary", "time_steps"})
 
 
 def check_all(subject: Subject) -> list[str]:

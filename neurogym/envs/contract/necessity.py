@@ -59,7 +59,7 @@ def necessary(subject: Subject) -> None:
     ``metadata["necessary"]`` lists what cannot be ignored: labels of channels, names of periods, tuples of these
     (ignored together), and ``"history"`` (what earlier trials showed).
     """
-    wanted = subject.example.metadata["necessary"]
+    wanted = subject.example.metadata.get("necessary", ())
     if not wanted or subject.large:
         return
     fixed = _simple(subject)

@@ -87,15 +87,16 @@ def test_check_says_what_is_wrong(ngym, tmp_path):
     assert all(row["description"] for row in found["checks"])
     text = ngym("check", "bad.py:Bad")
     assert text.code == 1
-    assert "failed  metadata lacks 'differences'" in text.out
-    assert "expected: " in text.out
+    assert "advice  bad.py:8: metadata lacks 'differences'" in text.out
+    assert "error   bad.py:8: at step " in text.out
+    assert "does not work" in text.out
 
 
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("Broken", "AttributeError: 'Trials' object has no attribute 'add_perod'"),
-        ("Unmakable", "RuntimeError: no screen (bad.py, line "),
+        ("Broken", "bad.py:29: AttributeError: 'Trials' object has no attribute 'add_perod'"),
+        ("Unmakable", "bad.py:34: RuntimeError: no screen"),
         ("NoTask", "NoTask is not a trial-based task"),
     ],
 )
@@ -129,3 +130,86 @@ def test_check_of_nothing_or_of_something_else_is_wrong_input(ngym, arguments):
     else:
         assert (result.code, result.out) == (2, "")
         assert result.err.count("\n") == 1
+
+
+OLD = '''
+import neurogym as ngym
+import numpy as np
+from neurogym import spaces
+
+
+class Old(ngym.TrialEnv):
+    """A task as NeuroGym 2.x has them."""
+
+    def __init__(self, dt=100, rewards=None, timing=None):
+        super().__init__(dt=dt)
+        self.rewards = {"abort": -0.1, "correct": +1.0, "fail": 0.0}
+        if rewards:
+            self.rewards.update(rewards)
+        self.timing = {"fixation": 100, "stimulus": 500, "decision": 200}
+        if timing:
+            self.timing.update(timing)
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(3,), dtype=np.float32, name=NAMES)
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+
+    def _new_trial(self, **kwargs):
+        trial = {"ground_truth": self.rng.choice([1, 2])}
+        trial.update(kwargs)
+        self.add_period(["fixation", "stimulus", "decision"])
+        self.add_ob(1, ["fixation", "stimulus"], where=0)
+        self.add_ob(1, "stimulus", where=WHERE)
+        self.set_groundtruth(TRUTH, "decision")
+        RETURN
+
+    def _step(self, action):
+        new_trial, reward, gt = False, 0, self.gt_now
+        if self.in_period("fixation"):
+            if action != 0:
+                new_trial, reward = self.abort, self.rewards["abort"]
+        elif self.in_period("decision") and action != 0:
+            new_trial = True
+            if action == gt:
+                reward, self.performance = self.rewards["correct"], 1
+            else:
+                reward = self.rewards["fail"]
+        return self.ob_now, reward, False, False, {"new_trial": new_trial, "gt": gt}
+'''
+
+
+def old(names='{"fixation": 0, "stimulus": [1, 2]}', where="trial['ground_truth']", truth="trial['ground_truth']",
+        end="return trial"):  # fmt: skip
+    text = OLD.replace("NAMES", names).replace("WHERE", where).replace("TRUTH", truth)
+    return text.replace("RETURN", end)
+
+
+def test_a_working_task_of_old_is_told_to_work_and_what_would_be_nicer(ngym, tmp_path):
+    (tmp_path / "old.py").write_text(old())
+    result = ngym("check", "old.py:Old")
+    assert result.code == 0, result.out
+    assert " works " in result.out
+    assert "  error " not in result.out and "KeyError" not in result.out
+    assert "advice  old.py:7: metadata lacks" in result.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"truth": "6"}, "the ground truth 6 "),
+        ({"end": "pass"}, "_new_trial must return the trial's description, a dict, not NoneType"),
+        ({"names": '{"fixation": 0}', "where": "1"}, "channel 2 has no name and is always 0"),
+    ],
+)
+def test_what_does_not_work_is_found_and_told_once(ngym, tmp_path, changes, says):
+    (tmp_path / "old.py").write_text(old(**changes))
+    result = ngym("check", "old.py:Old")
+    assert result.code == 1, result.out
+    assert result.out.count(says) == 1, result.out
+    line = next(line for line in result.out.splitlines() if says in line)
+    assert line.strip().startswith("error") and "old.py:" in line
+
+
+def test_a_file_without_its_class_is_answered_with_the_class(ngym, tmp_path):
+    (tmp_path / "old.py").write_text(old())
+    result = ngym("run", "--task", "old.py")
+    assert (result.code, result.out) == (2, "")
+    assert "say which class in it, as old.py:Old" in result.err
