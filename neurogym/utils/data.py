@@ -123,20 +123,39 @@ class Dataset:
         Args:
             **kwargs: Conditions of the trials; streams begin anew when they change.
         """
-        if not self._started:
-            self._start(0)
-            self._started = True
+        self._start_once()
         if repr(kwargs) != repr(self._given):
             self._given = kwargs
             self._rows.clear()
         return self._next(kwargs)
 
-    def _next(self, given: dict[str, Any]) -> Batch:
-        """The next window of each sequence, or its next trial."""
+    def _start_once(self) -> None:
+        if not self._started:
+            self._start(0)
+            self._started = True
+
+    def _cache(self, **kwargs: Any) -> None:
+        """Make what the next batch needs anew, as scripts ask that changed ``envs`` or want a batch of some conditions.
+
+        Args:
+            **kwargs: Conditions of these trials; later ones have none.
+        """
+        self._start_once()
+        self._rows.clear()
+        self._stock(kwargs)
+        self._given = {}
+
+    def _stock(self, given: dict[str, Any]) -> None:
+        """Make what the next batch lacks."""
         rows = self._rows
         for b in np.flatnonzero(rows.lacks(None if self.aligned else self.seq_len)).tolist():
             while rows.lacks(None if self.aligned else self.seq_len, b):
                 rows.append(b, *self._make(b, given))
+
+    def _next(self, given: dict[str, Any]) -> Batch:
+        """The next window of each sequence, or its next trial."""
+        self._stock(given)
+        rows = self._rows
         records: list[dict[str, Any]] = []
         if self.aligned:
             count, records = rows.next_trials()
