@@ -39,6 +39,12 @@ class Ray:
         self._connect()
         try:
             self._launch(order)
+        except UserError:
+            raise
+        except Exception as error:  # Ray raises whatever its parts raise when its head or the network is lost
+            where = f"Ray at {self.address or 'this machine'}"
+            again = f"ngym sweep resume {order.sweep.name} goes on"
+            raise UserError(f"{where} was lost: {one_line(error)[:300]}; {again}") from None
         finally:
             self.ray.shutdown()
 

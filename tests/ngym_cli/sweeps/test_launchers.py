@@ -151,3 +151,32 @@ def test_ray_runs_tasks(make_sweep):
     sweep = make_sweep(grid={"seed": [0, 1]})
     launchers.find(LaunchSettings(on="ray", workers=2)).launch(order(sweep))
     assert states(sweep) == ["done", "done"]
+
+
+def test_a_ray_that_is_lost_is_one_line(make_sweep):
+    """A stand-in for Ray whose head is gone as soon as it is asked."""
+    from ngym_cli.sweeps.launchers.ray import Ray
+
+    class Lost:
+        exceptions = type("exceptions", (), {"RayError": RuntimeError})
+
+        def init(self, **_):
+            pass
+
+        def shutdown(self):
+            pass
+
+        def remote(self, **_):
+            return lambda function: type("task", (), {"remote": staticmethod(lambda *_: object())})
+
+        def wait(self, *_, **__):
+            raise ConnectionError("the head\nis gone")
+
+        def cancel(self, *_, **__):
+            raise ConnectionError
+
+    launcher = object.__new__(Ray)
+    launcher.ray, launcher.address, launcher.workers = Lost(), "auto", 1
+    sweep = make_sweep(grid={"seed": [0, 1]})
+    with pytest.raises(UserError, match="was lost: ConnectionError: the head is gone; ngym sweep resume"):
+        launcher.launch(order(sweep))
