@@ -121,3 +121,20 @@ def targeted_axes(
     raw = chosen / np.maximum(np.linalg.norm(chosen, axis=1, keepdims=True), 1e-300)
     q, r = np.linalg.qr(raw.T)
     return TargetedAxes(tuple(variables), (q * np.sign(np.diag(r))).T, raw, peak.astype(float), coefficients, mean, sd)
+
+
+def path_speed(paths: ArrayLike, dt: float) -> FloatArray:
+    """Return how fast paths move, for instance of trials that are to be longer or shorter.
+
+    Remington, Narain, Hosseini & Jazayeri 2018, Flexible sensorimotor computations through rapid reconfiguration of
+    cortical dynamics, 10.1016/j.neuron.2018.05.020: intervals are produced by the speed of one trajectory.
+
+    Args:
+        paths: activity or its projections, shape (..., steps, dimensions); ``nan`` where a path has ended.
+        dt: length of a step, ms.
+
+    Returns:
+        Distance per second between each step and the next, shape (..., steps - 1); ``nan`` where either is missing.
+    """
+    along = np.diff(np.asarray(paths, float), axis=-2)
+    return np.asarray(np.sqrt((along**2).sum(axis=-1)) * 1000 / dt)

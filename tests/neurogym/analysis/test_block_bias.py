@@ -1,0 +1,40 @@
+"""The bias of an observer that knows its blocks is found, and the criteria say what it meets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from neurogym.analysis import block_psychometrics
+
+
+def trials(biases, lapse=0.02, sigma=12.0, n=8000):
+    """Choices of an observer whose point of subjective equality is minus the bias of each block."""
+    rng = np.random.default_rng(0)
+    block = rng.choice(list(biases), n)
+    strength, side = rng.choice([0, 6.25, 12.5, 25, 100], n), rng.integers(0, 2, n)
+    bias = np.array([biases[each] for each in block])
+    second = rng.random(n) < lapse + (1 - 2 * lapse) * ndtr(((2 * side - 1) * strength + bias) / sigma)
+    outcome = np.where(second == side, "correct", "error")
+    return {"choice": 1.0 + second, "outcome": outcome, "coh": strength, "block": block, "trial": np.arange(n)}
+
+
+def test_the_shift_is_that_of_the_observer():
+    found = block_psychometrics(trials({0.2: -4.0, 0.8: 4.0}), "block", n_boot=0)
+    assert list(found.fits) == ["0.2", "0.8"]
+    assert found.shift == pytest.approx(8, abs=1.5)
+    assert found.easy.value == pytest.approx(0.98, abs=0.01) and found.lapse < 0.06
+    assert all(met for *_, met in found.criteria().values())
+
+
+def test_what_is_not_met_is_said():
+    found = block_psychometrics(trials({0.2: 0.0, 0.8: 0.0}, lapse=0.15), "block", n_boot=0)
+    assert {name: met for name, (*_, met) in found.criteria().items()} == {
+        "bias shift": False, "lapses": False, "easy accuracy": False,
+    }  # fmt: skip
+
+
+def test_a_single_block_is_refused():
+    with pytest.raises(ValueError, match="one block"):
+        block_psychometrics(trials({0.5: 0.0}), "block", n_boot=0)
