@@ -31,6 +31,7 @@ QUIET = 120.0
 EVALUATION = ("summary.json", "trials.parquet", "trials.csv", "session.nwb", "activity.h5", "comparison.json")
 EVERYTHING = (
     *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "events.out.tfevents.*"),
+    "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
     *(f"eval/*/{name}" for name in EVALUATION),

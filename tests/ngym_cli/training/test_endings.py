@@ -33,7 +33,7 @@ PLACE = "runs/RDM-v0/recurrent_ppo/it"
 def test_a_closed_terminal_leaves_a_run_that_can_be_resumed(tmp_path, name):
     process = subprocess.Popen([*NGYM, *LONG], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     deadline = time.monotonic() + 120
-    while not list(tmp_path.glob(f"{PLACE}/tensorboard/events.*")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob(f"{PLACE}/**/events.*")) and time.monotonic() < deadline:
         time.sleep(0.2)
     time.sleep(1)
     process.send_signal(getattr(signal, name))
