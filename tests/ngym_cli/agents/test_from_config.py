@@ -9,6 +9,7 @@ from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import from_dict
 from ngym_cli.environments.stack import build_venv, resolve
+from ngym_cli.errors import UserError
 
 
 @pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name != "supervised"])
@@ -61,3 +62,46 @@ def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
     assert EXCEPTIONS[task].reason
     assert EXCEPTIONS[task].hyperparameters.items() - known.items()
     assert set(EXCEPTIONS[task].hyperparameters) <= set(known)
+
+
+@pytest.mark.parametrize("dt", [50, 100])
+@pytest.mark.parametrize(
+    "task", [{"task": "perceptualdecisionmaking.roitman02-v0"}, {"task": "RDM-v0", "wrappers": "reaction_time"}]
+)
+def test_where_the_agent_decides_when_to_answer_waiting_costs_the_same_at_every_time_step(task, dt):
+    config, facts = resolve(from_dict({**task, "dt": dt}))
+    gamma = complete(config, facts).hyperparameters["gamma"]
+    assert gamma ** (100 / dt) == pytest.approx(0.99, abs=1e-5)
+    asked = config.model_copy(update={"hyperparameters": {"gamma": 0.5}})
+    assert complete(asked, facts).hyperparameters["gamma"] == 0.5
+
+
+@pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name not in ("dqn", "qrdqn")])
+@pytest.mark.parametrize("timesteps", [500, 2_000, 20_000])
+def test_a_short_run_has_several_updates_and_no_more_steps_than_asked_for(alg, timesteps):
+    config, facts = resolve(from_dict({"task": "RDM-v0", "alg": alg, "timesteps": timesteps}))
+    config = complete(config, facts)
+    known = config.hyperparameters
+    update = known["batch_size"] * known["seq_len"] * known["n_updates"] if alg == "supervised" else None
+    update = update or config.n_envs * known["n_steps"]
+    if alg != "supervised" or timesteps >= 16 * 100 * 8:
+        assert timesteps / update >= 3
+    assert config.evaluation.trials * facts.trial_steps <= max(4 * timesteps, 20 * facts.trial_steps)
+
+
+def test_what_the_user_says_of_a_short_run_stands():
+    given = {"task": "RDM-v0", "timesteps": 2_000, "n_envs": 64, "hyperparameters": {"n_steps": 50}}
+    config, facts = resolve(from_dict({**given, "evaluation": {"trials": 777}}))
+    config = complete(config, facts)
+    assert (config.n_envs, config.hyperparameters["n_steps"], config.evaluation.trials) == (64, 50, 777)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [("lr", 1e-3, "did you mean 'learning_rate'"), ("gamma", 1.5, "at most 1"), ("clip_range", "none", "given a value"),
+     ("entropy", 0.1, "did you mean 'ent_coef'"), ("normalize_advantage", 3, "true or false")],
+)  # fmt: skip
+def test_hyperparameters_are_checked_by_the_list(name, value, says):
+    config, facts = resolve(from_dict({"task": "GoNogo-v0", "hyperparameters": {name: value}}))
+    with pytest.raises(UserError, match=says):
+        complete(config, facts)

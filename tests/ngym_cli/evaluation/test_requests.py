@@ -114,3 +114,29 @@ def test_beside_the_monkeys(ngym, run):
     assert rows["accuracy"]["b"]["value"] == pytest.approx(0.8094, abs=1e-4)
     assert Path(found["figure"]).read_bytes().startswith(b"\x89PNG")
     assert found["distance"] > 0
+
+
+def test_an_evaluation_that_holds_more_is_not_replaced(ngym, run):
+    """A second evaluation of the same name used to delete the recording without a word."""
+    assert ngym("eval", run, "--trials", "20", "--record", "activity").code == 0
+    (recording,) = (run / "eval").glob("*/activity.h5")
+    before = recording.read_bytes()
+    refused = ngym("eval", run, "--trials", "20")
+    assert (refused.code, refused.out) == (2, "")
+    assert "activity.h5" in refused.err and "--overwrite" in refused.err
+    assert recording.read_bytes() == before
+    more = ngym("eval", run, "--trials", "20", "--record", "activity,values", "--export", "csv")
+    assert more.code == 0, more.err
+    assert (recording.parent / "trials.csv").is_file()
+    assert ngym("eval", run, "--trials", "20", "--record", "activity").code == 2  # values and the table would be lost
+    assert ngym("eval", run, "--trials", "20", "--overwrite").code == 0
+    assert not recording.exists()
+
+
+def test_what_the_task_is_about_comes_first(ngym, run):
+    found = summary(ngym, run, "--trials", "200", "--stochastic", "--name", "about")
+    assert [row["id"] for row in found["measures"]] == ["pse", "slope", "lapses"]
+    text = ngym("eval", run, "--trials", "200", "--stochastic", "--name", "about", "--overwrite").out
+    assert text.index("PSE") < text.index("performance")
+    assert "chance among answers 0.5000" in text
+    assert not [line for line in text.splitlines() if line != line.rstrip()]

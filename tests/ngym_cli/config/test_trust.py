@@ -1,0 +1,72 @@
+"""A run of the user's own task, made here from a file that has not changed, needs no --trust; any other does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+TASK = """
+import neurogym as ngym
+
+
+class Mine(ngym.envs.registration.task_class("GoNogo-v0")):
+    pass
+"""
+RUN = ("run", "--task", "mine.py:Mine", "--n-envs", "4", "--timesteps", "1000", "--eval-trials", "10", "--name", "a")
+
+
+@pytest.fixture
+def made(ngym, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "mine.py").write_text(TASK)
+    assert ngym(*RUN).code == 0
+    return tmp_path / "runs" / "mine.Mine" / "recurrent_ppo" / "a"
+
+
+def test_a_run_made_here_is_the_users_own(ngym, made):
+    for command in (
+        ("eval", "a", "--trials", "10"),
+        ("plot", "a"),
+        ("run", "--config", f"{made}/config.toml", "--name", "b"),
+    ):
+        result = ngym(*command)
+        assert result.code == 0, result.err
+
+
+def refused(ngym, *command):
+    result = ngym(*command)
+    assert (result.code, result.out) == (2, "")
+    assert "--trust" in result.err and result.err.count("\n") == 1
+
+
+def test_a_file_that_has_changed_is_refused(ngym, made, tmp_path):
+    (tmp_path / "mine.py").write_text(TASK + "\nraise SystemExit('this was run')\n")
+    refused(ngym, "eval", "a", "--trials", "10")
+
+
+def test_a_record_that_only_claims_to_be_from_here_is_refused(ngym, made, tmp_path):
+    other = tmp_path / "runs" / "mine.Mine" / "recurrent_ppo" / "sent"
+    shutil.copytree(made, other)
+    manifest = json.loads((other / "manifest.json").read_text())
+    (tmp_path / "evil.py").write_text(TASK)
+    from ngym_cli.files.reading import digest
+
+    manifest["code"] = {"files": {"evil.py:Mine": digest(tmp_path / "evil.py")}, "signature": "0" * 64}
+    (other / "manifest.json").write_text(json.dumps(manifest))
+    text = (other / "config.toml").read_text().replace("mine.py:Mine", "evil.py:Mine")
+    (other / "config.toml").write_text(text)
+    refused(ngym, "eval", "sent", "--trials", "10")
+
+
+def test_another_users_record_is_refused(ngym, made, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+    refused(ngym, "eval", "a", "--trials", "10")
+
+
+def test_a_run_elsewhere_is_refused(ngym, made, tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    shutil.copy(tmp_path / "mine.py", tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    refused(ngym, "eval", made, "--trials", "10")
