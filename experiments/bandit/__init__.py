@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.ceilings.bandits import best_choices
 from experiments.records.record import Record, Row, Rows
+from neurogym.analysis.bandits import best_choices, thompson
 from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import from_dict, read_toml
 from ngym_cli.environments.stack import build_venv, resolve
@@ -40,18 +40,6 @@ def choices(table: Any, session: int) -> tuple[np.ndarray, np.ndarray]:
 def regret(p: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Mean over the trials of each session."""
     return p.max(1) - np.take_along_axis(p, chosen, axis=1).mean(1)
-
-
-def thompson(p: np.ndarray, session: int, rng: np.random.Generator) -> np.ndarray:
-    """Choices (session, trial) of Thompson sampling (1933, doi:10.1093/biomet/25.3-4.285)."""
-    wins, losses, each = np.ones_like(p), np.ones_like(p), np.arange(len(p))
-    chosen = np.empty((len(p), session), int)
-    for t in range(session):
-        arm = chosen[:, t] = rng.beta(wins, losses).argmax(1)
-        paid = rng.random(len(p)) < p[each, arm]
-        wins[each, arm] += paid
-        losses[each, arm] += ~paid
-    return chosen
 
 
 def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:

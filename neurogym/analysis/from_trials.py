@@ -72,14 +72,17 @@ def choice_history(
 ) -> history.ChoiceHistory:
     """Regress choices on stimulus and history; without a strength column (``None``) the stimulus is its side.
 
-    Trials without an answer stay in the sequence, as trials that say nothing.
+    Trials without an answer stay in the sequence, as trials that say nothing. Where there are more than two choices, an
+    error does not tell the side of the stimulus, which then counts as absent.
     """
     table, session = in_sequence(require(data, "choice", "outcome"))
     answered, second = _answers(table, choices)
     sign = np.where((second == 1) == is_correct(table), 1.0, -1.0)
     size = np.ones(len(sign)) if strength is None else np.abs(numbers(require(table, strength)[strength]))
+    several = len(np.unique(numbers(table["choice"])[responded(table)])) > 2
+    told = answered & (is_correct(table) if several else True)
     return history.choice_history(
-        np.where(answered, sign * size, 0.0), second, is_correct(table), session=session, **options
+        np.where(told, sign * size, 0.0), second, is_correct(table), session=session, **options
     )
 
 

@@ -29,6 +29,7 @@ def command(
     evaluation: Annotated[
         str | None, typer.Option("--eval", help="Evaluations to draw; default the latest, and perturbed ones.")
     ] = None,
+    pair: Annotated[str | None, typer.Option(help="Two choices of several, for the choice history: 1,2.")] = None,
     format: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
     style: Annotated[str, typer.Option(help="screen or paper.")] = "screen",
     out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the first run's own.")] = None,
@@ -56,7 +57,7 @@ def command(
         rows = of_sweep.draw(sweep, (words or [])[1:], by, format, style, out, overwrite)
     else:
         references, figures = requests.words(words or [], runs)
-        seen = requests.view(references, runs, by, compare, evaluation, trust)
+        seen = requests.view(references, runs, by, compare, evaluation, trust, pair)
         rows = requests.available(seen) if list_ else requests.draw(seen, figures, format, style, out, overwrite)
     if json:
         terminal.print_json(rows)

@@ -60,7 +60,7 @@ def _neither(word: str, root: Path) -> UserError:
 
 def view(
     references: Sequence[str], root: Path, by: str | None = None, compare: str | None = None,
-    evaluations: str | None = None, trust: bool = False,
+    evaluations: str | None = None, trust: bool = False, pair: str | None = None,
 ) -> View:  # fmt: skip
     """Return what the figures of some runs are drawn from.
 
@@ -71,9 +71,10 @@ def view(
         compare: by what runs are put together.
         evaluations: names of the evaluations to draw, separated by commas.
         trust: let a run's record name a user's own code.
+        pair: two choices out of several, separated by a comma.
 
     Raises:
-        UserError: if a run does not exist or is damaged.
+        UserError: if a run does not exist or is damaged, or the pair is none.
     """
     from ngym_cli.figures.view import Source, View
 
@@ -85,7 +86,17 @@ def view(
     for source in sources:
         for name in named:
             source.named(name)
-    return View(sources, split, compare, named)
+    return View(sources, split, compare, named, _pair(pair))
+
+
+def _pair(text: str | None) -> tuple[float, float] | None:
+    """Return two choices as they are numbered in the trial table."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or parts[0] == parts[1]:
+        raise UserError(f"--pair takes the numbers of two choices, as in 1,2; got '{text}'")
+    return float(parts[0]), float(parts[1])
 
 
 def draw(

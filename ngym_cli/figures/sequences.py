@@ -13,6 +13,9 @@ from ngym_cli.figures.view import Part, View
 #: Trials back that the history regression looks.
 LAGS = 4
 
+#: Sessions of the agents that a regret is compared with, and the longest for which the best policy is computed.
+SIMULATED, LONGEST = 2_000, 150
+
 
 def history_check(view: View) -> None:
     """Say why there is no history regression."""
@@ -20,8 +23,11 @@ def history_check(view: View) -> None:
 
     for part in view.parts():
         choices = np.unique(numbers(part.table["choice"])[responded(part.table)])
-        if len(choices) != 2:
-            raise Unavailable(f"a history regression needs two choices, the trials hold {len(choices)}")
+        if view.pair is not None and not np.isin(view.pair, choices).all():
+            raise Unavailable(f"the trials do not hold both choices of the pair, only {choices.tolist()}")
+        if view.pair is None and len(choices) != 2:
+            n = len(choices)
+            raise Unavailable(f"a history regression needs two choices, the trials hold {n}; --pair names two")
 
 
 def history(view: View) -> Figure:
@@ -30,7 +36,7 @@ def history(view: View) -> Figure:
 
     def analysis(part: Part) -> tuple[Any, Any]:
         strength = "coh" if "coh" in part.table else None
-        history = from_trials.choice_history(part.table, strength, n_lags=LAGS)
+        history = from_trials.choice_history(part.table, strength, view.pair, n_lags=LAGS)
         return history, from_trials.win_stay_lose_shift(part.table)
 
     parts = view.parts("choice", "outcome")
@@ -127,6 +133,8 @@ def regret(view: View) -> Figure:
         axes.plot(curve.x, curve.value, color=part.colour, label=label)
         expected = np.stack([part.table[name] for name in _arms(part)], axis=1)
         random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
+        if part is parts[0]:
+            _compared(axes, part, expected, curve)
     axes.plot(curve.x, random * curve.x, color=GREY, linestyle=":", label="random choices")
     axes.set(
         xlabel="trial of the session", ylabel="cumulative regret (reward)",
@@ -134,6 +142,22 @@ def regret(view: View) -> Figure:
     )  # fmt: skip
     legend_below(axes)
     return figure
+
+
+def _compared(axes: Any, part: Part, expected: np.ndarray, curve: Any) -> None:
+    """Draw the regret of Thompson sampling, and of the best policy for two independent arms, in the same sessions."""
+    from neurogym.analysis.bandits import best_choices, thompson
+
+    trials = len(curve.x)
+    first = np.flatnonzero(np.r_[True, part.table["env"][1:] != part.table["env"][:-1]])
+    arms = np.tile(expected[first], (max(1, -(-SIMULATED // len(first))), 1))
+    agents = [("Thompson sampling", thompson, "--")]
+    if arms.shape[1] == 2 and trials <= LONGEST:
+        agents.append(("best policy for independent arms", best_choices, "-."))
+    for name, agent, style in agents:
+        chosen = agent(arms, trials, np.random.default_rng(0))
+        lost = arms.max(axis=1)[:, None] - np.take_along_axis(arms, chosen, axis=1)
+        axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=GREY, linestyle=style, label=name)
 
 
 def _arms(part: Part) -> list[str]:

@@ -207,6 +207,7 @@ class View:
     by: tuple[str, ...] = ()
     compare: str | None = None
     named: tuple[str, ...] = ()
+    pair: tuple[float, float] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     quick: bool = False
     left_out: dict[str, str] = field(default_factory=dict)

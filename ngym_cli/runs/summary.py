@@ -15,6 +15,9 @@ ANSWERS = ("ground_truth", "choice")
 #: A condition with more values than this is not broken down value by value.
 MOST_VALUES = 12
 
+#: Name of the column that numbers the rows while they are divided.
+ROW = "__row__"
+
 
 def summarise(table: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Return the rates and means of a trial table.
@@ -89,21 +92,24 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     Returns:
         Rows of ``condition``, ``value``, ``trials``, ``performance``, ``performance_ci``.
     """
+    from neurogym.analysis.intervals import clusters, mean_interval
     from neurogym.analysis.trial_tables import groups
 
-    rows = []
+    rows, linked = [], clusters(table)  # of all trials: a condition may hold in one session only
+    numbered = {**table, ROW: np.arange(len(table["performance"]))}
     for name in names:
-        for values, part in groups(table, name):
+        for values, part in groups(numbered, name):
             if values[name] is None or values[name] != values[name]:
                 continue  # a condition that other tasks of the session have
             scores = part["performance"]
+            found = mean_interval(scores, None if linked is None else linked[part[ROW]])
             rows.append(
                 {
                     "condition": name,
                     "value": values[name],
                     "trials": len(scores),
                     "performance": float(np.mean(scores)),
-                    "performance_ci": interval(part),
+                    "performance_ci": (found.low, found.high),
                 }
             )
     return rows

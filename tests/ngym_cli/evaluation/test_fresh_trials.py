@@ -89,3 +89,41 @@ def test_a_saved_model_acts_as_the_trained_one(run_folder):
     again = fresh_trials.evaluate(policy, config, inspect(config), recorded["trials"], recorded["seed"])
     assert again.summary["performance"] == recorded["performance"]
     assert again.summary["reward_per_trial"] == recorded["reward_per_trial"]
+
+
+def test_tasks_with_sessions_are_evaluated_over_whole_sessions():
+    policy, config, facts = untrained(task="ChangingBandit-v0", wrappers="pass_reward,pass_action")
+    assert facts.session == 100 and config.reset_state == "never"
+    found = fresh_trials.evaluate(policy, config, facts, 1_950, seed=0)
+    place = found.table["session_trial"]
+    assert found.summary["trials"] == 2_000 and found.summary["sessions"] == 20
+    assert np.bincount(place.astype(int)).tolist() == [20] * 100
+    assert found.table["linked"].all()
+    independent = np.sqrt(0.25 / 2_000) * 1.96 * 2
+    low, high = found.summary["performance_ci"]
+    assert high - low > 2 * independent  # an untrained agent takes one arm, which is the better one or not
+
+
+def test_linked_trials_without_sessions_are_warmed_up_and_begin_in_any_state():
+    policy, config, facts = untrained(task="DawTwoStep-v0", wrappers="pass_reward,pass_action")
+    found = fresh_trials.evaluate(policy, config, facts, 800, seed=0, deterministic=False)
+    assert found.summary["trials"] == 800 and np.isfinite(found.table["prev_choice"]).all()
+    assert 0.2 < np.mean(found.table["hi_state"]) < 0.8
+    first = [found.table["hi_state"][found.table["env"] == env][0] for env in range(16)]
+    assert 0 < np.mean(first) < 1
+    assert found.summary["ceiling"] == facts.ceiling["performance"] > 0.9
+    plain = fresh_trials.evaluate(*untrained(), 300, seed=0)
+    assert plain.summary["sessions"] is None and "linked" not in plain.table
+
+
+def test_scores_are_those_of_the_stack_that_ran():
+    bare = untrained()[2]
+    biased = untrained(wrappers="random_ground_truth:p=0.9/0.1")[2]
+    assert biased.ceiling["performance"] == pytest.approx(0.966, abs=0.003) and biased.blind == pytest.approx(
+        0.9, abs=0.01
+    )
+    assert bare.blind == 0.5 and not bare.no_ceiling and not bare.lacks_reward
+    unknown = untrained(wrappers="shaping")[2]
+    assert unknown.ceiling is None and "shaping" in unknown.no_ceiling
+    alone = untrained(task="DawTwoStep-v0")[2]
+    assert alone.lacks_reward and alone.ceiling["performance"] == 0.5
