@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from experiments.records.record import Record, Row, Rows
-from neurogym.analysis.bandits import best_choices, thompson
+from neurogym.analysis.best_arms import best_choices, thompson
 from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import from_dict, read_toml
 from ngym_cli.environments.stack import build_venv, resolve
