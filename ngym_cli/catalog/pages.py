@@ -160,12 +160,13 @@ def _periods(env: Any) -> list[dict[str, Any]]:
 
 
 def _values(value: Any) -> Any:
+    from neurogym.sampling.distributions import Distribution
     from neurogym.sampling.patterns import Vectors
 
     if isinstance(value, Vectors):
         return repr(value)
-    if isinstance(value, tuple) and value and isinstance(value[0], str):
-        return list(value)
+    if isinstance(value, Distribution):
+        return [value.kind, _plain(value.arguments)]
     return value if isinstance(value, int | float | str) else [_plain(item) for item in value]
 
 

@@ -122,6 +122,6 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
 
 
 def _continuous(values: Any) -> bool:
-    from neurogym.sampling.distributions import KINDS
+    from neurogym.sampling.distributions import Distribution
 
-    return isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str) and values[0] in KINDS
+    return isinstance(values, Distribution)

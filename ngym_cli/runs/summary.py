@@ -74,7 +74,9 @@ def listed_conditions(conditions: Mapping[str, Any]) -> list[str]:
 
 
 def _few(values: Any) -> bool:
-    if isinstance(values, tuple) and values and isinstance(values[0], str):
+    from neurogym.sampling.distributions import Distribution
+
+    if isinstance(values, Distribution):
         return False
     return 1 < len(values) <= MOST_VALUES and np.ndim(values[0]) == 0
 

@@ -14,7 +14,7 @@ from neurogym.envs.contract.subject import ContractError, Subject, require
 from neurogym.envs.tags import TAGS
 from neurogym.messages.names import unknown
 from neurogym.metadata import REQUIRED, TaskEntries, entries_of
-from neurogym.sampling.distributions import KINDS, Distribution
+from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import names_of
 
 IMPOSSIBLE = -98765.4321  #: no condition has this value
@@ -89,10 +89,9 @@ def conditions(subject: Subject) -> None:
 
 
 def _examples(values: Any) -> list[Any]:
-    if isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str):
-        if values[0] in KINDS:
-            low, high = Distribution.of(values).bounds()
-            return [low + 0.5 * (min(high, low + 1e4) - low)]
+    if isinstance(values, Distribution):
+        low, high = values.bounds()
+        return [low + 0.5 * (min(high, low + 1e4) - low)]
     items = list(values)
     return items if len(items) <= 3 else [items[0], items[len(items) // 2], items[-1]]
 
