@@ -147,7 +147,7 @@ def changes(cls: type) -> list[str]:
     found = {
         "trials": ("plan", "new_trial"),
         "their content": ("revise",),
-        "observation": ("observe",),
+        "observation": ("observe", "appended"),
         "steps": ("step",),
     }
     return [
