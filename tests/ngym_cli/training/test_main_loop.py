@@ -216,3 +216,10 @@ def test_a_run_in_numpy_and_torch_alone_is_the_same_loop(ngym, tmp_path):
     assert done.code == 0
     manifest = json.loads(next(tmp_path.rglob("plain/manifest.json")).read_text())
     assert manifest["status"] == "finished" and manifest["machine"]["kernels"] == "plain"
+
+
+@pytest.mark.parametrize("network", ["lstm", "gru", "ctrnn"])
+def test_several_layers_with_rollouts_of_one_step(ngym, network):
+    """A view of a state that was made without gradients once ended such a run."""
+    arguments = "--network-arg layers=2 --set n_steps=1 --timesteps 64 --n-envs 8 --units 8 --eval-trials 4".split()
+    assert ngym("run", "--task", "RDM-v0", "--network", network, *arguments).code == 0
