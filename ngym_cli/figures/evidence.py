@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,7 @@ def cues(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     parts = view.parts("modality", "coh", keep=lambda table: table["modality"].astype(str) != "conflict")
+    parts = [Part(part.label, part.colour, {**part.table, "coh": shown_in_each(part.table)}) for part in parts]
     found = view.analysed(
         parts, lambda part: from_trials.cue_combination(part.table, n_boot=view.draws(DRAWS), lapse=0.0)
     )
@@ -219,12 +221,21 @@ def cues(view: View) -> Figure:
         )
     curves.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     second = second_choice(found[0][0].table, view.facts.labels)
-    curves.set(xlabel=f"signed {wording.axis('coh')}", ylabel=f"P({second})", title=f"{found[0][0].label}, by modality")
+    title = f"{found[0][0].label}, by what was presented"
+    curves.set(xlabel="signed coherence in each modality (%)", ylabel=f"P({second})", title=title)
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)
     legend_below(curves)
     legend_below(bars, side="right")
     return figure
+
+
+def shown_in_each(table: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the strength that each presented modality carries: where both share it, the mean of their parts (%)."""
+    if not {"coh_1", "coh_2"} <= set(table):
+        return table["coh"]
+    both = table["modality"].astype(str) == "both"
+    return np.where(both, (np.abs(table["coh_1"]) + np.abs(table["coh_2"])) / 2, table["coh"])
 
 
 def _presented(name: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from ngym_cli import runs
 from ngym_cli.figures import ceilings, requests
+from ngym_cli.figures.evidence import shown_in_each
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files.writing import write_json
@@ -183,6 +184,12 @@ def test_stages_are_marked_on_the_learning_curve(made_up, tmp_path):
     with styled():
         figure = FIGURES["learning"].draw(requests.view([str(run)], Path("runs")))
     assert {"clear", "all coherences"} <= {text.get_text() for text in figure.axes[0].texts}
+
+
+def test_strength_is_that_of_each_modality():
+    table = {name: np.array(values) for name, values in
+             {"modality": ["both", "first"], "coh": [50, 50], "coh_1": [30.0, 50], "coh_2": [20.0, 0]}.items()}  # fmt: skip
+    assert shown_in_each(table).tolist() == [25, 50]
 
 
 def test_a_perturbed_evaluation_is_drawn_beside_the_intact_one(ngym, run_folder, tmp_path):
