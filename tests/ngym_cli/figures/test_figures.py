@@ -187,8 +187,8 @@ def test_stages_are_marked_on_the_learning_curve(made_up, tmp_path):
 
 
 def test_strength_is_that_of_each_modality():
-    table = {name: np.array(values) for name, values in
-             {"modality": ["both", "first"], "coh": [50, 50], "coh_1": [30.0, 50], "coh_2": [20.0, 0]}.items()}  # fmt: skip
+    columns = {"modality": ["both", "first"], "coh": [50, 50], "coh_1": [30.0, 50], "coh_2": [20.0, 0]}
+    table = {name: np.array(values) for name, values in columns.items()}
     assert shown_in_each(table).tolist() == [25, 50]
 
 
