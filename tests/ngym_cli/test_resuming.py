@@ -117,7 +117,7 @@ def test_what_was_written_after_the_checkpoint_is_written_anew(tmp_path, whole):
     killed_while_writing(run.path / "trials/part-000091.parquet")
     events = next(run.path.glob("events.out.tfevents.*"))
     events.write_bytes(events.read_bytes() + b"half a point")
-    assert saved.name == checkpoints.folder_of(4096)
+    assert saved.name == checkpoints.folder_of(3072)
     resume(run)
     assert_same_run(whole, run.path)
     assert not list(run.path.rglob(".*"))
