@@ -145,7 +145,7 @@ class Parameter:
         if not task.is_made or (self.name in present and same(present[self.name], value)):
             present[self.name] = value
             return
-        if not task.remakes:
+        if not task.remakes or self.name not in task.arguments():  # an argument of the base class alone
             present[self.name] = value
             task.forget_trials_ahead()
             return

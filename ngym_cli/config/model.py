@@ -259,7 +259,7 @@ class RunConfig(TaskSettings):
     )
     track: Literal["wandb", "mlflow"] | None = Field(
         None,
-        description="send the curves to wandb or mlflow as well as to TensorBoard (pip install 'ngym[wandb]')",
+        description="send the curves to wandb or mlflow as well as to TensorBoard (an extra of that name installs it)",
         json_schema_extra=written("track", RUN, "trackers"),
     )
     stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
