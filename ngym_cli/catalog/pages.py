@@ -244,7 +244,8 @@ def show(found: Mapping[str, Any]) -> None:
     out = console()
     out.print(Text.assemble((found["id"], "bold"), f"  {found['description']}"), soft_wrap=True)
     if found["paper"]:
-        out.print(", ".join(filter(None, (found["paper"], found.get("link")))), style="dim", soft_wrap=True)
+        paper = [str(part) for part in (found["paper"], found.get("link")) if part]  # a user's task may say anything
+        out.print(", ".join(paper), style="dim", soft_wrap=True)
     if found["kind"] not in ("task", "wrapper"):
         _show_reference(found)
         return

@@ -344,7 +344,7 @@ def crafted(name, change):
     """An attack that changes one saved array of the environments; `events` are the only bytes of a block's fields."""
 
     def wanted(key, array):
-        return "/_ahead/fields/" in key and array.dtype == np.uint8 if name == "events" else key.endswith(name)
+        return "/ahead/own/pairs/0/1/fields/" in key and array.dtype == np.uint8 if name == "events" else key.endswith(name)
 
     def attack(path):
         arrays = load_file(path / checkpoints.ARRAYS)
@@ -356,7 +356,8 @@ def crafted(name, change):
     return attack
 
 
-PLACES = ["batch/0", "_ahead/length/value", "_ahead/offset/value"]
+BLOCK = "/ahead/own/pairs/0/1"  #: the block of trials that were made ahead
+PLACES = ["batch/0", f"{BLOCK}/length/value", f"{BLOCK}/offset/value"]
 
 
 @pytest.mark.parametrize("number", [10**6, 2**40, -(2**40), -1])
@@ -371,7 +372,7 @@ def test_an_event_that_does_not_exist_is_refused(ngym, interrupted, tmp_path, nu
 
 
 @pytest.mark.parametrize("change", [lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[None]])
-@pytest.mark.parametrize("name", [*PLACES, "_ahead/go/value"])
+@pytest.mark.parametrize("name", [*PLACES, f"{BLOCK}/go/value"])
 def test_an_array_of_another_shape_or_type_is_refused(ngym, interrupted, tmp_path, name, change):
     refused(ngym, interrupted, tmp_path, crafted(name, change))
 
