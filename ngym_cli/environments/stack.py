@@ -166,15 +166,15 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
     env = make_env(task, config)
     with user_errors(f"task {config.task}", task.own):
         rt_from = _try_out(env)
-        facts = facts_of(env, task, rt_from, memory=config.reset_state != "trial")
-    if 0 in (getattr(facts.observation_space, "shape", None) or ()):
+    if 0 in (getattr(env.observation_space, "shape", None) or ()):
         raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
     if trained:
         try:
             check_state(lambda: make_env(task, config), env)
         except CannotSave as error:
             raise UserError(f"task {config.task}: {error}") from error
-    return facts
+    with user_errors(f"task {config.task}", task.own):
+        return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
 
 
 def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:

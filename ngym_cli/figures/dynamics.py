@@ -116,6 +116,8 @@ def fixed_points(view: View) -> Figure:
     spectrum.set(
         xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues, slowest points",
     )  # fmt: skip
+    spectrum.set_xticks([-1, 0, 1])
+    spectrum.set_yticks([-1, 0, 1])
     legend_below(plane)
     return figure
 

@@ -344,7 +344,7 @@ def crafted(name, change):
     """An attack that changes one saved array of the environments; `events` are the only bytes of a block's fields."""
 
     def wanted(key, array):
-        return "/ahead/own/pairs/0/1/fields/" in key and array.dtype == np.uint8 if name == "events" else key.endswith(name)
+        return f"{BLOCK}/fields/" in key and array.dtype == np.uint8 if name == "events" else key.endswith(name)
 
     def attack(path):
         arrays = load_file(path / checkpoints.ARRAYS)

@@ -11,8 +11,19 @@ from ngym_cli import __main__ as entry
 
 def ngym(*arguments, path="", blocked=()):
     """Run the command line in a process that finds more distributions, or lacks some modules."""
-    lacking = "".join(f"sys.modules[{name!r}] = None; " for name in blocked)
-    program = f"import sys; {lacking}sys.argv = {['ngym', *arguments]!r}; from ngym_cli.__main__ import main; main()"
+    program = f"""
+import sys
+
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {tuple(blocked)!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Lacking())
+sys.argv = {["ngym", *arguments]!r}
+from ngym_cli.__main__ import main
+main()
+"""
     environment = {**os.environ, "PYTHONPATH": str(path)}
     return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
 

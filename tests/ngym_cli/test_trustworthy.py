@@ -90,7 +90,8 @@ def test_a_single_bad_number_among_many_is_found():
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "a2c"])
 def test_losses_that_are_not_finite_stop_a_run(tmp_path, alg):
-    config = configuration(alg, hyperparameters={"learning_rate": 1e30, "max_grad_norm": 1e30})
+    settings = {"learning_rate": 10.0, "max_grad_norm": 1e30}
+    config = configuration(alg, rewards={"correct": 1e30}, hyperparameters=settings)
     with pytest.raises(UserError, match="after .* steps.*training stopped"):
         train(config, tmp_path, "diverges")
     run = runs.find("diverges", tmp_path)

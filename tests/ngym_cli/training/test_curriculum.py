@@ -92,7 +92,7 @@ def test_stages_are_shown(run):
     assert list(dict.fromkeys(shown)) == ["stage 1 of 3: clear", "stage 2 of 3: late", "stage 3 of 3"]
     from rich.console import Console
 
-    display = LiveDisplay(Console(), 9000, None, None)
+    display = LiveDisplay(Console(), 9000, {})
     numbers = {**run[1].numbers[0], "steps_per_second": 1.0}
     assert display._numbers(numbers)[0].startswith("stage 1 of 3: clear, performance")
 
@@ -118,7 +118,8 @@ def test_resumed_within_a_stage_equals_uninterrupted(tmp_path, alg):
         config = config.model_copy(update={"stages": [s.model_copy(update={"trials": 20}) for s in config.stages[:2]]})
     whole = train(config, tmp_path, "whole").run
     assert len(whole.manifest()["stages"]) >= 2
-    cut = train(config, tmp_path, "cut", make_display=lambda *_: Interrupting(4500)).run
+    halfway = min(4500, whole.manifest()["steps"] // 2)
+    cut = train(config, tmp_path, "cut", make_display=lambda *_: Interrupting(halfway)).run
     assert cut.manifest()["status"] == "interrupted"
     assert resume(cut).status == "finished"
     assert_same_run(whole.path, cut.path)
