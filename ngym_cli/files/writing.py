@@ -71,7 +71,7 @@ def atomic_folder(path: Path, ours: Iterable[str] = ()) -> Iterator[Path]:
         new.mkdir()
         yield new
         _refuse_foreign(path, patterns)
-        if os.path.lexists(path):
+        if patterns and os.path.lexists(path):  # else what came there meanwhile stays
             (holder / _OLD).mkdir()
             os.rename(path, holder / _OLD / path.name)
         try:
