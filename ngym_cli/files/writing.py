@@ -90,12 +90,26 @@ def _refuse_foreign(path: Path, ours: tuple[str, ...]) -> None:
         raise FileExistsError(17, "File exists", str(path))
     if path.is_symlink() or not path.is_dir():
         raise UserError(f"{path} is not a folder that ngym made; it will not be replaced")
-    for entry in sorted(path.rglob("*")):
-        inside = entry.relative_to(path).as_posix()
+    inside = foreign(path, ours)
+    if inside is not None:
+        raise UserError(f"{path} holds {inside}, which ngym did not write; it will not be replaced")
+
+
+def foreign(folder: Path, ours: Iterable[str]) -> str | None:
+    """Return the first thing in a folder, by its relative path, that this program does not write; None if all is its.
+
+    Args:
+        folder: the folder.
+        ours: patterns of what it writes, as of ``atomic_folder``; what is being written counts as well.
+    """
+    patterns = tuple(ours)
+    for entry in sorted(folder.rglob("*")):
+        inside = entry.relative_to(folder).as_posix()
         if entry.is_symlink() or not entry.is_dir():
-            known = any(fnmatch.fnmatchcase(inside, pattern) for pattern in ours)
+            known = any(fnmatch.fnmatchcase(inside, pattern) for pattern in patterns)
             if not known and not any(_HIDDEN.fullmatch(part) for part in Path(inside).parts):
-                raise UserError(f"{path} holds {inside}, which ngym did not write; it will not be replaced")
+                return inside
+    return None
 
 
 @contextlib.contextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Sequence
-from fnmatch import fnmatch
 
 from ngym_cli.errors import UserError
+from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING, Run, refuse_existing
 
 LONGEST = 2_000
@@ -23,14 +23,9 @@ def remove(found: Sequence[Run]) -> None:
         if run.path.is_symlink():
             raise UserError(f"{run.path} is a link; remove what it leads to, or the link itself")
         refuse_existing(run.path, overwrite=True)
-        for path in sorted(run.path.rglob("*")):
-            inside = path.relative_to(run.path)
-            if (
-                path.is_file()
-                and path.name[0] != "."
-                and not any(fnmatch(str(inside), pattern) for pattern in EVERYTHING)
-            ):
-                raise UserError(f"{run.path} holds {inside}, which ngym did not write; move it away first")
+        inside = foreign(run.path, EVERYTHING)
+        if inside is not None:
+            raise UserError(f"{run.path} holds {inside}, which ngym did not write; move it away first")
     for run in found:
         try:
             shutil.rmtree(run.path)
