@@ -3,12 +3,14 @@
     python -m experiments.records --make --only defaults/GoNogo-v0
 
 Each task is one `ngym run --task TASK --until 0.95`; tasks whose trials depend on each other get the wrappers
-`pass_reward,pass_action`, without which they cannot be learned. The learning curve is kept, too.
+`pass_reward,pass_action`, without which they cannot be learned. What a page about the task shows is kept, too: the
+learning curve, the figure of its behaviour as numbers, the command and the machine.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,8 +21,10 @@ from pathlib import Path
 import numpy as np
 
 import neurogym as ngym
+from experiments.records.drawing import Drawing, as_numbers
 from experiments.records.record import Record, Row, Rows
 from neurogym.envs.registration import every_task, metadata
+from ngym_cli import runs
 from ngym_cli.runs.trial_table import read_trials
 
 #: Most steps of a run; the learning rate falls over them. More than five minutes suffice for with most tasks.
@@ -53,9 +57,10 @@ def make(id_: str, seed: int) -> Row:
     """Train on a task; returns what its record says."""
     wrappers = wrappers_of(id_)
     with tempfile.TemporaryDirectory() as folder:
-        line = [sys.executable, "-m", "ngym_cli", "run", "--task", id_, *goal(id_), "--seed", str(seed)]
-        line += ["--timesteps", str(TIMESTEPS), "--runs", folder, "--name", "run", "--json"]
-        line += ["--wrappers", wrappers] if wrappers else []
+        asked = ["run", "--task", id_, *goal(id_), "--seed", str(seed), "--timesteps", str(TIMESTEPS)]
+        asked += ["--wrappers", wrappers] if wrappers else []
+        name = f"seed-{seed}"
+        line = [sys.executable, "-m", "ngym_cli", *asked, "--runs", folder, "--name", name, "--json"]
         began = time.perf_counter()
         process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
@@ -64,11 +69,12 @@ def make(id_: str, seed: int) -> Row:
             process.send_signal(signal.SIGINT)
             _, complaint = process.communicate()
         seconds = time.perf_counter() - began
-        found = list(Path(folder).glob("*/*/run/manifest.json"))
+        found = list(Path(folder).glob(f"*/*/{name}/manifest.json"))
         if not found:
             return {"error": complaint.strip()}
         manifest = json.loads(found[0].read_text())
         curve = curve_of(found[0].parent / "trials")
+        figure = figure_of(found[0].parent) if seed == 0 else None
     until = manifest.get("until") or {}
     return {
         "wrappers": wrappers,
@@ -77,7 +83,10 @@ def make(id_: str, seed: int) -> Row:
         "target": until.get("target"),
         **{name: manifest.get(name) for name in ("performance", "chance", "ceiling", "steps", "trials")},
         "seconds": round(until.get("seconds") or seconds, 1),
+        "command": shlex.join(["ngym", *asked]),
+        "machine": {name: manifest["machine"][name] for name in ("processor", "kernels")},
         "curve": curve,
+        "figure": figure,
     }
 
 
@@ -86,6 +95,16 @@ def curve_of(trials: Path) -> list[list[float]]:
     table = read_trials(trials, ["step", "performance"])
     parts = zip(*(np.array_split(table[name], POINTS) for name in ("step", "performance")), strict=True)
     return [[int(step[-1]), round(float(np.mean(score)), 4)] for step, score in parts if len(step)]
+
+
+def figure_of(run: Path) -> Drawing | None:
+    """Return the figure that says most of how the agent behaves, as numbers; None where there is none."""
+    from ngym_cli.figures.requests import telling
+
+    found = telling(runs.find(str(run), run.parent), quick=False)
+    if found is None:
+        return None
+    return {"name": found[0], **as_numbers(found[1])}
 
 
 def table(rows: Rows) -> str:

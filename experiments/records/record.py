@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,20 @@ Row = dict[str, Any]
 #: Item to seed (as text, for JSON) to row.
 Rows = dict[str, dict[str, Row]]
 
+#: A list of numbers or words in indented JSON; it is written on one line.
+LIST = re.compile(r"\[\n *([^\[\]{}]*?)\n *\]")
+BREAK = re.compile(r"\n *")
+
 
 def nothing(item: str) -> Any:
     """Return no settings: what decides an item is its name, and the code of the record."""
     return None
+
+
+def written(data: Any) -> str:
+    """Return data as indented JSON with a line for each list of numbers or words."""
+    text = json.dumps(data, indent=1)
+    return LIST.sub(lambda found: f"[{BREAK.sub(' ', found[1])}]", text) + "\n"
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class Record:
         kept = self.rows()
         kept.setdefault(item, {})[str(seed)] = {**row, "made": stamp.stamp(self.digest(item))}
         order = [name for name in self.items() if name in kept]
-        text = json.dumps({name: dict(sorted(kept[name].items())) for name in order}, indent=1) + "\n"
+        text = written({name: dict(sorted(kept[name].items())) for name in order})
         beside = self.file.with_name(f".{self.file.name}.new")
         beside.write_text(text, encoding="utf-8")
         os.replace(beside, self.file)

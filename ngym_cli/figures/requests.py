@@ -213,15 +213,19 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
         return Drawn(None, f"the drawing failed: {one_line(error)}", False)
 
 
-def telling(run: runs.Run) -> tuple[str, Figure] | None:
+def telling(run: runs.Run, quick: bool = True) -> tuple[str, Figure] | None:
     """Return the figure of behaviour that says most of a run's evaluation and its name, or None if there is none.
 
-    Intervals are drawn of few bootstrap samples: it is made when a run ends, while somebody waits.
+    A figure of such tasks comes before one that every task has.
+
+    Args:
+        run: the run.
+        quick: draw intervals of few bootstrap samples: it is made when a run ends, while somebody waits.
     """
     from ngym_cli.figures.view import Source, View
 
-    seen = View([Source(run, trust=True)], quick=True)
-    for spec in natural_figures(seen):
+    seen = View([Source(run, trust=True)], quick=quick)
+    for spec in sorted(natural_figures(seen), key=lambda spec: not spec.tags):
         if spec.name in NOT_TELLING or spec.record:
             continue
         figure = drawn(seen, spec).figure
