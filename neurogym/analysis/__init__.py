@@ -32,7 +32,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "multisensory": ("CueCombination", "CueWeights", "cue_combination", "cue_weights"),
     "confidence": ("Wagering", "wagering"),
     "economic": ("Indifference", "indifference_point"),
-    "timing": ("IntervalReproduction", "interval_reproduction"),
+    "timing": ("IntervalReproduction", "bayes_least_squares", "bayesian_reproduction", "interval_reproduction"),
     "planning": ("TwoStep", "two_step"),
     "learning": (
         "LearningCurve",

@@ -7,7 +7,7 @@ an evaluation and returns a few `Measure`; trials that cannot tell give none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,10 +115,25 @@ def detection(data: Any) -> list[Measure]:
 
 
 def interval(data: Any) -> list[Measure]:
-    """Return slope, bias and Weber fraction of produced intervals against those that were to be produced."""
+    """Return slope, bias and Weber fraction of produced intervals against those that were to be produced.
+
+    Where several gains are cued, each has its own.
+    """
     table = require(data, "production", "rt", "outcome")
     lag = numbers(table["period_set"]) if "period_set" in table and "measure" in table else 0.0
     table = {**table, "rt": numbers(table["rt"]) + lag}
+    gains = np.unique(numbers(table["gain"])) if "gain" in table else np.zeros(0)
+    if len(gains) < 2:
+        return _reproduction(table)
+    parts = {f"{gain:g}": select(table, numbers(table["gain"]) == gain) for gain in gains}
+    return [
+        replace(each, id=f"{each.id}_{gain}", label=f"{each.label} at gain {gain}")
+        for gain, part in parts.items()
+        for each in _reproduction(part)
+    ]
+
+
+def _reproduction(table: Mapping[str, Any]) -> list[Measure]:
     if len(np.unique(numbers(table["production"]))) < 2:
         raise ValueError("the slope of reproduction needs two intervals")
     fit = from_trials.interval_reproduction(table, n_boot=200)

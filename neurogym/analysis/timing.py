@@ -1,4 +1,4 @@
-"""Interval reproduction: bias, variability and Weber fraction."""
+"""Interval reproduction: bias, variability and Weber fraction, and the Bayesian observer that regresses to the mean."""
 
 from __future__ import annotations
 
@@ -88,3 +88,53 @@ def _statistics(x: FloatArray, y: FloatArray) -> FloatArray:
     weber = np.sqrt(np.sum((residual / fitted) ** 2) / freedom)
     variability = np.sqrt(np.sum(residual**2) / freedom)
     return np.array([np.mean(y - x), slope, weber, variability, np.sqrt(np.mean((y - x) ** 2))])
+
+
+def bayes_least_squares(
+    measured: ArrayLike, intervals: ArrayLike, weber: float, weights: ArrayLike | None = None
+) -> FloatArray:
+    """Return the mean of the posterior over intervals, the estimate with the least squared error.
+
+    Measurements are Gaussian around the interval with a standard deviation in proportion to it (Jazayeri & Shadlen
+    2010, Temporal context calibrates interval timing, 10.1038/nn.2590).
+
+    Args:
+        measured: measurements, ms, shape (n,).
+        intervals: those that occur, ms, shape (m,).
+        weber: standard deviation of a measurement over the interval.
+        weights: how often each interval occurs, shape (m,); all alike by default.
+
+    Returns:
+        Estimates, ms, shape (n,).
+
+    Raises:
+        ValueError: if an interval, ``weber`` or the sum of weights is not positive.
+    """
+    t = np.asarray(intervals, float)
+    p = np.ones(len(t)) if weights is None else np.asarray(weights, float)
+    if weber <= 0 or len(t) == 0 or t.min() <= 0 or p.min() < 0 or p.sum() <= 0:
+        raise ValueError(f"intervals, weights and weber must be positive, got weber {weber} and intervals {t}")
+    z = (np.asarray(measured, float)[:, None] - t) / (weber * t)
+    with np.errstate(divide="ignore"):
+        log = np.log(p / t) - z**2 / 2
+    posterior = np.exp(log - log.max(axis=1, keepdims=True))
+    return np.asarray(posterior @ t / posterior.sum(axis=1))
+
+
+def bayesian_reproduction(
+    intervals: ArrayLike, weber: float, weights: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of what `bayes_least_squares` estimates for each interval.
+
+    Args:
+        intervals: those that occur, ms, shape (m,).
+        weber: standard deviation of a measurement over the interval.
+        weights: how often each interval occurs, shape (m,); all alike by default.
+    """
+    t = np.asarray(intervals, float)
+    places, share = np.polynomial.hermite_e.hermegauss(61)
+    share = share / share.sum()
+    measured = t[:, None] * (1 + weber * places)
+    estimate = bayes_least_squares(measured.ravel(), t, weber, weights).reshape(measured.shape)
+    mean = estimate @ share
+    return mean, np.sqrt((estimate - mean[:, None]) ** 2 @ share)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.envs.timing import pay_for_time
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
@@ -17,8 +23,12 @@ class ReadySetGo(TrialEnv):
     Both the measured and the produced interval count from the onset of a cue: ready to set, set to go.
 
     Args:
-        gain: Produced over measured interval.
+        gain: Produced over measured interval; several are drawn trial by trial, and the one that holds is the height of
+            a further channel throughout the trial, as in the paper.
         prod_margin: Tolerance as a fraction of the interval to produce.
+
+    Raises:
+        ValueError: If a gain is not positive, or there is none.
 
     Source: Remington, Narain, Hosseini & Jazayeri 2018, 10.1016/j.neuron.2018.05.020.
     """
@@ -38,17 +48,20 @@ class ReadySetGo(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("production",))
 
     @usual_arguments(dt=80)
-    def __init__(self, gain: float = 1, prod_margin: float = 0.2):
-        if gain <= 0:
+    def __init__(self, gain: float | Sequence[float] = 1, prod_margin: float = 0.2):
+        self.gains = tuple(np.unique(np.asarray(gain, float)).tolist())
+        if not self.gains or min(self.gains) <= 0:
             raise ValueError(f"gain must be positive, got {gain!r}")
-        self.gain, self.prod_margin = gain, prod_margin
-        self.conditions = {"measure": self.timing["measure"], "gain": ("uniform", (0.1, 10))}
-        self.observation_space = spaces.channels({"fixation": 0, "ready": 1, "set": 2})
+        self.gain, self.prod_margin, self.cued = gain, prod_margin, len(self.gains) > 1
+        gains: Any = self.gains if self.cued else ("uniform", (0.1, 10))  # a single one may be asked for at will
+        self.conditions = {"measure": self.timing["measure"], "gain": gains}
+        names = {"fixation": 0, "ready": 1, "set": 2}
+        self.observation_space = spaces.channels({**names, "gain": 3} if self.cued else names)
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 
     def _new_trials(self, trials: Trials) -> None:
         measure = trials.steps(trials.draw("measure")) * self.dt
-        gain = trials.draw("gain", (self.gain,))
+        gain = trials.draw("gain", self.gains)
         production = measure * gain
         trials.info.update(measure=measure, production=production)
         trials.add_period("fixation")
@@ -60,4 +73,10 @@ class ReadySetGo(TrialEnv):
         trials.set_ob(0, "production", where="fixation")
         trials.add_ob(1, "ready", where="ready")
         trials.add_ob(1, "set", where="set")
+        if self.cued:
+            trials.add_ob(gain, where="gain")
         pay_for_time(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
+
+    def ceiling(self) -> dict[str, Any]:
+        """Exact: nothing is noisy, so the step that is paid in full can be counted."""
+        return exact_ceiling(self, 1.0, "no noise")

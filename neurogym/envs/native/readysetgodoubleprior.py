@@ -11,10 +11,11 @@ class ReadySetGoDoublePrior(ReadySetGoSinglePrior):
     """Measure an interval and produce it again; a cue says whether it is one of the short or of the long ones.
 
     Args:
-        **kwargs: Those of :class:`~neurogym.envs.native.cuesetgo.CueSetGo`.
+        input_noise: S.d. of the cue, as a fraction of its height.
+        **kwargs: Those of :class:`~neurogym.envs.native.readysetgosingleprior.ReadySetGoSinglePrior`.
 
     Raises:
-        ValueError: If there is no such scenario.
+        ValueError: If there is no such scenario, or ``weber`` is negative.
     """
 
     metadata = ReadySetGoSinglePrior.metadata.but(

@@ -7,17 +7,24 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.native.cuesetgo import CueSetGo
+from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.trials import Trials
 
 
 class ReadySetGoSinglePrior(CueSetGo):
     """Measure the interval between the ready and the set pulse and produce it again, with a ramp of output.
 
+    With ``weber`` the interval that is shown (``measured`` in the trial's record) scatters around the one that is to be
+    produced, with a spread in proportion to it, as that of human observers does (Jazayeri & Shadlen 2010,
+    10.1038/nn.2590); which intervals are frequent is then worth knowing.
+
     Args:
-        **kwargs: Those of :class:`~neurogym.envs.native.cuesetgo.CueSetGo`; ``input_noise`` is 0.01 by default.
+        input_noise: S.d. of the cue, as a fraction of its height.
+        weber: S.d. of the shown interval, as a fraction of the one that is to be produced.
+        **kwargs: Those of :class:`~neurogym.envs.native.cuesetgo.CueSetGo`.
 
     Raises:
-        ValueError: If there is no such scenario.
+        ValueError: If there is no such scenario, or ``weber`` is negative.
     """
 
     metadata = CueSetGo.metadata.but(
@@ -28,10 +35,42 @@ class ReadySetGoSinglePrior(CueSetGo):
     scenarios = tuple((interval, 0.3) for interval in (480, 560, 640, 720, 800))
     total = 2000
 
-    def __init__(self, dt: float = 10, input_noise: float = 0.01, **kwargs: Any):
+    def __init__(self, dt: float = 10, input_noise: float = 0.01, weber: float = 0.0, **kwargs: Any):
         super().__init__(dt=dt, input_noise=input_noise, **kwargs)
+        if weber < 0:
+            raise ValueError(f"weber must not be negative, got {weber!r}")
+        self.weber = weber
 
     def _add_pulses(self, trials: Trials, interval: np.ndarray) -> None:
+        shown = interval
+        if self.weber:
+            shown = interval * (1 + self.weber * trials.rng.standard_normal(trials.n))
+        shown = np.maximum(np.rint(shown / self.dt), 1) * self.dt
+        trials.info["measured"] = shown
         trials.add_period(["burn", "wait", "ready"], min_steps=1)
-        trials.add_period("estimation", np.rint(interval / self.dt) * self.dt, after="wait")
+        trials.add_period("estimation", shown, after="wait")
         trials.add_period("set", after="estimation", min_steps=1)
+
+    def ceiling(self) -> dict[str, Any] | None:
+        """Exact: the response time that is most probably within the tolerance, given the cue and what was measured."""
+        if not self.weber:
+            return exact_ceiling(self, 1.0, "no noise")
+        listed = np.array([self.scenarios[k] for k in self.conditions["scenario"]], float)
+        cues = np.unique(listed[:, 1])
+        if self.input_noise and len(cues) > 1:
+            return super().ceiling()
+        hits = sum(self._most_hits(listed[listed[:, 1] == cue, 0]) for cue in cues)
+        return exact_ceiling(self, float(hits) / len(listed), "posterior over the intervals of the cue")
+
+    def _most_hits(self, intervals: np.ndarray) -> float:
+        """Expected correct responses to one trial of each interval (ms), measured with noise."""
+        from scipy.special import ndtr
+
+        sd = self.weber * intervals / self.dt
+        steps = np.arange(1, int(np.ceil((intervals / self.dt + 6 * sd).max())) + 2)
+        upper = ndtr((steps + 0.5 - (intervals / self.dt)[:, None]) / sd[:, None])
+        p = np.diff(upper, axis=1, prepend=0.0)  # of each measurement given each interval, shape (intervals, steps)
+        produced = steps * self.dt
+        allowed = np.maximum(self.prod_margin * intervals, self.dt) + 1e-6
+        good = np.abs(produced - intervals[:, None]) <= allowed[:, None]
+        return float((p.T @ good).max(axis=1).sum())

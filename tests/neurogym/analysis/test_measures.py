@@ -64,6 +64,18 @@ def test_intervals_have_slope_bias_and_weber_fraction():
     assert found["weber_fraction"] == pytest.approx(0.113, abs=0.01)
 
 
+def test_each_cued_gain_has_its_own_slope():
+    rng = np.random.default_rng(0)
+    measure, gain = rng.choice([600, 800, 1000], 4000).astype(float), rng.choice([1.0, 1.5], 4000)
+    target = gain * measure
+    produced = np.where(gain == 1, 0.8 * target + 160, 0.6 * target + 480) + rng.normal(size=4000) * 0.03 * target
+    table = {"production": target, "gain": gain, "rt": produced, "outcome": np.full(4000, "correct")}
+    found = values(("interval",), table)
+    assert found["slope_1"] == pytest.approx(0.8, abs=0.03) and found["slope_1.5"] == pytest.approx(0.6, abs=0.03)
+    one = values(("interval",), {**table, "gain": np.ones(4000)})
+    assert set(one) == {"slope", "bias", "weber_fraction"}
+
+
 def test_choices_have_a_bias_and_a_slope():
     rng = np.random.default_rng(0)
     signed = rng.choice([-20, -10, -5, 5, 10, 20], 4000)

@@ -9,16 +9,29 @@ from neurogym.envs.contract import CHECKS, Subject, random_steps
 
 TASKS = registration.every_task()
 
+#: Arguments that change what is shown.
+VARIANTS = (
+    ("ReadySetGo-v0", ("gain", (1, 1.5))),
+    ("ReadySetGoSinglePrior-v0", ("weber", 0.1)),
+    ("ReadySetGoDoublePrior-v0", ("weber", 0.1)),
+)
+
 
 @functools.cache
-def subject(task: str) -> Subject:
-    return Subject(task, functools.partial(registration.make, task))
+def subject(task: str, *arguments: tuple) -> Subject:
+    return Subject(task, functools.partial(registration.make, task, **dict(arguments)))
 
 
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("task", TASKS)
 def test_contract(task, check):
     CHECKS[check](subject(task))
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: f"{variant[0]}-{variant[1][0]}")
+def test_contract_with_arguments(variant, check):
+    CHECKS[check](subject(*variant))
 
 
 @pytest.mark.long

@@ -118,3 +118,56 @@ def test_a_trial_is_correct_only_with_the_right_rule(made, play):
         return wrong_rule(env) if env.in_period("rule_target") and not last else env.gt_now
 
     assert {report["performance"] for report in play(env, late, trials=10)} == {1}
+
+
+def test_gains_are_drawn_and_cued_throughout_the_trial(made, play):
+    env, trials = made("ReadySetGo-v0", gain=(1, 1.5), dt=20)
+    assert env.observation_space.name["gain"] == 3
+    gain = trials.info["gain"]
+    assert set(gain) == {1.0, 1.5} and np.mean(gain == 1) == pytest.approx(0.5, abs=0.05)
+    np.testing.assert_allclose(trials.ob[:, 3], gain[trials.rows().trial])
+    np.testing.assert_allclose(trials.info["production"], gain * trials.info["measure"])
+    reports = play(env, trials=40)
+    assert all(report["performance"] == 1 for report in reports)
+    assert {report["trial"]["gain"] for report in play(env, trials=5, gain=1.5)} == {1.5}
+    for one in (1, [1.5]):
+        assert made("ReadySetGo-v0", gain=one)[0].observation_space.shape == (3,)
+    for wrong in (0, (1, -1), ()):
+        with pytest.raises(ValueError, match="gain must be positive"):
+            ngym.make("ReadySetGo-v0", gain=wrong)
+
+
+@pytest.mark.parametrize("task", ["ReadySetGo-v0", "ReadySetGoSinglePrior-v0", "ReadySetGoDoublePrior-v0"])
+def test_without_noise_the_ceiling_is_one_at_any_time_step(task):
+    assert ngym.make(task).unwrapped.ceiling()["performance"] == 1
+    assert ngym.make(task, dt=20).unwrapped.ceiling()["performance"] == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "kwargs"),
+    [
+        ("ReadySetGoSinglePrior-v0", {"dt": 20, "weber": 0.1}),
+        ("ReadySetGoSinglePrior-v0", {"dt": 10, "weber": 0.05, "prod_margin": 0.1}),
+        ("ReadySetGoDoublePrior-v0", {"dt": 20, "weber": 0.1, "prod_margin": 0.1}),
+    ],
+)
+def test_the_ceiling_of_noisy_measurements_is_that_of_the_best_response_to_each(made, task, kwargs):
+    env, trials = made(task, n=60_000, **kwargs)
+    interval, measured = trials.info["interval"], trials.info["measured"]
+    spread = (measured / interval - 1).std()
+    assert spread == pytest.approx(kwargs["weber"], rel=0.03)
+    np.testing.assert_allclose((trials.starts["set"] - trials.starts["ready"]) * env.dt, measured)
+    responses = np.arange(300, 1500, env.dt)
+    hits = np.abs(responses - interval[:, None]) <= np.maximum(env.prod_margin * interval, env.dt)[:, None] + 1e-6
+    best = 0.0
+    for cue in np.unique(trials.info["cue"]):
+        kinds = np.unique(measured[trials.info["cue"] == cue])
+        for kind in kinds:
+            best += hits[(trials.info["cue"] == cue) & (measured == kind)].sum(axis=0).max()
+    assert best / trials.n == pytest.approx(env.ceiling()["performance"], abs=0.015)
+
+
+def test_the_ceiling_of_cues_that_are_noisy_too_is_not_known():
+    assert ngym.make("ReadySetGoDoublePrior-v0", weber=0.1, input_noise=0.1).unwrapped.ceiling() is None
+    with pytest.raises(ValueError, match="weber"):
+        ngym.make("ReadySetGoDoublePrior-v0", weber=-0.1)
