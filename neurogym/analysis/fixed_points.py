@@ -1,4 +1,8 @@
-"""Fixed and slow points of a recurrent network."""
+"""Fixed and slow points of a recurrent network, the line that they may form, and the input that moves along it.
+
+Sussillo & Barak 2013, Opening the black box, 10.1162/NECO_a_00409; Mante, Sussillo, Shenoy & Newsome 2013,
+10.1038/nature12742.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,10 @@ class FixedPoints(Result):
         speed: ``q = |F(h, x) - h|^2 / 2`` at each, shape (points,).
         eigenvalues: of the Jacobian of the step at each, complex, largest first, shape (points, units).
         stable: whether all eigenvalues lie within the unit circle, shape (points,).
+        direction: right eigenvector of the largest eigenvalue, of unit length, its real part where it is complex, shape
+            (points, units): where the activity goes, or stays where it is put.
+        selection: left eigenvector of it, scaled so that its product with ``direction`` is 1, shape (points, units):
+            how far along ``direction`` a small push of the state ends up (the selection vector of Mante et al. 2013).
         n_starts: number of states from which the search began.
     """
 
@@ -29,12 +37,16 @@ class FixedPoints(Result):
     speed: FloatArray
     eigenvalues: np.ndarray
     stable: np.ndarray
+    direction: FloatArray
+    selection: FloatArray
     n_starts: int
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields as plain values, the eigenvalues as real and imaginary parts."""
         parts = {"real": self.eigenvalues.real.tolist(), "imag": self.eigenvalues.imag.tolist()}
-        fields = {name: getattr(self, name).tolist() for name in ("points", "speed", "stable")}
+        fields = {
+            name: getattr(self, name).tolist() for name in ("points", "speed", "stable", "direction", "selection")
+        }
         return {**fields, "eigenvalues": parts, "n_starts": self.n_starts}
 
 
@@ -82,9 +94,91 @@ def find_fixed_points(
         near = distance * np.sqrt(units)
         if speed[i] <= max_speed and all(np.linalg.norm(points[i] - points[j]) > near for j in kept):
             kept.append(int(i))
-    eigenvalues = np.array([np.linalg.eigvals(derivative(points[i])) for i in kept], complex).reshape(len(kept), units)
-    eigenvalues = np.take_along_axis(eigenvalues, np.argsort(-np.abs(eigenvalues), axis=1), axis=1)
-    return FixedPoints(points[kept], speed[kept], eigenvalues, (np.abs(eigenvalues) < 1).all(axis=1), len(h0))
+    slopes = [_modes(derivative(points[i])) for i in kept]
+    eigenvalues = np.array([values for values, _, _ in slopes], complex).reshape(len(kept), units)
+    direction, selection = (np.array([each[k] for each in slopes]).reshape(len(kept), units) for k in (1, 2))
+    stable = (np.abs(eigenvalues) < 1).all(axis=1)
+    return FixedPoints(points[kept], speed[kept], eigenvalues, stable, direction, selection, len(h0))
+
+
+def _modes(jacobian: FloatArray) -> tuple[np.ndarray, FloatArray, FloatArray]:
+    """Return the eigenvalues, largest first, and right and left eigenvector of the first."""
+    values, right = np.linalg.eig(jacobian)
+    order = np.argsort(-np.abs(values))
+    left = np.linalg.pinv(right)[order[0]].real
+    direction = right[:, order[0]].real
+    direction = direction / max(float(np.linalg.norm(direction)), 1e-300)
+    product = float(left @ direction)
+    return values[order], direction, left / (product if abs(product) > 1e-12 else 1.0)
+
+
+@dataclass(frozen=True)
+class LineAttractor(Result):
+    """How much a set of slow points is a line along which activity stays.
+
+    Attributes:
+        leading: median size of the largest eigenvalue of the points; 1 keeps activity for ever.
+        next: median size of the second largest; the smaller, the faster activity returns to the line.
+        time_constant: steps after which activity along the line has moved by a factor e, from ``leading``.
+        share: of the points' variance that lies along one axis.
+        axis: that axis, unit length, shape (units,).
+        along: angle between the axis and the points' own slow directions, degrees, median.
+    """
+
+    leading: float
+    next: float
+    time_constant: float
+    share: float
+    axis: FloatArray
+    along: float
+
+
+def line_attractor(found: FixedPoints) -> LineAttractor:
+    """Describe slow points as a line attractor (Mante et al. 2013, 10.1038/nature12742, figure 5).
+
+    Args:
+        found: slow points under one input.
+
+    Raises:
+        ValueError: if there are fewer than three points; two are always on a line.
+    """
+    if len(found.points) < 3:
+        raise ValueError(f"{len(found.points)} points; a line needs at least three")
+    size = np.sort(np.abs(found.eigenvalues), axis=1)[:, ::-1]
+    leading, following = np.median(size[:, 0]), np.median(size[:, 1])
+    _, spread, axes = np.linalg.svd(found.points - found.points.mean(axis=0), full_matrices=False)
+    cosine = np.clip(np.abs(found.direction @ axes[0]), 0, 1)
+    return LineAttractor(
+        float(leading),
+        float(following),
+        float(1 / max(abs(np.log(leading)), 1e-12)),
+        float(spread[0] ** 2 / max(float((spread**2).sum()), 1e-300)),
+        axes[0],
+        float(np.degrees(np.median(np.arccos(cosine)))),
+    )
+
+
+def selected_input(step: Step, found: FixedPoints, inputs: ArrayLike, directions: ArrayLike) -> FloatArray:
+    """Return how far pushes of the input carry the state along the slow direction of each point.
+
+    The effect of a push on the state is projected on the selection vector (Mante et al. 2013, 10.1038/nature12742,
+    figure 5): a network that integrates one source and ignores another selects the one and not the other.
+
+    Args:
+        step: the network, as in `find_fixed_points`.
+        found: points under ``inputs``.
+        inputs: the constant input, shape (inputs,).
+        directions: pushes, shape (directions, inputs).
+
+    Returns:
+        Movement along ``found.direction`` per unit of each push, shape (points, directions).
+    """
+    x, size = np.asarray(inputs, float), 1e-5
+    pushes = np.atleast_2d(np.asarray(directions, float))
+    effect = [
+        (step(found.points, x + size * push) - step(found.points, x - size * push)) / (2 * size) for push in pushes
+    ]
+    return np.stack([(found.selection * each).sum(axis=1) for each in effect], axis=1)
 
 
 def _differences(step: Step, h: FloatArray, x: FloatArray, size: float = 1e-5) -> FloatArray:

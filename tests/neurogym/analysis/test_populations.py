@@ -1,5 +1,7 @@
 """Population analyses on simulated populations whose structure is known."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -202,6 +204,53 @@ def test_fixed_points_of_a_bistable_network(analytic, rng):
     assert found.stable[order].tolist() == [True, False, True] and (found.speed < 1e-8).all()
     assert found.eigenvalues[order[1]].real == pytest.approx([1.5, 0.5], abs=1e-4)
     assert found.to_dict()["n_starts"] == 30
+
+
+def integrator(rng, units=6, leak=0.999):
+    """A linear network that keeps what lies along one direction, and forgets the rest at once."""
+    right = rng.normal(size=units)
+    right /= np.linalg.norm(right)
+    left = rng.normal(size=units)
+    left /= left @ right
+    return right, left, lambda h, x: h @ (leak * np.outer(right, left)).T + x
+
+
+def test_a_line_of_points_has_its_direction_and_its_selection_vector(rng):
+    right, left, step = integrator(rng)
+    starts = rng.normal(size=(8, 1)) * right + 1e-4 * rng.normal(size=(8, 6))
+    found = analysis.find_fixed_points(step, starts, np.zeros(6), max_speed=1e-3, max_steps=1)
+    assert np.abs(found.direction @ right) == pytest.approx(np.ones(len(found.points)))
+    sign = (found.direction @ right)[:, None]
+    assert found.selection * sign == pytest.approx(np.tile(left, (len(found.points), 1)), abs=1e-3)
+    assert set(found.to_dict()) >= {"points", "direction", "selection", "eigenvalues"}
+
+
+def test_a_line_attractor_is_told_from_scattered_points(rng):
+    right, left, step = integrator(rng)
+    points = np.linspace(-2, 2, 9)[:, None] * right
+    ones = np.ones((9, 1))
+    line = analysis.FixedPoints(
+        points, np.zeros(9), ones * np.array([0.999, 0.2, 0.1, 0, 0, 0], complex), np.ones(9, bool),
+        ones * right, ones * left, 9,
+    )  # fmt: skip
+    found = analysis.line_attractor(line)
+    assert (found.leading, found.next) == pytest.approx((0.999, 0.2))
+    assert found.share == pytest.approx(1) and abs(found.axis @ right) == pytest.approx(1)
+    assert found.time_constant == pytest.approx(999.5, abs=1) and found.along == pytest.approx(0, abs=1e-3)
+    scattered = dataclasses.replace(line, points=rng.normal(size=(9, 6)))
+    assert analysis.line_attractor(scattered).share < 0.8
+    with pytest.raises(ValueError, match="at least three"):
+        analysis.line_attractor(dataclasses.replace(line, points=points[:2]))
+
+
+def test_an_input_is_selected_by_what_the_selection_vector_makes_of_it(rng):
+    right, left, step = integrator(rng)
+    relevant = right + rng.normal(size=6)
+    ignored = np.linalg.svd(left[None])[2][1]  # orthogonal to the selection vector, though not to the line
+    found = analysis.find_fixed_points(step, right[None] * 0.5, np.zeros(6), max_speed=1e-3, max_steps=1)
+    moved = analysis.selected_input(step, found, np.zeros(6), [relevant, ignored])
+    sign = found.direction[0] @ right
+    assert moved[0] * sign == pytest.approx([left @ relevant, 0], abs=1e-3)
 
 
 def test_slow_points_are_kept_when_asked_for():
