@@ -46,6 +46,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("evaluation",),
         ("training",),
         ("sweeps",),
+        ("papers",),
         ("catalog",),
         ("commands",),
     ],

@@ -22,7 +22,7 @@ MEANT = {
     "figures": "plot", "draw": "plot", "show": "info", "describe": "info", "explain": "info", "ls": "list",
     "tasks": "list", "compare": "diff", "grid": "sweep", "search": "sweep", "hyper": "sweep", "create": "new",
     "html": "report", "validate": "check", "rm": "runs rm", "tag": "runs tag", "note": "runs note",
-    "resume": "run --resume",
+    "resume": "run --resume", "paper": "reproduce", "papers": "reproduce", "replicate": "reproduce",
 }  # fmt: skip
 
 
@@ -74,6 +74,10 @@ COMMANDS = {
         "Make many runs: grids, seeds and searches, here, on a Ray cluster or on Slurm; repeating it goes on.",
         ("ngym sweep --alg recurrent_ppo,recurrent_a2c --seed 0:5",
          "ngym sweep --search 100 --space learning_rate=log:1e-4:1e-2"),
+    ),
+    "reproduce": Entry(
+        "Train what a paper trained, measure what it measured, draw its figures; repeating it goes on.",
+        ("ngym reproduce", "ngym reproduce roitman2002 --seeds 5"),
     ),
     "new": Entry(
         "Write a commented task that works as it stands, as the beginning of your own.",

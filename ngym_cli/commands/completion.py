@@ -53,6 +53,12 @@ def _listings() -> Iterable[str]:
     return LISTINGS
 
 
+def _papers() -> Iterable[str]:
+    from ngym_cli.papers.collection import ids
+
+    return ids()
+
+
 def _runs() -> list[str]:
     from ngym_cli import runs
 
@@ -66,6 +72,7 @@ export_formats = _starting_with(lambda: ("sb3", "onnx", "torchscript"))
 networks = _starting_with(_networks)
 tags = _starting_with(_tags)
 run_folders = _starting_with(_runs)
+papers = _starting_with(_papers)
 listings = _starting_with(_listings)
 schedules = _starting_with(lambda: ("random", "norepeat", "sequential", "block:100", "sequential_block:100"))
 

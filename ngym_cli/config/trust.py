@@ -7,7 +7,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +86,18 @@ def record(config: RunConfig) -> dict[str, Any] | None:
         ``files`` (reference to the digest of its file) and ``signature``, made with a key that only this user's account
         has, so that a record from elsewhere cannot claim to have been made here.
     """
-    files = {name: found for name in references(config) if (found := _digest_of(name)) is not None}
-    return {"files": files, "signature": _signature(files)} if files else None
+    return signed(references(config))
+
+
+def signed(names: Iterable[str]) -> dict[str, Any] | None:
+    """Return the same of references to code; None if none of them is a file below this folder."""
+    found = files(names)
+    return {"files": found, "signature": _signature(found)} if found else None
+
+
+def files(names: Iterable[str]) -> dict[str, str]:
+    """Return the digest of the file that each reference to code names, of those below this folder."""
+    return {name: found for name in names if (found := _digest_of(name)) is not None}
 
 
 def _digest_of(reference: str) -> str | None:
@@ -131,10 +141,19 @@ def _made_here(source: Path) -> tuple[str, ...]:
         return ()
     with contextlib.suppress(UserError):
         said = read_json(manifest)
-        code = said.get("code") if isinstance(said, dict) else None
-        files = code.get("files") if isinstance(code, dict) else None
-        if isinstance(code, dict) and isinstance(files, dict) and all(isinstance(v, str) for v in files.values()):
-            expected, signature = _signature(files), code.get("signature")
-            if expected and isinstance(signature, str) and hmac.compare_digest(expected, signature):
-                return tuple(name for name, found in files.items() if _digest_of(name) == found)
+        return made_here(said.get("code") if isinstance(said, dict) else None)
+    return ()
+
+
+def made_here(code: Any) -> tuple[str, ...]:
+    """Return the references of a record, as ``signed`` made it, whose files are those that this user had then.
+
+    Args:
+        code: what was read; anything else than such a record gives none.
+    """
+    known = code.get("files") if isinstance(code, dict) else None
+    if isinstance(code, dict) and isinstance(known, dict) and all(isinstance(v, str) for v in known.values()):
+        expected, signature = _signature(known), code.get("signature")
+        if expected and isinstance(signature, str) and hmac.compare_digest(expected, signature):
+            return tuple(name for name, found in known.items() if _digest_of(name) == found)
     return ()

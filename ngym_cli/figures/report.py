@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import base64
-import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs
-from ngym_cli.figures import requests
+from ngym_cli.figures import html, requests
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
 from ngym_cli.terminal import REFERENCES, cell
-
-#: A vector figure larger than this (bytes) is put in as pixels instead, of this resolution (dots per inch).
-LARGEST_VECTOR, PIXELS = 400_000, 170
-
-#: Width (inches) up to which a figure is shown in its own size, beyond which as wide as the page.
-NARROW = 5.5
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
@@ -59,17 +51,8 @@ def report(reference: str, root: Path, out: Path | None = None, trust: bool = Fa
         check_place(out, overwrite)
     seen = requests.view([reference], root, trust=trust)
     path = out or seen.first.run.path / PAGE
-    write_text(path, _page(seen))
+    write_text(path, html.render("report.html.jinja", _contents(seen)))
     return path
-
-
-def _page(seen: Any) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("ngym_cli", "figures"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template("report.html.jinja").render(_contents(seen)) + "\n"
 
 
 def _contents(seen: Any) -> dict[str, Any]:
@@ -145,36 +128,8 @@ def _figures(seen: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
             left_out.append((spec.name, str(why)))
         else:
             caption = f"{spec.summary[:1].upper()}{spec.summary[1:]}."
-            picture = _inline(figure, spec.name, caption)
-            kind = "narrow" if figure.get_figwidth() <= NARROW else "wide"
-            found.append({"id": spec.name, "caption": caption, "picture": picture, "kind": kind})
+            found.append(html.drawing(figure, spec.name, caption))
     return found, left_out
-
-
-def _inline(figure: Any, name: str, alt: str) -> Any:
-    """Return a figure as markup: vector graphics with the letters drawn, or pixels where these would be large."""
-    import matplotlib
-    from markupsafe import Markup, escape
-
-    from ngym_cli.figures.style import styled
-
-    buffer = io.StringIO()
-    with styled(), matplotlib.rc_context({"svg.fonttype": "path"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    width = figure.get_figwidth()
-    kind = Markup('style="max-width: {}in"').format(f"{width:.2f}") if width <= NARROW else Markup("")
-    drawing = buffer.getvalue()
-    if len(drawing) > LARGEST_VECTOR:
-        pixels = io.BytesIO()
-        figure.savefig(pixels, format="png", dpi=PIXELS)
-        data = base64.b64encode(pixels.getvalue()).decode()
-        return Markup('<img {} alt="{}" src="data:image/png;base64,{}">').format(kind, alt, data)
-    drawing = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", drawing[drawing.index("<svg") :], flags=re.DOTALL)
-    drawing = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", drawing)  # identifiers are of the whole page
-    for _ in ("width", "height"):  # the page sets them
-        drawing = re.sub(r'(<svg [^>]*?) (?:width|height)="[^"]*"', r"\1", drawing, count=1)
-    # The drawing is matplotlib's own, which escapes the words in it.
-    return Markup(drawing.replace("<svg ", f'<svg {kind} role="img" aria-label="{escape(alt)}" ', 1))
 
 
 def _conditions(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:

@@ -95,29 +95,46 @@ def resume(sweep: Sweep, launch: Mapping[str, Any], trust: bool, detach: bool, j
 def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
     """Do what is not done of a sweep, and print what came out; return the exit code."""
     err = terminal.console(stderr=True)
-    observer = status.Observer(sweep)
-    rows = observer.rows()
-    jobs = status.unfinished_jobs(sweep, rows)
+    rows = status.Observer(sweep).rows()
     err.print(f"{len(rows) - _open(rows):,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
-    interrupted = False
-    workers = getattr(launcher, "workers", None) or 1
-    if jobs:
+    if status.unfinished_jobs(sweep, rows):
         err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
-        with (
-            locks.held(sweep.path),
-            live_table.LiveTable(observer, err, min(workers, len(jobs))) as shown,
-            _stoppable(),
-        ):
-            try:
-                launcher.launch(Order(sweep, jobs, trust, shown.look, detach))
-            except KeyboardInterrupt:
-                interrupted = True
-    rows = observer.rows()
+    rows, interrupted = do_jobs(sweep, launcher, trust, detach)
     _finish(sweep, rows, json)
     if interrupted:
         err.print(f"interrupted; ngym sweep resume {sweep.name} goes on", soft_wrap=True)
         return INTERRUPTED
     return 1 if any(row["state"] == "failed" for row in rows) else 0
+
+
+def do_jobs(
+    sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool = False
+) -> tuple[list[status.Row], bool]:
+    """Do what is not done of a sweep and show how far it is; return the state of its runs, and whether it was stopped.
+
+    Args:
+        sweep: which.
+        launcher: where.
+        trust: let the recipe name a user's own code.
+        detach: as in ``Order``.
+    """
+    observer = status.Observer(sweep)
+    jobs = status.unfinished_jobs(sweep, observer.rows())
+    if not jobs:
+        return observer.rows(), False
+    workers = getattr(launcher, "workers", None) or 1
+    shown_on = terminal.console(stderr=True)
+    interrupted = False
+    with (
+        locks.held(sweep.path),
+        live_table.LiveTable(observer, shown_on, min(workers, len(jobs))) as shown,
+        _stoppable(),
+    ):
+        try:
+            launcher.launch(Order(sweep, jobs, trust, shown.look, detach))
+        except KeyboardInterrupt:
+            interrupted = True
+    return observer.rows(), interrupted
 
 
 def _open(rows: list[status.Row]) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +23,8 @@ from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
-from ngym_cli.errors import UserError, did_you_mean
-from ngym_cli.files import reading
+from ngym_cli.errors import Taken, UserError, did_you_mean
+from ngym_cli.files import locks, reading
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import plan
@@ -163,6 +163,34 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
         write_text(path / RECIPE, recipe.to_toml())
     except OSError as error:
         raise UserError(f"cannot make sweep {path}: {error.strerror or error}") from None
+    return Sweep(path, recipe, tuple(entries))
+
+
+def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
+    """Make a folder whose runs are named one by one, or say anew which runs the one that is there has.
+
+    Runs that are there and not among these stay; what failed before is tried again.
+
+    Args:
+        path: the folder.
+        entries: the runs, each with its whole configuration as its values.
+        recipe: where they are made, and what they share.
+
+    Raises:
+        Taken: if another process makes runs there.
+        UserError: if something else is there, or it cannot be written.
+    """
+    if path.exists() and any(path.iterdir()) and not is_sweep(path):
+        raise UserError(f"{path} is not a folder that ngym made; nothing was written")
+    if locks.in_use(path):
+        raise Taken(f"{path} is in use by another process")
+    try:
+        write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+        write_text(path / RECIPE, recipe.to_toml())
+        for error in (path / ERRORS).glob("*.txt"):
+            error.unlink()
+    except OSError as error:
+        raise UserError(f"cannot make {path}: {error.strerror or error}") from None
     return Sweep(path, recipe, tuple(entries))
 
 

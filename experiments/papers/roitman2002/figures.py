@@ -1,0 +1,119 @@
+"""Accuracy and reaction time of networks beside those of the monkeys."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from neurogym.analysis import from_trials, load_trials, psychometric_function, rates, reaction_times
+from neurogym.analysis.trial_tables import is_correct, responded, select
+from ngym_cli.figures.style import COLOURS, GREY, new_figure
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "roitman_shadlen_2002.csv"
+LOW = (3.2, 6.4, 12.8)
+#: Where 0 % is drawn on a logarithmic axis.
+ZERO = 1.6
+
+
+@cache
+def monkeys():
+    """Trials of both monkeys."""
+    return load_trials(DATA, tomllib.loads(DATA.with_suffix(".toml").read_text()))
+
+
+def _times(table):
+    """Mean reaction time (ms) at each coherence."""
+    return {float(row.condition["coh"]): row.mean.value for row in reaction_times(table, "coh")}
+
+
+def accuracy(run):
+    return {float(row.condition["coh"]): row.accuracy.value for row in rates(run.trials(), "coh")}
+
+
+def threshold(run):
+    return from_trials.psychometric(run.trials(), model="weibull", n_boot=0).threshold.value
+
+
+def non_decision_time(run):
+    """The constant (ms) that brings mean reaction times nearest to the monkeys'."""
+    ours, theirs = _times(run.trials()), _times(monkeys())
+    return float(np.mean([theirs[coh] - ours[coh] for coh in theirs]))
+
+
+def reaction_time(run):
+    added = non_decision_time(run)
+    return {coh: time + added for coh, time in _times(run.trials()).items()}
+
+
+def reaction_time_ratio(run):
+    times = reaction_time(run)
+    return times[0.0] / times[51.2]
+
+
+def error_delay(run):
+    """Mean reaction time of errors less that of correct answers (ms) at low coherences."""
+    return _error_delay(run.trials())
+
+
+def _error_delay(table):
+    table = select(table, responded(table) & np.isin(table["coh"], LOW))
+    right = is_correct(table)
+    correct, errors = _times(select(table, right)), _times(select(table, ~right))
+    return {coh: errors[coh] - correct[coh] for coh in LOW if coh in errors}
+
+
+def figure_3_accuracy_and_time(paper):
+    """Proportion correct and mean reaction time by coherence: three networks and two monkeys. A point is a mean with
+    its 95 % interval over networks, or over the trials of both monkeys. To the networks' times one constant is added.
+    """
+    figure, (left, right) = new_figure(1, 2, width=3.7)
+    networks = paper.runs("reaction-time")
+    trials, data = paper.trials("reaction-time"), monkeys()
+    smooth = np.geomspace(ZERO, 60, 200)
+    for table, colour in ((data, GREY), (trials, COLOURS[0])):
+        fit = from_trials.psychometric(table, model="weibull", n_boot=0)
+        values = psychometric_function(smooth, "weibull", fit.threshold.value, fit.slope.value, 0.5, fit.lapse.value)
+        left.plot(smooth, values, color=colour)
+    for axes, claim in ((left, "accuracy"), (right, "reaction-time-by-coherence")):
+        numbers = paper.value(claim)
+        cohs = np.array([float(coh) for coh in numbers])
+        rows = list(numbers.values())
+        half = [0.0 if row["low"] is None else row["high"] - row["value"] for row in rows]
+        _points(axes, cohs, [row["value"] for row in rows], half, COLOURS[0], f"{len(networks)} networks", 1.02)
+    estimates = [(float(row.condition["coh"]), row.accuracy) for row in rates(data, "coh")]
+    times = [(float(row.condition["coh"]), row.mean) for row in reaction_times(data, "coh")]
+    for axes, found in ((left, estimates), (right, times)):
+        cohs, each = np.array([coh for coh, _ in found]), [estimate for _, estimate in found]
+        half = [1.96 * estimate.se for estimate in each]
+        _points(axes, cohs, [estimate.value for estimate in each], half, GREY, "two monkeys", 0.98)
+    left.set(xlabel="motion coherence (%)", ylabel="proportion correct", title="accuracy", ylim=(0.4, 1.03))
+    right.set(xlabel="motion coherence (%)", ylabel="mean reaction time (ms)", title="reaction time", ylim=(300, 950))
+    right.legend()
+    return figure
+
+
+def figure_errors_are_slow(paper):
+    """Mean reaction time of errors less that of correct answers at low coherence: each network and the monkeys."""
+    figure, axes = new_figure(1, 1, width=3.7)
+    for run in paper.runs("reaction-time"):
+        found = error_delay(run)
+        axes.plot(list(found), list(found.values()), "o-", color=COLOURS[0], label="network" if run.seed == 0 else None)
+    theirs = _error_delay(monkeys())
+    axes.plot(list(theirs), list(theirs.values()), "s-", color=GREY, label="two monkeys")
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xticks(LOW, [f"{coh:g}" for coh in LOW])
+    axes.minorticks_off()
+    axes.set(xlabel="motion coherence (%)", ylabel="errors less correct (ms)")
+    axes.legend()
+    return figure
+
+
+def _points(axes, cohs, values, half, colour, label, shift):
+    """Draw points with intervals on a logarithmic axis of coherence."""
+    places = np.where(cohs > 0, cohs, ZERO) * shift
+    axes.errorbar(places, values, half, fmt="o", markersize=4, linewidth=1, color=colour, label=label)
+    axes.set_xscale("log")
+    axes.set_xticks([ZERO, 3.2, 6.4, 12.8, 25.6, 51.2], ["0", "3.2", "6.4", "12.8", "25.6", "51.2"])
+    axes.minorticks_off()

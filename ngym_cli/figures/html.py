@@ -1,0 +1,62 @@
+"""Self-contained HTML pages: templates of this package, and figures put into them as markup."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+
+#: A vector figure larger than this (bytes) is put in as pixels instead, of this resolution (dots per inch).
+LARGEST_VECTOR, PIXELS = 400_000, 170
+
+#: Width (inches) up to which a figure is shown in its own size, beyond which as wide as the page.
+NARROW = 5.5
+
+
+def render(template: str, contents: Mapping[str, Any]) -> str:
+    """Return a page.
+
+    Args:
+        template: name of a template of this folder.
+        contents: what stands on the page, by the names that the template has for it.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ngym_cli", "figures"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template(template).render(contents) + "\n"
+
+
+def drawing(figure: Any, name: str, caption: str) -> dict[str, Any]:
+    """Return a figure as the templates take it: under a name, with a caption, narrow or wide."""
+    kind = "narrow" if figure.get_figwidth() <= NARROW else "wide"
+    return {"id": name, "caption": caption, "picture": inline(figure, name, caption), "kind": kind}
+
+
+def inline(figure: Any, name: str, alt: str) -> Any:
+    """Return a figure as markup: vector graphics with the letters drawn, or pixels where these would be large."""
+    import matplotlib
+    from markupsafe import Markup, escape
+
+    from ngym_cli.figures.style import styled
+
+    buffer = io.StringIO()
+    with styled(), matplotlib.rc_context({"svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    width = figure.get_figwidth()
+    kind = Markup('style="max-width: {}in"').format(f"{width:.2f}") if width <= NARROW else Markup("")
+    drawing = buffer.getvalue()
+    if len(drawing) > LARGEST_VECTOR:
+        pixels = io.BytesIO()
+        figure.savefig(pixels, format="png", dpi=PIXELS)
+        data = base64.b64encode(pixels.getvalue()).decode()
+        return Markup('<img {} alt="{}" src="data:image/png;base64,{}">').format(kind, alt, data)
+    drawing = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", drawing[drawing.index("<svg") :], flags=re.DOTALL)
+    drawing = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", drawing)  # identifiers are of the whole page
+    for _ in ("width", "height"):  # the page sets them
+        drawing = re.sub(r'(<svg [^>]*?) (?:width|height)="[^"]*"', r"\1", drawing, count=1)
+    # The drawing is matplotlib's own, which escapes the words in it.
+    return Markup(drawing.replace("<svg ", f'<svg {kind} role="img" aria-label="{escape(alt)}" ', 1))

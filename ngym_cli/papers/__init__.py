@@ -1,0 +1,16 @@
+"""Papers: what one did and found, as a folder of data, and a network trained and measured in the same way.
+
+Belongs here: what knows of claims. May use: `sweeps` and what it uses.
+
+| module | what |
+|---|---|
+| `model` | `paper.toml`: settings, parts (what is trained), claims |
+| `verdicts` | when a claim counts as reached |
+| `collection` | the papers that come with ngym, a user's own, and the folder of a new one |
+| `script` | `figures.py` of a paper: its measures and its figures |
+| `paper_runs` | what a measure and a figure are given: trained runs with their evaluations |
+| `engine` | trains what is missing and measures what is there; the work is done by `sweeps` |
+| `html` | the page |
+| `kept` | our own record |
+| `requests`, `printing` | the command, from its words to the last printed line |
+"""

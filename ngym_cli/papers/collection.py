@@ -1,0 +1,169 @@
+"""Papers by their names: those that come with ngym, and folders of a user's own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.config import read_toml
+from ngym_cli.config.values import parse_wrappers
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.papers import model
+from ngym_cli.papers.model import PaperConfig
+from ngym_cli.papers.script import Script
+
+#: In the folder of a new paper: what code it holds as it was written, signed, so that it need not be trusted first.
+MADE_HERE = ".made-here.json"
+
+#: Where the papers that come with ngym are: in an installation, in a checkout.
+PLACES = (Path(__file__).parent / "library", Path(__file__).resolve().parents[2] / "experiments" / "papers")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its folder.
+
+    Attributes:
+        id: name of the folder.
+        folder: where it is.
+        own: whether it is the user's own.
+        config: what `paper.toml` says.
+    """
+
+    id: str
+    folder: Path
+    own: bool
+    config: PaperConfig
+
+    @cached_property
+    def script(self) -> Script:
+        """Its measures and figures."""
+        return Script(self.folder, self.id)
+
+    def run_settings(self, part: str) -> dict[str, Any]:
+        """Return the configuration of a part's runs, without seed; a task beside it is named by its path.
+
+        Raises:
+            UserError: if the file is damaged.
+        """
+        settings = read_toml(self.folder / self.config.parts[part].config)
+        for table in (settings, *settings.get("stages", ())):
+            _place_task(table, self.folder)
+        return settings
+
+    def chosen(self, only: list[str]) -> tuple[list[str], list[str]]:
+        """Return the parts and the claims that words mean: a part with all that is measured on it alone, a claim.
+
+        Raises:
+            UserError: if a word is neither.
+        """
+        claims = {claim.id: claim for claim in self.config.claims}
+        if not only:
+            return self.config.with_earlier(list(self.config.parts)), list(claims)
+        parts, chosen = [], []
+        for word in only:
+            if word in self.config.parts:
+                parts.append(word)
+            elif word in claims:
+                chosen.append(word)
+                parts += claims[word].part
+            else:
+                raise unknown(f"part or claim of {self.id}", word, [*self.config.parts, *claims])
+        named = [word for word in only if word in self.config.parts]
+        chosen += [name for name, claim in claims.items() if claim.part and set(claim.part) <= set(named)]
+        return self.config.with_earlier(parts), [name for name in claims if name in chosen]
+
+
+def _place_task(settings: dict[str, Any], folder: Path) -> None:
+    """Name a task in a file of the paper's folder by its path from here."""
+    file, colon, name = str(settings.get("task", "")).rpartition(":")
+    if colon and file.endswith(".py") and (folder / file).is_file():
+        path = folder / file
+        with contextlib.suppress(ValueError):
+            path = path.resolve().relative_to(Path.cwd().resolve())
+        settings["task"] = f"{path}:{name}"
+
+
+def library() -> Path:
+    """Return the folder of the papers that come with ngym."""
+    return next((place for place in PLACES if place.is_dir()), PLACES[0])
+
+
+def ids() -> list[str]:
+    """Return the papers that come with ngym."""
+    place = library()
+    return sorted(path.parent.name for path in place.glob(f"*/{model.FILE}")) if place.is_dir() else []
+
+
+def load(folder: Path) -> Paper:
+    """Read the folder of a paper; nothing in it is run.
+
+    Raises:
+        UserError: if something in it is wrong, with file and key.
+    """
+    config = model.read(folder)
+    resolved = folder.resolve()
+    paper = Paper(resolved.name, folder, resolved.parent != library().resolve(), config)
+    if not model.NAME.fullmatch(paper.id):
+        raise UserError(f"{folder}: its name becomes that of results; use letters, digits, dots, dashes, underscores")
+    for claim in config.claims:
+        if claim.measure is not None:
+            paper.script.check(claim.measure, len(claim.part), f"{folder / model.FILE}: claim {claim.id}: measure")
+    for name in config.parts:
+        parse_check(paper, name)
+    return paper
+
+
+def parse_check(paper: Paper, part: str) -> None:
+    """Refuse a configuration that is none, or that says what the paper's part says.
+
+    Raises:
+        UserError: in one line, with the file.
+    """
+    from ngym_cli.config import from_dict
+
+    file = paper.folder / paper.config.parts[part].config
+    settings = paper.run_settings(part)
+    for key in ("seed", "init_from"):
+        if key in settings:
+            raise UserError(
+                f"{file}: {key} is not for the file to say; every seed is trained, and 'after' names a part"
+            )
+    from_dict(settings, source=str(file))
+    for name, request in paper.config.parts[part].evaluations.items():
+        if isinstance(request.changes.get("wrappers"), str):
+            try:
+                parse_wrappers(request.changes["wrappers"])
+            except (ValueError, UserError) as error:
+                where = f"{paper.folder / model.FILE}: parts.{part}.evaluations.{name}"
+                raise UserError(f"{where}: changes.wrappers: {error}") from None
+
+
+def find(reference: str) -> Paper:
+    """Return the paper that a user means: its id, or a folder.
+
+    Raises:
+        UserError: if there is none, with the nearest id, or it is damaged.
+    """
+    if reference in ids():
+        return load(library() / reference)
+    folder = Path(reference)
+    if folder.is_dir():
+        return load(folder)
+    if folder.name != reference:
+        raise UserError(f"no such folder of a paper: {reference}")
+    raise unknown("paper", reference, ids())
+
+
+def every() -> Iterator[Paper]:
+    """Yield the papers that come with ngym, and those in folders here."""
+    here = sorted(path.parent for path in Path().glob(f"*/{model.FILE}"))
+    seen = set()
+    for folder in (*(library() / id_ for id_ in ids()), *here):
+        if folder.resolve() not in seen:
+            seen.add(folder.resolve())
+            yield load(folder)

@@ -1,0 +1,149 @@
+"""The page of a reproduction: claims and verdicts, the paper's panels with our networks, settings and sources."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.figures import html
+from ngym_cli.figures.requests import save_figure
+from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.files.writing import write_text
+from ngym_cli.papers.collection import Paper
+from ngym_cli.papers.model import PROVENANCE
+from ngym_cli.papers.paper_runs import PaperRun, Reproduction
+from ngym_cli.papers.printing import number_lines, short, verdict_words
+from ngym_cli.papers.script import FIGURE
+from ngym_cli.papers.verdicts import STATES
+from ngym_cli.terminal import cell
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of a paper.
+
+    Attributes:
+        name: of its file.
+        caption: the docstring of its function.
+        picture: what the page's template takes.
+    """
+
+    name: str
+    caption: str
+    picture: Mapping[str, Any]
+
+
+def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[Drawn], list[tuple[str, str]]]:
+    """Draw the figures of a paper and save them as PNG; return them, and why others are missing.
+
+    Args:
+        paper: which.
+        given: its networks and verdicts.
+        folder: where the files go.
+
+    Raises:
+        UserError: if the script fails.
+    """
+    found, left_out = [], []
+    for function in paper.script.figures:
+        name = function.removeprefix(FIGURE).replace("_", "-")
+        drawer = paper.script.figure(function)
+        try:
+            with styled():
+                figure = drawer(given)
+                save_figure(figure, folder / f"{name}.png")
+        except (Unavailable, ValueError) as reason:
+            left_out.append((name, " ".join(str(reason).split())))
+            continue
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(f"{paper.script.path}: {function}: {one_line(error)}") from error
+        caption = " ".join((inspect.getdoc(drawer) or name).split())
+        found.append(Drawn(name, caption, html.drawing(figure, name, caption)))
+    return found, left_out
+
+
+def write(
+    path: Path,
+    paper: Paper,
+    document: Mapping[str, Any],
+    figures: Sequence[Drawn],
+    left_out: Sequence[tuple[str, str]],
+) -> None:
+    """Write the page.
+
+    Args:
+        path: the file.
+        paper: which.
+        document: what ``claims.json`` says.
+        figures: what was drawn.
+        left_out: what was not, and why.
+    """
+    counts = Counter(row["verdict"] for row in document["claims"])
+    config = paper.config
+    parts = dict.fromkeys(row["part"] for row in document["runs"])
+    contents: dict[str, Any] = {
+        "title": config.title,
+        "lead": config.summary,
+        "citation": config.citation,
+        "doi": config.doi,
+        "numbers": [(str(counts[state]), state) for state in STATES if counts[state]],
+        "claims": list(_claims(document["claims"])),
+        "how": "Here: mean over seeds with its 95 % t interval. "
+        f"Seeds {', '.join(map(str, document['seeds']))}. The number that a verdict rests on is the mean unless it "
+        "says otherwise.",
+        "figures": [each.picture for each in figures],
+        "left_out": list(left_out),
+        "settings": [
+            (s.what, _said(s.value), s.here or "the same", s.source, PROVENANCE[s.provenance]) for s in config.settings
+        ],
+        "runs": list(_networks(paper, document)),
+        "configurations": [
+            (name, (paper.folder / config.parts[name].config).read_text(encoding="utf-8")) for name in parts
+        ],
+    }
+    write_text(path, html.render("paper.html.jinja", contents | {"contents": list(_links(contents))}))
+
+
+def _said(value: Any) -> str:
+    return short(value) if isinstance(value, float) else str(value)
+
+
+def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "claims", "claims"
+    yield from ((drawn["id"], drawn["id"].replace("-", " ")) for drawn in page["figures"])
+    yield from ((name, words) for name, words in (("settings", "settings"),) if page[name])
+    yield "networks", "networks"
+    yield from ((f"configuration-{name}", f"configuration of {name}") for name, _ in page["configurations"])
+
+
+def _claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """Yield lines of the table; a claim of several numbers has several, its words on the first of them."""
+    for row in rows:
+        criterion = row.get("reached") or "-"
+        if row.get("in_part"):
+            criterion += f"; in part: {row['in_part']}"
+        printed = f"{row['where']} ({PROVENANCE[row['provenance']]})"
+        for place, (name, published, here) in enumerate(number_lines(row)):
+            first = place == 0
+            yield (
+                row["title"] if first else "", f"{name}{published}", here, verdict_words(row) if first else "",
+                criterion if first else "", printed if first else "",
+            )  # fmt: skip
+
+
+def _networks(paper: Paper, document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    from ngym_cli import runs
+
+    for row in document["runs"]:
+        part = paper.config.parts[row["part"]]
+        run = PaperRun(runs.Run(row["id"]), row["seed"], part.evaluations)
+        found = run.manifest
+        reached, trials = cell(found.get("performance")), cell(found.get("trials"))
+        yield row["part"], part.what, str(row["seed"]), reached, trials, row["id"]

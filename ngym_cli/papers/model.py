@@ -1,0 +1,235 @@
+"""What `paper.toml` holds, typed: settings with their sources, parts that are trained, claims that are measured."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from ngym_cli.config import Section, TaskSettings, checked, read_toml
+from ngym_cli.config.model import MOST_TRIALS
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.papers.verdicts import Criterion, parse_criterion
+
+FILE, SCRIPT = "paper.toml", "figures.py"
+
+#: From where a number is known.
+PROVENANCE = {
+    "C": "the authors' released code or parameters",
+    "P": "the paper's text",
+    "F": "read off a figure by eye",
+    "M": "recalled from a figure",
+    "O": "printed by somebody's notebook",
+    "R": "computed by us from the paper's raw data",
+    "ours": "an ideal observer computed by us",
+}
+Provenance = Literal["C", "P", "F", "M", "O", "R", "ours"]
+
+#: Names of parts, evaluations and claims: they become words on the command line and parts of file names.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+class SettingConfig(Section):
+    """One setting of the paper and where it is said."""
+
+    what: str = Field(min_length=1)
+    value: bool | int | float | str
+    source: str = Field(min_length=1, description="where in the paper or its code")
+    provenance: Provenance
+    here: str = Field("", description="what is done here, where it differs, and why")
+
+
+class EvaluationRequest(Section):
+    """Fresh trials with frozen weights, from which claims are measured."""
+
+    trials: int | None = Field(None, ge=1, le=MOST_TRIALS)
+    deterministic: bool = Field(True, description="take the most probable action")
+    balanced: bool = Field(False, description="all combinations of conditions equally often")
+    seed: int = Field(0, ge=0, description="the network's own seed is added: each is shown trials of its own")
+    changes: dict[str, Any] = Field(default_factory=dict, description="what of the task is other than in training")
+    record: list[str] = Field(default_factory=list, description="activity, values, logits, observations, ...")
+    perturbations: dict[str, str] = Field(default_factory=dict, description="lesion, silence, clamp, noise")
+
+    def folder(self, name: str) -> str:
+        """Return the name of the folder of this evaluation in a run: another when something is asked otherwise."""
+        text = json.dumps(self.model_dump(), sort_keys=True)
+        return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    @field_validator("changes")
+    @classmethod
+    def _of_the_task(cls, changes: dict[str, Any]) -> dict[str, Any]:
+        allowed = [*TaskSettings.model_fields, "task", "reset_state"]
+        for key in changes:
+            if key not in allowed:
+                raise ValueError(str(unknown("change of an evaluation", key, allowed)))
+        return changes
+
+    @field_validator("record")
+    @classmethod
+    def _known_quantities(cls, record: list[str]) -> list[str]:
+        from ngym_cli.runs.recordings import QUANTITIES
+
+        for name in record:
+            if name not in QUANTITIES:
+                raise ValueError(str(unknown("quantity to record", name, QUANTITIES)))
+        return record
+
+    @field_validator("perturbations")
+    @classmethod
+    def _known_perturbations(cls, perturbations: dict[str, str]) -> dict[str, str]:
+        from ngym_cli.agents.perturbation import KINDS, parse
+
+        for kind, text in perturbations.items():
+            if kind not in KINDS:
+                raise ValueError(str(unknown("perturbation", kind, KINDS)))
+            try:
+                parse(kind, text)
+            except UserError as error:
+                raise ValueError(str(error)) from None
+        return perturbations
+
+
+class PartConfig(Section):
+    """One network that is trained, once for each seed."""
+
+    what: str = Field(min_length=1)
+    config: str = Field(description="file of the run's configuration, in the same folder")
+    after: str | None = Field(None, description="part whose network, of the same seed, this one begins with")
+    evaluations: dict[str, EvaluationRequest] = Field(default_factory=lambda: {"main": EvaluationRequest()})
+
+    @field_validator("config")
+    @classmethod
+    def _beside(cls, config: str) -> str:
+        if Path(config).name != config or not config.endswith(".toml"):
+            raise ValueError(f"'{config}' is no TOML file beside {FILE}")
+        return config
+
+    @field_validator("evaluations")
+    @classmethod
+    def _named(cls, evaluations: dict[str, EvaluationRequest]) -> dict[str, EvaluationRequest]:
+        for name in evaluations:
+            _plain("evaluation", name)
+        if not evaluations:
+            raise ValueError("a part needs an evaluation")
+        return evaluations
+
+
+class ClaimConfig(Section):
+    """One thing that the paper says, and how it is seen here."""
+
+    id: str
+    title: str = Field(min_length=1)
+    published: int | float | str | dict[str, int | float] = Field(description="what the paper has; a table: several")
+    unit: str = ""
+    where: str = Field(min_length=1, description="where it is printed")
+    provenance: Provenance
+    part: list[str] = Field(default_factory=list, description="part or parts that it is measured on")
+    measure: str | None = Field(None, description="a function of figures.py, or a library measure")
+    reached: str | None = Field(None, description="when it counts as reached")
+    in_part: str | None = Field(None, description="when it counts as reached in part")
+    untestable: str | None = Field(None, description="why it cannot be tested here")
+    note: str = ""
+
+    @field_validator("part", mode="before")
+    @classmethod
+    def _one_or_several(cls, part: Any) -> Any:
+        return [part] if isinstance(part, str) else part
+
+    @model_validator(mode="after")
+    def _complete(self) -> ClaimConfig:
+        _plain("claim", self.id)
+        if self.untestable is not None:
+            if self.measure or self.reached or self.in_part or self.part:
+                raise ValueError(f"claim {self.id}: what cannot be tested has no part, measure or criterion")
+            return self
+        for key in ("part", "measure", "reached"):
+            if not getattr(self, key):
+                raise ValueError(f"claim {self.id}: {key} is missing; or say 'untestable' and why")
+        for key in ("reached", "in_part"):
+            text = getattr(self, key)
+            if text is not None:
+                try:
+                    criterion = parse_criterion(text)
+                except ValueError as error:
+                    raise ValueError(f"claim {self.id}: {key}: {error}") from None
+                if criterion.relative and isinstance(self.published, str):
+                    raise ValueError(f"claim {self.id}: {key}: 'within' needs a published number, not a text")
+        return self
+
+    @property
+    def criteria(self) -> tuple[Criterion | None, Criterion | None]:
+        """When it counts as reached, and when in part."""
+        first, second = (None if text is None else parse_criterion(text) for text in (self.reached, self.in_part))
+        return first, second
+
+
+class PaperConfig(Section):
+    """A paper: what it is, what it did, and what it claims."""
+
+    title: str = Field(min_length=1)
+    citation: str = Field(min_length=1)
+    doi: str = Field(pattern=r"^10\.\d{4,9}/\S+$")
+    summary: str = Field(min_length=1, description="two plain sentences: what was done, what was found")
+    seeds: int = Field(3, ge=1, le=10_000, description="networks of each part")
+    minutes: float | None = Field(None, gt=0, description="what all seeds take on two cores, about")
+    settings: list[SettingConfig] = Field(default_factory=list)
+    parts: dict[str, PartConfig] = Field(min_length=1)
+    claims: list[ClaimConfig] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> PaperConfig:
+        for name, part in self.parts.items():
+            _plain("part", name)
+            if part.after is not None:
+                if part.after not in self.parts:
+                    raise ValueError(f"parts.{name}.after: {unknown('part', part.after, self.parts)}")
+                self._order_of(name)
+        names = [claim.id for claim in self.claims]
+        for claim in self.claims:
+            if names.count(claim.id) > 1:
+                raise ValueError(f"claims: '{claim.id}' is there twice")
+            if claim.id in self.parts:
+                raise ValueError(f"claims: '{claim.id}' is also the name of a part; --only could not tell them apart")
+            for name in claim.part:
+                if name not in self.parts:
+                    raise ValueError(f"claim {claim.id}: {unknown('part', name, self.parts)}")
+        return self
+
+    def _order_of(self, name: str) -> list[str]:
+        found = [name]
+        while (before := self.parts[found[0]].after) is not None:
+            if before in found:
+                raise ValueError(f"parts.{name}.after: the parts begin with each other")
+            if before not in self.parts:
+                break
+            found.insert(0, before)
+        return found
+
+    def with_earlier(self, names: list[str]) -> list[str]:
+        """Return parts with all that they begin with, each after what it needs."""
+        return list(dict.fromkeys(each for name in names for each in self._order_of(name)))
+
+
+def _plain(kind: str, name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{kind} '{name}': use letters, digits, dots, dashes and underscores, at most 40")
+
+
+def read(folder: Path) -> PaperConfig:
+    """Read and check the `paper.toml` of a folder.
+
+    Raises:
+        UserError: in one line, with file and key.
+    """
+    file = folder / FILE
+    if not file.is_file():
+        raise UserError(f"{folder} is not the folder of a paper: it has no {FILE}")
+    found = checked(PaperConfig, read_toml(file), str(file))
+    for name, part in found.parts.items():
+        if not (folder / part.config).is_file():
+            raise UserError(f"{file}: parts.{name}.config: there is no {part.config} beside it")
+    return found

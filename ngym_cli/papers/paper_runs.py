@@ -1,0 +1,232 @@
+"""What measures and figures of a paper are given: trained runs, each with its evaluations, and all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.figures.style import COLOURS, Unavailable
+from ngym_cli.figures.view import Evaluated, Part, Source
+from ngym_cli.papers.model import EvaluationRequest, PaperConfig
+from ngym_cli.papers.verdicts import Verdict
+from ngym_cli.runs import recordings
+from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+
+
+class PaperRun:
+    """One trained network of a paper: a part, with one seed.
+
+    Args:
+        run: its folder.
+        seed: its seed.
+        evaluations: those of the part, by name.
+
+    Attributes:
+        seed: its seed.
+        path: its folder.
+        source: configuration, facts, policy, manifest and training trials of the run.
+    """
+
+    def __init__(self, run: runs.Run, seed: int, evaluations: Mapping[str, EvaluationRequest]):
+        self.path, self.seed = run.path, seed
+        self.source = Source(run, trust=True)
+        self._evaluations = dict(evaluations)
+
+    def evaluation(self, name: str | None = None) -> Evaluated:
+        """Return an evaluation by its name in `paper.toml`; the first one there without a name.
+
+        Raises:
+            ValueError: if the paper has none of that name.
+        """
+        name = next(iter(self._evaluations)) if name is None else name
+        if name not in self._evaluations:
+            raise ValueError(f"there is no evaluation '{name}'; the part has {', '.join(self._evaluations)}")
+        return self.source.named(self._evaluations[name].folder(name))
+
+    def trials(self, name: str | None = None) -> Table:
+        """Return the trials of an evaluation, a column each."""
+        return read_trials(self.evaluation(name).folder / "trials.parquet")
+
+    def summary(self, name: str | None = None) -> Mapping[str, Any]:
+        """Return what an evaluation reported, see ``ngym_cli.evaluation.fresh_trials.summarise``."""
+        return self.evaluation(name).summary
+
+    def recording(self, name: str | None = None) -> recordings.Recording:
+        """Return what an evaluation recorded step by step; it must have said ``record``."""
+        return recordings.Recording(self.evaluation(name).folder)
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What the run recorded about itself."""
+        return self.source.manifest
+
+    @cached_property
+    def agent(self) -> Any:
+        """The trained agent, as of ``ngym_cli.load``."""
+        from ngym_cli.agents.loading import load
+
+        return load(self.path, trust=True)
+
+    def measured(self, id_: str, name: str | None = None) -> float:
+        """Return a number that the task declares as its measure, by its id.
+
+        Raises:
+            ValueError: if these trials do not give it.
+        """
+        found = {row["id"]: row["value"] for row in self.summary(name)["measures"]}
+        if id_ not in found:
+            raise ValueError(f"the trials do not give {id_}; they give {', '.join(found) or 'none'}")
+        return float(found[id_])
+
+    def perturbed(self, perturbations: Sequence[Perturbation], trials: int, seed: int = 0, **options: Any) -> Any:
+        """Return an ``ngym_cli.evaluation.fresh_trials.Evaluation`` with units lesioned, silenced, clamped or noisy.
+
+        For perturbations that an analysis decides on; others are said in `paper.toml`.
+
+        Args:
+            perturbations: what is done.
+            trials: number of trials.
+            seed: determines them.
+            **options: of ``ngym_cli.evaluation.fresh_trials.Protocol``.
+        """
+        from ngym_cli.evaluation import fresh_trials
+
+        protocol = fresh_trials.Protocol(perturbations=tuple(perturbations), **options)
+        source = self.source
+        return fresh_trials.evaluate(source.policy, source.config, source.facts, trials, seed, protocol=protocol)
+
+
+def performance(run: PaperRun) -> float:
+    """Return the performance in the part's first evaluation."""
+    return float(run.summary()["performance"])
+
+
+def reward_per_trial(run: PaperRun) -> float:
+    """Return the summed reward of a trial, on average."""
+    return float(run.summary()["reward_per_trial"])
+
+
+def share_of_ceiling(run: PaperRun) -> float:
+    """Return the performance over that of the ideal observer.
+
+    Raises:
+        ValueError: if the ceiling is not known.
+    """
+    found = run.summary()
+    if not found.get("ceiling"):
+        raise ValueError(f"the ceiling is not known: {found.get('no_ceiling')}")
+    return float(found["performance"]) / float(found["ceiling"])
+
+
+def performance_by_task(run: PaperRun) -> dict[str, float]:
+    """Return the performance in each of several tasks.
+
+    Raises:
+        ValueError: if there is only one.
+    """
+    found = {str(r["value"]): float(r["performance"]) for r in run.summary()["conditions"] if r["condition"] == "task"}
+    if not found:
+        raise ValueError("the run is of one task")
+    return found
+
+
+def lowest_task(run: PaperRun) -> float:
+    """Return the performance in the task where it is lowest."""
+    return min(performance_by_task(run).values())
+
+
+def abort_rate(run: PaperRun) -> float:
+    """Return the share of trials in which fixation was broken."""
+    return float(run.summary()["abort_rate"])
+
+
+def training_trials(run: PaperRun) -> float:
+    """Return the number of trials of training."""
+    return float(run.manifest["trials"])
+
+
+def trials_to_criterion(run: PaperRun) -> float:
+    """Return after how many trials of training the criterion of ``until`` held.
+
+    Raises:
+        ValueError: if it never did, or the configuration has none.
+    """
+    until = run.manifest.get("until") or {}
+    if until.get("trials") is None:
+        raise ValueError("the criterion was not held before the end of training")
+    return float(until["trials"])
+
+
+#: Measures that a claim can name without a function of its own.
+MEASURES: dict[str, Callable[[PaperRun], Any]] = {
+    each.__name__: each
+    for each in (
+        performance, reward_per_trial, share_of_ceiling, performance_by_task, lowest_task, abort_rate,
+        training_trials, trials_to_criterion,
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """All networks of a paper that are trained, for its figures.
+
+    Attributes:
+        folder: of the paper, for data beside it.
+        config: what `paper.toml` says.
+        found: the runs of each part, in the order of their seeds.
+        verdicts: what came out for each claim.
+    """
+
+    folder: Path
+    config: PaperConfig
+    found: Mapping[str, Sequence[PaperRun]]
+    verdicts: Mapping[str, Verdict]
+
+    def runs(self, part: str) -> Sequence[PaperRun]:
+        """Return the networks of a part, in the order of their seeds.
+
+        Raises:
+            Unavailable: if none is trained.
+        """
+        if not self.found.get(part):
+            raise Unavailable(f"part {part} is not trained")
+        return self.found[part]
+
+    def trials(self, part: str, evaluation: str | None = None) -> Table:
+        """Return the trials of all seeds of a part in one table, with a column ``seed``; environments are told apart.
+
+        Raises:
+            Unavailable: if none is trained.
+        """
+        tables, first = [], 0
+        for run in self.runs(part):
+            table = run.trials(evaluation)
+            seed = np.full(len(table["trial"]), run.seed)
+            tables.append({**table, "env": table["env"] + first, "seed": seed})
+            first += int(table["env"].max(initial=-1)) + 1
+        return concatenate(tables)
+
+    def part(self, part: str, label: str | None = None, colour: Any = None, evaluation: str | None = None) -> Part:
+        """Return the trials of a part as the panels of ``ngym_cli.figures`` take them: under a label, in a colour."""
+        place = list(self.config.parts).index(part)
+        words = self.config.parts[part].what if label is None else label
+        return Part(words, colour or COLOURS[place % len(COLOURS)], self.trials(part, evaluation))
+
+    def value(self, claim: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the numbers of a claim: of each its mean over seeds, interval and seeds' values.
+
+        Raises:
+            Unavailable: if it was not measured.
+        """
+        found = self.verdicts.get(claim)
+        if found is None or not found.numbers:
+            raise Unavailable(f"claim {claim} is not measured")
+        return found.numbers

@@ -1,0 +1,233 @@
+"""What ``ngym reproduce`` does, from its words to the last printed line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs, terminal
+from ngym_cli.config import from_dict, trust
+from ngym_cli.errors import Taken, UserError
+from ngym_cli.files import locks
+from ngym_cli.files.reading import read_json
+from ngym_cli.files.writing import write_json
+from ngym_cli.papers import collection, engine, html, kept, printing
+from ngym_cli.papers.collection import Paper
+from ngym_cli.papers.engine import Measured, PlannedRun
+from ngym_cli.papers.paper_runs import PaperRun, Reproduction
+from ngym_cli.papers.verdicts import Verdict, judge
+from ngym_cli.sweeps import control, launchers, status
+from ngym_cli.sweeps.recipe import LaunchSettings
+
+CLAIMS, PAGE, FIGURES = "claims.json", "report.html", "figures"
+MOST_SEEDS = 10_000
+
+
+def show(json_: bool) -> int:
+    """Print the papers that there are; return the exit code."""
+    rows = kept.rows()
+    terminal.print_json(rows) if json_ else printing.print_papers(rows)
+    return 0
+
+
+def launch_settings(on: str, jobs: int | None, slurm: Sequence[str] | None) -> LaunchSettings:
+    """Return where networks are trained, from the words of the command line.
+
+    Raises:
+        UserError: if an option of Slurm is none.
+    """
+    from ngym_cli.sweeps import requests
+    from ngym_cli.sweeps.recipe import build
+
+    where = {"on": on, "workers": jobs, "slurm": list(slurm) if slurm else None}
+    return build(requests.tables(None, {}, where), {}).launch
+
+
+def reproduce(
+    reference: str,
+    only: Sequence[str],
+    seeds: int | None,
+    launch: LaunchSettings,
+    root: Path,
+    trusted: bool,
+    json_: bool,
+) -> int:
+    """Train what is missing of a paper, measure its claims, draw its figures; return the exit code.
+
+    Args:
+        reference: id or folder of the paper.
+        only: parts and claims; all without a word.
+        seeds: how many networks of each part; default what the paper says.
+        launch: where.
+        root: folder of all reproductions.
+        trusted: let the paper's folder use code of its own.
+        json_: print one JSON document.
+
+    Raises:
+        UserError: on anything wrong in the words or in the paper's folder.
+    """
+    if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+        raise UserError(f"--seeds must be between 1 and {MOST_SEEDS:,}, not {seeds:,}")
+    paper = collection.find(reference)
+    parts, claims = paper.chosen(list(only))
+    place = root / paper.id
+    code = require_trust(paper, place, trusted)
+    launcher = launchers.find(launch)
+    if place.exists() and locks.in_use(place):
+        raise Taken(f"{place} is in use by another process")
+    planned = engine.plan(paper, parts, range(seeds or paper.config.seeds), place)
+    rows, interrupted = _train(paper, planned, place, launch, launcher)
+    if interrupted:
+        words = " ".join(["ngym reproduce", reference, *(f"--only {word}" for word in only)])
+        terminal.console(stderr=True).print(f"interrupted; {words} goes on", soft_wrap=True)
+        return control.INTERRUPTED
+    workers = launch.workers or getattr(launcher, "workers", None) or 1
+    if not any(engine.is_done(each) for each in planned.values()):
+        _print_failures(rows)
+        return 1
+    found = engine.measure_all(paper, claims, planned, place, workers)
+    document = finish(paper, claims, planned, found, place, code)
+    if json_:
+        terminal.print_json(document)
+    else:
+        printing.print_claims(document, place / PAGE)
+    _print_failures(rows)
+    return 1 if any(row["state"] == "failed" for row in rows) else 0
+
+
+def require_trust(paper: Paper, place: Path, trusted: bool) -> dict[str, Any] | None:
+    """Refuse the code of a user's own paper unless it is said to be trusted or is what was used here before.
+
+    Returns:
+        What the record of the reproduction says of the code, so that it is known the next time.
+
+    Raises:
+        UserError: names the first piece of code, and how to allow it.
+    """
+    names = code_of(paper)
+    if not paper.own or not names:
+        return None
+    records = (place / CLAIMS, paper.folder / collection.MADE_HERE)
+    known: set[str] = set()
+    for record in records if _below_here(paper.folder) else ():
+        said = read_json(record) if record.is_file() else None
+        known |= set(trust.made_here(said.get("code") if isinstance(said, dict) else None))
+    for name in names:
+        if not trusted and name not in known:
+            raise UserError(
+                f"{paper.folder} holds {name.rpartition(':')[0] or name}, which is code that was not run here before, "
+                "or has changed since; say --trust if you know it"
+            )
+    return trust.signed(names)
+
+
+def code_of(paper: Paper) -> list[str]:
+    """Return references to all code of a paper's folder, and to code that its configurations name."""
+    found = [f"{path}:" for path in sorted(paper.folder.glob("*.py"))]
+    for part in paper.config.parts:
+        found += trust.references(from_dict(paper.run_settings(part)))
+    return list(dict.fromkeys(found))
+
+
+def _below_here(folder: Path) -> bool:
+    return folder.resolve().is_relative_to(Path.cwd().resolve())
+
+
+def _train(
+    paper: Paper,
+    planned: Mapping[tuple[str, int], PlannedRun],
+    place: Path,
+    launch: LaunchSettings,
+    launcher: launchers.Launcher,
+) -> tuple[list[status.Row], bool]:
+    """Train what is not done, the parts that others begin with first; return the state of all runs."""
+    err = terminal.console(stderr=True)
+    done = sum(engine.is_done(each) for each in planned.values())
+    err.print(f"{paper.id}: {done} of {len(planned)} networks are trained; {place}", soft_wrap=True)
+    if done == len(planned):
+        return [], False
+    rows: list[status.Row] = []
+    for wave in engine.waves(paper, planned.values()):
+        sweep = engine.as_sweep(place, wave, launch)
+        found, interrupted = control.do_jobs(sweep, launcher, True)
+        rows += found
+        if interrupted:
+            return rows, True
+    return rows, False
+
+
+def _print_failures(rows: Sequence[status.Row]) -> None:
+    err = terminal.console(stderr=True)
+    for row in rows:
+        if row["state"] == "failed":
+            err.print(f"failed: {row['name']}: {row['error']}", style="red", soft_wrap=True)
+
+
+def finish(
+    paper: Paper,
+    claims: Sequence[str],
+    planned: Mapping[tuple[str, int], PlannedRun],
+    found: Sequence[Measured],
+    place: Path,
+    code: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """Judge claims, draw the figures, write ``claims.json`` and the page; return what stands in the file.
+
+    What was drawn from the same numbers and code before is left as it is.
+    """
+    verdicts = {
+        claim.id: judge(
+            claim,
+            {each.seed: each.value for each in found if each.claim == claim.id},
+            [each.why for each in found if each.claim == claim.id and each.why],
+        )
+        for claim in paper.config.claims
+        if claim.id in claims
+    }
+    trained = [each for each in planned.values() if engine.is_done(each)]
+    document: dict[str, Any] = {
+        "id": paper.id,
+        "title": paper.config.title,
+        "citation": paper.config.citation,
+        "doi": paper.config.doi,
+        "seeds": sorted({each.seed for each in trained}),
+        "claims": [_row(claim, verdicts[claim.id]) for claim in paper.config.claims if claim.id in verdicts],
+        "runs": [{"part": each.part, "seed": each.seed, "id": str(each.path)} for each in trained],
+        "code": code,
+    }
+    made = hashlib.sha256(json.dumps([document, paper.script.digest, _source(paper)], sort_keys=True).encode())
+    document["digest"] = made.hexdigest()[:16]
+    old = read_json(place / CLAIMS) if (place / CLAIMS).is_file() else {}
+    if isinstance(old, dict) and old.get("digest") == document["digest"] and (place / PAGE).is_file():
+        return old
+    given = Reproduction(paper.folder, paper.config, _opened(paper, trained), verdicts)
+    figures, left_out = html.draw(paper, given, place / FIGURES)
+    html.write(place / PAGE, paper, document, figures, left_out)
+    document["figures"] = [str(place / FIGURES / f"{figure.name}.png") for figure in figures]
+    document["not_drawn"] = [{"figure": name, "why": why} for name, why in left_out]
+    write_json(place / CLAIMS, document)
+    return read_json(place / CLAIMS)
+
+
+def _source(paper: Paper) -> str:
+    """Return what the page says beside the measured numbers."""
+    return json.dumps(paper.config.model_dump(), sort_keys=True, default=str)
+
+
+def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[PaperRun]]:
+    found: dict[str, list[PaperRun]] = {}
+    for each in sorted(trained, key=lambda run: run.seed):
+        requested = paper.config.parts[each.part].evaluations
+        found.setdefault(each.part, []).append(PaperRun(runs.Run(each.path), each.seed, requested))
+    return found
+
+
+def _row(claim: Any, verdict: Verdict) -> dict[str, Any]:
+    told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
+    return {**told, "part": claim.part, "measure": claim.measure, **{
+        "verdict": verdict.state, "numbers": asdict(verdict)["numbers"], "why": verdict.why,
+    }}  # fmt: skip

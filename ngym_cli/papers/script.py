@@ -1,0 +1,120 @@
+"""`figures.py` of a paper: functions that measure one seed's networks, and functions that draw.
+
+A function whose name begins with ``figure_`` draws; it takes a `ngym_cli.papers.paper_runs.Reproduction` and returns a
+Matplotlib figure, and its docstring is the caption. Every other public function is a measure: it takes the trained run
+of each part that its claim names, and returns a number, or several by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ngym_cli.config.tasks import user_errors
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.papers.model import SCRIPT
+
+FIGURE = "figure_"
+#: What the name of one of a task's own measures begins with, as in ``measures.weber_fraction``.
+OF_THE_TASK = "measures."
+
+
+class Script:
+    """The script of one paper; it is read without being run until a measure or figure is asked for.
+
+    Args:
+        folder: of the paper.
+        id_: of the paper.
+    """
+
+    def __init__(self, folder: Path, id_: str):
+        self.path, self._name = folder / SCRIPT, f"ngym_paper_{id_}".replace("-", "_").replace(".", "_")
+
+    @cached_property
+    def functions(self) -> dict[str, tuple[int, float]]:
+        """Its public functions, each with how many arguments it must and may be given.
+
+        Raises:
+            UserError: if it is not Python.
+        """
+        if not self.path.is_file():
+            return {}
+        try:
+            tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, SyntaxError) as error:
+            raise UserError(f"{self.path}: {' '.join(str(error).split())}") from None
+        found = {}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                given = len(node.args.posonlyargs) + len(node.args.args)
+                most = float("inf") if node.args.vararg else given
+                found[node.name] = given - len(node.args.defaults), most
+        return found
+
+    @property
+    def figures(self) -> list[str]:
+        """Names of its figures, in their order."""
+        return [name for name in self.functions if name.startswith(FIGURE)]
+
+    def check(self, measure: str, parts: int, where: str) -> None:
+        """Refuse a measure that does not exist or takes another number of runs.
+
+        Raises:
+            UserError: with the nearest name.
+        """
+        from ngym_cli.papers.paper_runs import MEASURES
+
+        if measure.startswith(OF_THE_TASK):
+            return
+        own = [name for name in self.functions if not name.startswith(FIGURE)]
+        if measure not in own and measure not in MEASURES:
+            kind = f"measure (a function of {SCRIPT}, or of the library)"
+            raise UserError(f"{where}: {unknown(kind, measure, [*own, *MEASURES])}")
+        least, most = self.functions[measure] if measure in own else (1, 1)
+        if not least <= parts <= most:
+            raise UserError(f"{where}: {measure} takes {most:g} runs, the claim names {parts} parts")
+
+    @cached_property
+    def module(self) -> ModuleType:
+        """The script, imported.
+
+        Raises:
+            UserError: if it cannot be.
+        """
+        spec = importlib.util.spec_from_file_location(self._name, self.path)
+        if spec is None or spec.loader is None:
+            raise UserError(f"cannot import {self.path}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[self._name] = module
+        with user_errors(str(self.path)):
+            spec.loader.exec_module(module)
+        return module
+
+    def measure(self, name: str) -> Callable[..., Any]:
+        """Return a measure: the script's own, the library's, or one that the task declares."""
+        from ngym_cli.papers.paper_runs import MEASURES
+
+        if name in self.functions:
+            return getattr(self.module, name)
+        if name.startswith(OF_THE_TASK):
+            return lambda run: run.measured(name.removeprefix(OF_THE_TASK))
+        return MEASURES[name]
+
+    def figure(self, name: str) -> Callable[..., Any]:
+        """Return a function that draws."""
+        return getattr(self.module, name)
+
+    @cached_property
+    def digest(self) -> str:
+        """What changes with the code of the paper's folder."""
+        found = hashlib.sha256()
+        for path in sorted(self.path.parent.glob("*.py")):
+            found.update(path.name.encode() + path.read_bytes())
+        return found.hexdigest()[:16]
