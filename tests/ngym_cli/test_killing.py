@@ -12,14 +12,9 @@ from pathlib import Path
 import pytest
 
 from ngym_cli import runs
+from tests.ngym_cli.apart import server
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
 
-PRELOAD = [
-    "ngym_cli.training.main_loop",
-    "ngym_cli.training.sb3_callback",
-    "ngym_cli.agents.algorithms.build",
-    "torch.utils.tensorboard",
-]
 BASE = {
     "task": "RDM-v0",
     "wrappers": "pass_reward,pass_action",
@@ -51,9 +46,7 @@ def go(config: dict, root: Path, name: str) -> None:
 
 
 def start(*arguments) -> multiprocessing.Process:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOAD)
-    process = context.Process(target=go, args=arguments)
+    process = server().Process(target=go, args=arguments)
     process.start()
     return process
 

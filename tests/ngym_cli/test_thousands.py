@@ -8,25 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import random
 import shutil
-import signal
-import sys
-import time
-import traceback
 from pathlib import Path
 
 import pytest
 
-from ngym_cli import runs
-from ngym_cli.commands import app
-from ngym_cli.errors import UserError
-
-#: Seconds of the processor after which a command hangs, and on the clock, for one that waits.
-PATIENCE, LONG_PATIENCE = 20.0, 120.0
+from tests.ngym_cli.apart import call
 
 LINES = [
     "run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo --n-envs 2 --units 8 --seed 3",
@@ -90,52 +80,6 @@ def mutated(random_: random.Random) -> list[str]:
     return [token for token in tokens if "completion" not in token]
 
 
-class Ready(UserError):
-    """All is well; only the folder and the training are left out."""
-
-
-class Hangs(BaseException):
-    """A command took too long."""
-
-
-def call(arguments: list[str]) -> str | None:
-    """Run a command line as a shell would; return what is wrong with how it ended."""
-
-    clock, processor = time.monotonic(), time.process_time()
-
-    def ring(number, frame):
-        if time.process_time() - processor > PATIENCE or time.monotonic() - clock > LONG_PATIENCE:
-            raise Hangs
-
-    out, err = io.StringIO(), io.StringIO()
-    sys.argv = ["ngym", *arguments]
-    old = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            app.main()
-        return "came back without an exit code"
-    except SystemExit as ended:
-        code = ended.code or 0
-    except Hangs:
-        return "hangs"
-    except BaseException as error:
-        return "".join(traceback.format_exception(error)[-3:])
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if "Hangs" in err.getvalue():
-        return "hangs"
-    if code not in (0, 1, 2):
-        return f"exit code {code}: {err.getvalue()[-300:]}"
-    if "\x1b" in out.getvalue() + err.getvalue():
-        return "an escape character"
-    if code == 2 and not err.getvalue().strip().splitlines()[-1].startswith("ngym: "):
-        return f"no message: {err.getvalue()[-300:]}"
-    return None
-
-
 def digests(folder: Path) -> dict[str, str]:
     """Return the digest of every file that no command may change: all but what belongs to a run or a sweep."""
     found = {}
@@ -149,12 +93,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def world(run_folder, tmp_path, monkeypatch):
-    """A user's folder: two runs, precious files, a configuration and a task; training stops before its folder."""
-
-    def ready(*_, **__):
-        raise Ready("ready to train")
-
-    monkeypatch.setattr(runs, "create", ready)
+    """A user's folder: two runs, precious files, a configuration and a task."""
     monkeypatch.chdir(tmp_path)
     for name in ("it", "other"):
         shutil.copytree(run_folder, tmp_path / "runs/RDM-v0/recurrent_ppo" / name)
@@ -163,7 +102,7 @@ def world(run_folder, tmp_path, monkeypatch):
     for name in ("data.txt", "learning.svg", "report.html", "trial.png"):
         (tmp_path / "precious" / name).write_text("years of work")
     (tmp_path / "good.toml").write_text('task = "RDM-v0"\nunits = 8\n[timing]\nstimulus = 300\n')
-    assert call(["new", "own.py"]) is None
+    assert call(["new", "own.py"], tmp_path).wrong is None
     return tmp_path
 
 
@@ -180,9 +119,8 @@ def test_a_thousand_command_lines(world, seed, record_property):
     count = int(os.environ.get("NGYM_LINES", "1000"))
     for number in range(count):
         arguments = mutated(random.Random(f"{seed}-{number}")) or ["--help"]
-        began = time.process_time()
-        wrong = call(arguments)
-        slowest = max(slowest, time.process_time() - began)
+        wrong, seconds = call(arguments, world, trains=False)
+        slowest = max(slowest, seconds)
         after = digests(world)
         if any(after.get(name) != digest for name, digest in before.items()):
             wrong = f"{wrong or ''} a file was changed"
@@ -295,9 +233,7 @@ def damages(folder: Path, random_: random.Random) -> list[list[str]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
-def test_a_hundred_damaged_files(world, interrupted, monkeypatch, seed, record_property):
-    monkeypatch.undo()
-    monkeypatch.chdir(world)
+def test_a_hundred_damaged_files(world, interrupted, seed, record_property):
     before, problems = digests(world), []
     count = int(os.environ.get("NGYM_DAMAGES", "100"))
     victim = world / "runs/RDM-v0/recurrent_ppo/victim"
@@ -306,7 +242,7 @@ def test_a_hundred_damaged_files(world, interrupted, monkeypatch, seed, record_p
         shutil.copytree(random_.choice([interrupted, world / "runs/RDM-v0/recurrent_ppo/it"]), victim)
         commands = damages(victim, random_)
         for arguments in commands:
-            wrong = call(arguments)
+            wrong = call(arguments, world).wrong
             if wrong:
                 problems.append((number, arguments, wrong))
         shutil.rmtree(victim)
