@@ -24,7 +24,7 @@ CLASS = "MyTask"
 LONGEST = 30.0
 
 #: What is said of a task that does not come to an end; no further check is made of it.
-ENDLESS = f"it did not come to an end within {LONGEST:.0f} s: is there an endless loop?"
+ENDLESS = "it did not come to an end in time: is there an endless loop?"
 
 Row = dict[str, Any]
 
@@ -60,8 +60,8 @@ def new(path: Path) -> str:
     return f"{path}:{name}"
 
 
-def chosen(names: Sequence[str], everything: bool) -> list[Task]:
-    """Return the tasks that are to be checked.
+def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> list[Task]:
+    """Return the tasks that are to be checked, found within so many seconds.
 
     Raises:
         UserError: if one does not exist, or none is named.
@@ -71,7 +71,7 @@ def chosen(names: Sequence[str], everything: bool) -> list[Task]:
     if everything == bool(names):
         raise UserError("name one or more tasks to check, or say --all")
     try:
-        with _time_limit():
+        with _time_limit(longest):
             found = [find_task(name) for name in (registration.every_task() if everything else names)]
     except _Overtime:
         raise UserError(f"{', '.join(names)}: {ENDLESS}") from None
@@ -81,37 +81,53 @@ def chosen(names: Sequence[str], everything: bool) -> list[Task]:
     return found
 
 
-def check(tasks: Sequence[Task]) -> Iterator[Row]:
-    """Hold tasks against the contract.
+def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST) -> Row:
+    """Hold a task against the contract.
 
-    Yields:
-        For each task ``id``, ``status`` (``ok``, or ``failed`` if it does not work), ``checks`` (a list of ``id``,
-        ``description``, ``status``, ``problem``, ``place`` and ``kind``: ``error`` where the task does not work,
-        ``advice`` where it would be nicer otherwise) and ``seconds``.
+    Args:
+        task: The task.
+        tell: Is called with the outcome of each check.
+        longest: Seconds that one check may take.
+
+    Returns:
+        ``id``, ``status`` (``ok``, or ``failed`` if it does not work), ``checks`` (a list of ``id``, ``description``,
+        ``status``, ``problem``, ``place`` and ``kind``: ``error`` where the task does not work, ``advice`` where it
+        would be nicer otherwise) and ``seconds``.
     """
-    for task in tasks:
-        began = time.perf_counter()
-        checks = list(_checks(task))
-        failed = any(row["status"] == "failed" and row["kind"] == "error" for row in checks)
-        yield {
-            "id": task.name,
-            "status": "failed" if failed else "ok",
-            "checks": checks,
-            "seconds": round(time.perf_counter() - began, 3),
-        }
+    began, rows = time.perf_counter(), []
+    for row in _checks(task, longest):
+        tell(row)
+        rows.append(row)
+    return verdict(task.name, rows, time.perf_counter() - began)
 
 
-def _checks(task: Task) -> Iterator[Row]:
+def verdict(name: str, rows: list[Row], seconds: float) -> Row:
+    """Sum up the checks of a task."""
+    failed = any(row["status"] == "failed" and row["kind"] == "error" for row in rows)
+    return {"id": name, "status": "failed" if failed else "ok", "checks": rows, "seconds": round(seconds, 3)}
+
+
+def planned(number: int) -> Row:
+    """Return ``id``, ``description`` and ``kind`` of a check by its place in the order in which they are made."""
+    from neurogym.envs.contract import ADVICE, CHECKS
+
+    if not number:
+        return {"id": "made", "description": "The task can be made, and is trial-based.", "kind": "error"}
+    name, function = list(CHECKS.items())[number - 1]
+    meaning = (inspect.getdoc(function) or name).partition("\n\n")[0].replace("\n", " ")
+    return {"id": name, "description": meaning, "kind": "advice" if name in ADVICE else "error"}
+
+
+def _checks(task: Task, longest: float) -> Iterator[Row]:
     from neurogym.envs.contract import CHECKS, Subject
 
     subject = Subject(task.name, _maker(task))
     told: set[str] = set()
-    made = _outcome(task, "made", "The task can be made, and is trial-based.", lambda: _make(task, subject))
+    made = _outcome(task, planned(0), lambda: _make(task, subject), longest)
     yield made
     if made["status"] == "ok":
-        for name, function in CHECKS.items():
-            meaning = (inspect.getdoc(function) or name).partition("\n\n")[0].replace("\n", " ")
-            row = _outcome(task, name, meaning, functools.partial(function, subject))
+        for number, function in enumerate(CHECKS.values(), 1):
+            row = _outcome(task, planned(number), functools.partial(function, subject), longest)
             if row["problem"] in told:  # one mistake makes many checks fail; it is told once
                 row.update(status="skipped", problem="not looked at: see above")
             elif row["problem"]:
@@ -135,13 +151,12 @@ def _make(task: Task, subject: Any) -> None:
         raise UserError(f"{type(made).__name__} is not a trial-based task (a subclass of neurogym.TrialEnv)")
 
 
-def _outcome(task: Task, name: str, meaning: str, function: Callable[[], None]) -> Row:
-    from neurogym.envs.contract import ADVICE, ContractError
+def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float) -> Row:
+    from neurogym.envs.contract import ContractError
 
-    kind = "advice" if name in ADVICE else "error"
-    row: Row = {"id": name, "description": meaning, "kind": kind, "status": "ok", "problem": None, "place": None}
+    row: Row = {**plan, "status": "ok", "problem": None, "place": None}
     try:
-        with _time_limit():
+        with _time_limit(longest):
             function()
     except ContractError as error:
         problem = " ".join(str(error).removeprefix(f"{task.name}: ").split())
@@ -169,8 +184,8 @@ class _Overtime(BaseException):
 
 
 @contextlib.contextmanager
-def _time_limit() -> Iterator[None]:
-    """End what takes longer than ``LONGEST``; where there are no alarms (Windows, threads) nothing is ended."""
+def _time_limit(longest: float) -> Iterator[None]:
+    """End Python code that takes longer; where there are no alarms (Windows, threads) nothing is ended."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -179,7 +194,7 @@ def _time_limit() -> Iterator[None]:
         raise _Overtime
 
     old = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, longest, 1.0)
     try:
         yield
     finally:

@@ -29,14 +29,14 @@ def command(
 ) -> None:
     """Check that tasks follow the rules that every task follows; exit code 1 if one does not work."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import old_scripts, own_tasks
+    from ngym_cli.catalog import checking, old_scripts
 
     if neurogym:
         found = old_scripts.read_all(tasks or [])
         terminal.print_json(found) if json else terminal.print_old_uses(found)
         raise typer.Exit(1 if any(row["status"] == "fails" for row in found) else 0)
     rows = []
-    for row in own_tasks.check(own_tasks.chosen(tasks or [], all)):
+    for row in checking.check(tasks or [], all):
         rows.append(row)
         if not json:
             terminal.print_checked(row, in_full=len(tasks or []) == 1)

@@ -69,7 +69,7 @@ def call(arguments: list[str], folder: Path, trains: bool = True) -> Ended:
         with contextlib.suppress(EOFError):
             ended = ours.recv()
     elif process.is_alive():
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         ended = Ended("hangs, and hears no signal", LONG_PATIENCE)
     process.join(LONG_PATIENCE)
     return ended or Ended(f"the process ended with {process.exitcode}", 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 
@@ -189,6 +190,31 @@ class LoopsInNew(Base):
     def more(self):
         while True:
             time.sleep(0.1)
+
+
+class LoopsInC(Base):
+    """One call that takes hours, and hears no signal until then."""
+
+    def more(self):
+        return {"ground_truth": sum(range(10**15))}
+
+
+class Crashes(Base):
+    """Ends the process as a mistake in a compiled module does."""
+
+    def more(self):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Quits(Base):
+    def more(self):
+        os._exit(4)
+
+
+class Prints(Base):
+    def more(self):
+        print("hello")
+        return {}
 
 
 class Meta(Base):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from ngym_cli.catalog import own_tasks
+from ngym_cli.catalog import checking, own_tasks
 
 FILE = Path(__file__).parent / "odd_tasks.py"
 SMALL = "--timesteps 2048 --n-envs 4 --units 4 --set n_steps=64 --eval-trials 20 --eval-every 1000 --name it".split()
@@ -53,13 +54,34 @@ def test_a_task_that_ends_the_program_in_the_middle_of_training(ngym, tmp_path):
     assert '"status": "failed"' in manifest and "SystemExit: 3" in manifest
 
 
-@pytest.mark.parametrize("name", ["Loops", "LoopsHard", "LoopsInNew"])
+@pytest.mark.parametrize("name", ["Loops", "LoopsHard", "LoopsInNew", "LoopsInC"])
 def test_an_endless_loop_is_found_out(ngym, monkeypatch, name):
-    monkeypatch.setattr(own_tasks, "LONGEST", 1.0)
+    monkeypatch.setattr(own_tasks, "LONGEST", 5.0)
+    monkeypatch.setattr(checking, "GRACE", 20.0)
     result = ngym("check", f"{FILE}:{name}")
     assert result.code == 1
     assert "endless loop" in result.out
     assert result.out.count("endless loop") == 1, "no further check is made"
+
+
+@pytest.mark.parametrize(("name", "way"), [("Crashes", "SIGSEGV"), ("Quits", "exit code 4")])
+def test_a_task_that_ends_the_process_is_told(ngym, name, way):
+    result = ngym("check", f"{FILE}:{name}")
+    assert result.code == 1
+    assert result.out.count(f"ended the program ({way})") == 1
+
+
+def test_what_a_task_prints_is_not_among_the_results(ngym):
+    (found,) = json.loads(ngym("check", f"{FILE}:Prints", "--json").out)
+    assert found["id"] == f"{FILE}:Prints"
+
+
+def test_a_file_that_does_not_come_to_an_end_is_one_line(ngym, monkeypatch, tmp_path):
+    monkeypatch.setattr(own_tasks, "LONGEST", 2.0)
+    monkeypatch.setattr(checking, "GRACE", 20.0)
+    (tmp_path / "slow.py").write_text("sum(range(10**15))")
+    result = ngym("check", "slow.py:Slow")
+    assert (result.code, result.out) == (2, "") and "endless loop" in result.err and result.err.count("\n") == 1
 
 
 def test_words_that_a_spreadsheet_would_run_are_quoted(ngym, tmp_path):

@@ -1,0 +1,109 @@
+"""Checks of tasks in a process of their own: what a user's task does to it, a loop in C or a crash, ends it only."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+from ngym_cli.catalog import own_tasks
+from ngym_cli.catalog.own_tasks import Row
+from ngym_cli.errors import UserError
+
+#: Seconds that the process is given to start, and to end by itself what takes too long, before it is killed.
+GRACE = 30.0
+
+
+def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
+    """Check tasks; what a task prints goes to stderr.
+
+    Args:
+        names: Tasks to check.
+        everything: Check every task of the registry instead.
+
+    Yields:
+        For each task what `own_tasks.check` says of it.
+
+    Raises:
+        UserError: if a task does not exist, or none is named.
+    """
+    context = multiprocessing.get_context("spawn")  # the same on every system, and nothing of this process is shared
+    ours, theirs = context.Pipe(duplex=False)
+    longest = own_tasks.LONGEST
+    arguments = (list(names), everything, longest, theirs)
+    process = context.Process(target=_work, args=arguments, daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield from _listen(ours, process, ", ".join(names), longest)
+    finally:
+        process.kill()
+        process.join()
+
+
+def _listen(pipe: Connection, process: Any, names: str, longest: float) -> Iterator[Row]:
+    """Put the outcomes together, of a process that may stop answering at any moment."""
+    task, began = "", 0.0
+    rows: list[Row] = []
+    kind: str
+    what: Any
+    while True:
+        try:
+            kind, what = json.loads(pipe.recv_bytes()) if pipe.poll(longest + GRACE) else ("endless", "")
+        except EOFError:
+            process.join()
+            kind, what = "ended", f"the task's code ended the program ({_way(process.exitcode)})"
+        if kind == "wrong":
+            raise UserError(what)
+        if kind in ("endless", "ended"):
+            problem = what or own_tasks.ENDLESS
+            if not task:
+                raise UserError(f"{names}: {problem}")
+            rows.append({**own_tasks.planned(len(rows)), "status": "failed", "problem": problem, "place": None})
+            yield own_tasks.verdict(task, rows, time.perf_counter() - began)
+            return
+        if kind == "task":
+            task, rows, began = what, [], time.perf_counter()
+        elif kind == "check":
+            rows.append(what)
+        elif kind == "verdict":
+            yield what
+            task = ""
+        else:
+            return
+
+
+def _way(code: int | None) -> str:
+    import signal
+
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _work(names: list[str], everything: bool, longest: float, pipe: Connection) -> None:
+    """Check the tasks and tell what is found, piece by piece."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the other process's: it ends this one
+    os.dup2(2, 1)  # what a task prints is not among the results
+
+    def tell(kind: str, what: Any = None) -> None:
+        pipe.send_bytes(json.dumps([kind, what]).encode())
+
+    try:
+        for task in own_tasks.chosen(names, everything, longest):
+            tell("task", task.name)
+            tell("verdict", own_tasks.check(task, lambda row: tell("check", row), longest))
+        tell("done")
+    except UserError as error:
+        tell("wrong", str(error))
+    except BrokenPipeError:  # nobody listens any more
+        os._exit(1)
