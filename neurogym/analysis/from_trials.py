@@ -72,14 +72,16 @@ def choice_history(
 ) -> history.ChoiceHistory:
     """Regress choices on stimulus and history; without a strength column (``None``) the stimulus is its side.
 
-    Trials without an answer stay in the sequence, as trials that say nothing. Where there are more than two choices, an
-    error does not tell the side of the stimulus, which then counts as absent.
+    Trials without an answer stay in the sequence, as trials that say nothing; so do answers that are none of
+    ``choices``. These are by default the two that are in play throughout (`Variable_nch` records which are), or that
+    occur. Where there are more than two, an error does not tell the side of the stimulus, which then counts as absent.
     """
     table, session = in_sequence(require(data, "choice", "outcome"))
-    answered, second = _answers(table, choices)
+    pair = _pair_in_play(table)
+    answered, second = _answers(table, pair if choices is None else choices)
     sign = np.where((second == 1) == is_correct(table), 1.0, -1.0)
     size = np.ones(len(sign)) if strength is None else np.abs(numbers(require(table, strength)[strength]))
-    several = len(np.unique(numbers(table["choice"])[responded(table)])) > 2
+    several = pair is None and len(np.unique(numbers(table["choice"])[responded(table)])) > 2
     told = answered & (is_correct(table) if several else True)
     return history.choice_history(
         np.where(told, sign * size, 0.0), second, is_correct(table), session=session, **options
@@ -119,16 +121,22 @@ def context_use(
     return evidence.context_use(by_source * size, second, relevant, **options)
 
 
-def cue_combination(data: Any, choices: Choices = None, **options: Any) -> multisensory.CueCombination:
+def cue_combination(
+    data: Any, choices: Choices = None, signed: str | None = None, **options: Any
+) -> multisensory.CueCombination:
     """Compare observed and optimal sigma, from trials with one and with both modalities.
 
     Args:
         data: trial table with ``coh`` and ``modality``, or with ``coh_1`` and ``coh_2`` of which one is zero on trials
             with a single modality.
         choices: the two actions, by default those that occur.
+        signed: column with a strength that has its sign already (a rate), in place of ``coh``.
         **options: see `multisensory.cue_combination`.
     """
     table, second = two_choices(data, choices)
+    if signed is not None:
+        table = require(table, signed, "modality")
+        return multisensory.cue_combination(numbers(table[signed]), second, table["modality"], **options)
     if "modality" in table:
         return multisensory.cue_combination(signed_strength(table, second), second, table["modality"], **options)
     first, other = (np.abs(numbers(require(table, "coh_1", "coh_2")[name])) for name in ("coh_1", "coh_2"))
@@ -226,6 +234,13 @@ def learning_curve(
         for t in (require(data, step, score) for data in tables)
     ]
     return learning.learning_curve([steps for steps, _ in curves], [scores for _, scores in curves], **options)
+
+
+def _pair_in_play(table: Mapping[str, NDArray[Any]]) -> Choices:
+    """Return the two choices that all trials were between, if their record says so, else None."""
+    found = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
+    pair = found[0].split("-") if len(found) == 1 else []
+    return (float(pair[0]), float(pair[1])) if len(pair) == 2 else None
 
 
 def _answers(table: Mapping[str, NDArray[Any]], choices: Choices) -> tuple[NDArray[np.bool_], FloatArray]:

@@ -221,6 +221,35 @@ def context(data: Any) -> list[Measure]:
     ]
 
 
+def cue_combination(data: Any) -> list[Measure]:
+    """Return the precision of each modality and of both together, against what the single ones allow.
+
+    Precision is the standard deviation of a cumulative Gaussian without lapses; the choice is that of the higher rate.
+    """
+    if "rate" in (table := require(data, "modality", "choice", "outcome")):
+        found = from_trials.cue_combination(table, choices=(2, 1), signed="rate", lapse=0.0, n_boot=200)
+    else:
+        found = from_trials.cue_combination(table, lapse=0.0, n_boot=200)
+    rows = len(as_rows(data))
+    return [
+        *(_from(f"sigma_{name}", f"sigma, {name}", each, found.fits[name].n) for name, each in found.sigma.items()),
+        _from("optimal_sigma", "sigma that single modalities allow", found.optimal_sigma, rows),
+        _from("sigma_ratio", "sigma of both over that", found.ratio, rows),
+    ]
+
+
+def history(data: Any) -> list[Measure]:
+    """Return the weight of past transitions after correct and after error trials, and how far errors reset it."""
+    strength = "coh" if "coh" in require(data, "choice", "outcome") else None
+    found = from_trials.choice_history(data, strength)
+    correct, error = found.after_correct.n, found.after_error.n
+    return [
+        _from("after_correct", "weight of transitions after correct", found.transition_after_correct, correct),
+        _from("after_error", "weight of transitions after errors", found.transition_after_error, error),
+        _from("reset_index", "reset index", found.reset_index, correct + error),
+    ]
+
+
 def as_rows(data: Any) -> NDArray[Any]:
     """Return one column of a table, to count its rows."""
     return require(data, "choice")["choice"]
@@ -238,4 +267,6 @@ MEASURES: dict[str, Callable[[Any], list[Measure]]] = {
     "switching": switching,
     "indifference": indifference,
     "context": context,
+    "cue_combination": cue_combination,
+    "history": history,
 }

@@ -10,6 +10,7 @@ from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.psychophysics import step_noise
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -19,12 +20,17 @@ WORTH = 2.2  #: drops of B worth one drop of A
 
 
 class EconomicDecisionMaking(TrialEnv):
-    """Choose between an amount of juice A and an amount of juice B, worth 2.2 times less per drop.
+    """Choose between an amount of juice A and an amount of juice B, worth less per drop.
 
     The reward is the value of what was chosen; performance says whether it was the better option.
 
     Args:
         rewards: Replaces entries of ``default_rewards``; ``correct`` is the value of one drop of A.
+        b_to_a: Drops of A worth one drop of B; 1/2.2 unless given, so that 1A = 2.2B.
+        sigma: Noise of the offers; its s.d. per step is sigma / sqrt(dt).
+
+    Raises:
+        ValueError: If ``b_to_a`` is not positive or ``sigma`` is negative.
 
     Source: Padoa-Schioppa & Assad 2006, 10.1038/nature04676.
     """
@@ -46,8 +52,10 @@ class EconomicDecisionMaking(TrialEnv):
     offers = ConditionValues("offer")
 
     @usual_arguments()
-    def __init__(self):
-        self.B_to_A = 1 / WORTH  # drops of A worth one drop of B
+    def __init__(self, b_to_a: float = 1 / WORTH, sigma: float = 0.0):
+        if not b_to_a > 0:
+            raise ValueError(f"b_to_a must be above 0, got {b_to_a!r}")
+        self.B_to_A, self.sigma = float(b_to_a), step_noise(sigma, self.dt)
         self.conditions = {"juice": [("a", "b"), ("b", "a")], "offer": list(OFFERS)}
         self.observation_space = spaces.channels({"fixation": 0, "a1": 1, "b1": 2, "a2": 3, "b2": 4, "n1": 5, "n2": 6})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice1": 1, "choice2": 2})
@@ -77,11 +85,15 @@ class EconomicDecisionMaking(TrialEnv):
         trials.add_ob(1, ["fixation", "offer_on"], where="fixation")
         kinds = np.column_stack([a_first, ~a_first, ~a_first, a_first])
         trials.add_ob(np.column_stack([kinds, amounts / 5]), "offer_on", where=range(1, 7))
+        if self.sigma:  # without noise nothing is drawn, so that a seed gives the trials it always gave
+            trials.add_randn(0, self.sigma, "offer_on", where=range(1, 7))
         for option in (0, 1):
             trials.pay("decision", option + 1, value[:, option], best[:, option].astype(float))
         trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
 
-    def ceiling(self) -> dict[str, Any]:
-        """Exact: there is no noise, the better option is always seen."""
+    def ceiling(self) -> dict[str, Any] | None:
+        """Exact without noise: the better option is always seen."""
+        if self.sigma:
+            return None
         best = np.mean([max(n_a, n_b * self.B_to_A) for n_b, n_a in self.offers]) * self.rewards["correct"]
         return {"performance": 1.0, "reward": float(best), "error": 0.0, "method": "exact: mean of the better offers"}

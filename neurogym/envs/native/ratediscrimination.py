@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.psychophysics import choice_ceiling, exact_ceiling, step_noise
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
 MODALITIES = ("visual", "auditory", "both")
-BASELINE, LOWEST, SPAN = 0.2, 0.4, 0.8
 
 
 class RateDiscrimination(TrialEnv):
     """Say whether a train of flashes, of clicks, or of both is faster or slower than the boundary.
 
-    Each modality has a channel that grows and one that falls with the rate; all ride on a baseline, are noisy, and
-    cannot become negative.
+    Each modality has a channel that grows and one that falls with the rate, from ``baseline + lowest`` to ``baseline +
+    lowest + span``. The noise is that of the input of all units, all the time, and their input cannot become negative;
+    or it is that of the senses: only on what is shown, and of either sign (``sensory=True``, Song et al. 2017).
 
     Args:
         fmin: Lowest rate (Hz).
@@ -27,11 +30,16 @@ class RateDiscrimination(TrialEnv):
         freq_step: Distance of the rates (Hz); the boundary is the mean of the rates, which is left out.
         sigma: Noise of the units' input; its s.d. per step is sigma * sqrt(2 * tau / dt).
         tau: Time constant that the noise refers to (ms).
+        baseline: Input of every channel all the time.
+        lowest: Strength of a modality's channel at the end of the rates that it does not prefer, above the baseline.
+        span: How much stronger it is at the other end.
+        sensory: Whether only the channels of presented modalities are noisy, while they are, without a lower bound.
 
     Raises:
-        ValueError: If there are not at least two rates.
+        ValueError: If there are not at least two rates, ``sigma`` is negative or ``span`` is not positive.
 
-    Source: Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
+    Source: Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865; with ``sensory`` Song, Yang & Wang 2017,
+    10.7554/eLife.21492.
     """
 
     metadata = TaskInfo(
@@ -42,6 +50,7 @@ class RateDiscrimination(TrialEnv):
         carries=False,
         differences=["an environment with a decision period (the reference made batches of continuous targets)"],
         necessary=(("visual", "auditory"), "visual", "auditory"),
+        measures=("cue_combination",),
     )
     default_timing = {"fixation": 100, "stimulus": 1000, "decision": 100}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
@@ -55,16 +64,24 @@ class RateDiscrimination(TrialEnv):
         freq_step: float = 1,
         sigma: float = 0.2,
         tau: float = 100,
+        baseline: float = 0.2,
+        lowest: float = 0.4,
+        span: float = 0.8,
+        sensory: bool = False,
     ):
         rates = np.arange(fmin, fmax + 1e-9, freq_step)
         self.boundary = float(rates.mean()) if len(rates) else fmin
         self.rates = rates[np.abs(rates - self.boundary) > 1e-9]
         if len(self.rates) < 2:
             raise ValueError(f"expected at least two rates, got fmin={fmin!r}, fmax={fmax!r}, freq_step={freq_step!r}")
-        self.sigma = sigma * np.sqrt(2 * tau / self.dt)
+        if not span > 0:
+            raise ValueError(f"span must be above 0, got {span!r}")
+        self.sigma = step_noise(sigma * np.sqrt(2 * tau), self.dt)
+        self.baseline, self.lowest, self.span, self.sensory = baseline, lowest, span, bool(sensory)
         self.conditions = {"modality": MODALITIES, "rate": self.rates}
         names = {"visual": [0, 2], "auditory": [1, 3], "start": 4}
-        self.observation_space = spaces.Box(0.0, np.inf, shape=(5,), dtype=np.float32, name=names)
+        low = -np.inf if sensory else 0.0
+        self.observation_space = spaces.Box(low, np.inf, shape=(5,), dtype=np.float32, name=names)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "high": 1, "low": 2})
 
     def _new_trials(self, trials: Trials) -> None:
@@ -72,12 +89,26 @@ class RateDiscrimination(TrialEnv):
         truth = trials.info["ground_truth"] = np.where(rate > self.boundary, 1, 2)
         trials.add_period(["fixation", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "stimulus"], where="start")
-        trials.add_ob(BASELINE)
+        trials.add_ob(self.baseline)
         high = (rate - self.rates[0]) / (self.rates[-1] - self.rates[0])
-        strength = LOWEST + SPAN * np.column_stack([high, 1 - high])
+        strength = self.lowest + self.span * np.column_stack([high, 1 - high])
         for name in ("visual", "auditory"):
             present = (modality == name) | (modality == "both")
             trials.add_ob(present[:, None] * strength, "stimulus", where=name)
-        trials.add_randn(0, self.sigma)
-        np.maximum(trials.ob, 0, out=trials.ob)
+            if self.sensory:
+                trials.add_randn(0, self.sigma * present, "stimulus", where=name)
+        if not self.sensory:
+            trials.add_randn(0, self.sigma)
+            np.maximum(trials.ob, 0, out=trials.ob)
         trials.set_groundtruth(truth, "decision")
+
+    def ceiling(self) -> dict[str, Any] | None:
+        """Exact for sensory noise: the difference of the channels, summed over samples and modalities, decides."""
+        if not self.sensory:
+            return super().ceiling()
+        kinds = self.conditions["modality"]
+        noise = [self.sigma / (np.sqrt(2) if kind == "both" else 1) for kind in kinds]
+        slope = 2 * self.span / (self.rates[-1] - self.rates[0])  # of the difference of the two channels, per Hz
+        shown = 100 * slope * np.abs(self.rates - self.boundary)
+        found = [choice_ceiling(self, shown, each)["performance"] for each in noise]
+        return exact_ceiling(self, float(np.mean(found)), "sum of Gaussian samples")

@@ -19,6 +19,9 @@ class Reinforce(RecurrentPPO):
     Steps of trials that have not ended within the rollout have no return yet and are not learned from. Without trials
     the rollout counts as one, closed by the baseline's prediction.
 
+    With ``gamma=1`` a trial that a broken fixation ends at a cost returns the same however long fixation was held, and
+    an agent that cannot yet hold it to the end learns nothing; any discount makes holding it longer the better.
+
     Args:
         policy: as for `RecurrentPPO`. The paper gives the baseline its own network (`shared=False`); with one for both
             the gradient of the baseline's error shapes it too, and random dots are learned several times sooner.

@@ -103,6 +103,7 @@ _SPECS = (
         "gated recurrent units, two gates and one state",
         "Cho et al. 2014, arXiv:1406.1078",
         "ngym_cli.agents.networks.gru:GRU",
+        defaults={"memory": 30.0},
     ),
     NetworkSpec(
         "rnn",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -10,15 +11,38 @@ from torch.nn.utils.rnn import PackedSequence
 
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
+from ngym_cli.agents.networks.gates import check_memory, enlarge_input_weights, spread_time_constants
 
 
 class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
-    """`torch.nn.GRU` behind the common interface."""
+    """`torch.nn.GRU` behind the common interface.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) that the update gates begin with are spread from 1 to this, as in the LSTM
+            (Tallec & Ollivier 2018, arXiv:1804.11188). The weights of the input begin as large as there: with torch's,
+            a weak stimulus is hardly seen, and evidence that fades within two steps is not summed.
+    """
 
     cell = "gru"
 
-    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1) -> None:
+    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
+        check_memory(memory)
+        self.memory = memory
         nn.GRU.__init__(self, input_size, hidden_size, num_layers)
+
+    def reset_parameters(self) -> None:
+        """Draw the initial weights; the gates lie in the order reset, update, candidate."""
+        super().reset_parameters()
+        units = self.hidden_size
+        for layer in range(self.num_layers):
+            bias: Any = getattr(self, f"bias_hh_l{layer}")
+            nn.init.zeros_(getattr(self, f"bias_ih_l{layer}"))
+            nn.init.zeros_(bias)
+            spread_time_constants(bias[units : 2 * units], self.memory)
+        enlarge_input_weights(cast(Tensor, self.weight_ih_l0))
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
+from ngym_cli.agents.networks.gates import check_memory, enlarge_input_weights, spread_time_constants
 
 
 class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
@@ -26,11 +27,9 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
 
     n_states = 2
     cell = "lstm"
-    input_gain = 3.0  #: bound of the first weights of one input; of n inputs sqrt(n) times less
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
-        if memory < 1:
-            raise ValueError(f"memory must be at least 1 step, got {memory}")
+        check_memory(memory)
         self.memory = memory
         nn.LSTM.__init__(self, input_size, hidden_size, num_layers)
 
@@ -42,11 +41,10 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
             bias: Any = getattr(self, f"bias_hh_l{layer}")
             nn.init.zeros_(getattr(self, f"bias_ih_l{layer}"))
             nn.init.zeros_(bias)
+            spread_time_constants(bias[units : 2 * units], self.memory)
             with torch.no_grad():
-                bias[units : 2 * units].uniform_(0, self.memory - 1).log1p_()
                 bias[:units] = -bias[units : 2 * units]
-        bound = self.input_gain * self.input_size**-0.5
-        nn.init.uniform_(cast(Tensor, self.weight_ih_l0), -bound, bound)
+        enlarge_input_weights(cast(Tensor, self.weight_ih_l0))
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None

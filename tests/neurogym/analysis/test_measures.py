@@ -85,5 +85,51 @@ def test_choices_have_a_bias_and_a_slope():
     assert values(("psychometric",), table)["pse"] == pytest.approx(2, abs=0.6)
 
 
+def test_two_senses_together_are_as_precise_as_each_allows():
+    rng, sigma = np.random.default_rng(0), {"visual": 2.0, "auditory": 1.0, "both": 0.8**0.5}
+    modality = np.repeat(list(sigma), 4000)
+    rate = rng.integers(9, 17, size=12000).astype(float)
+    seen = rate - 12.5 + rng.normal(size=12000) * np.array([sigma[name] for name in modality])
+    outcome = np.where((seen > 0) == (rate > 12.5), "correct", "error")
+    table = {"rate": rate, "modality": modality, "choice": np.where(seen > 0, 1, 2), "outcome": outcome}
+    found = values(("cue_combination",), table)
+    for name, true in sigma.items():
+        assert found[f"sigma_{name}"] == pytest.approx(true, rel=0.08)
+    assert found["optimal_sigma"] == pytest.approx(0.8**0.5, rel=0.08)
+    assert found["sigma_ratio"] == pytest.approx(1, abs=0.08)
+
+
+def with_history(resets, third=0.0, n=30_000):
+    """Return trials of an agent that expects the last transition again, after errors unless it ``resets``."""
+    rng = np.random.default_rng(0)
+    truth, coh = rng.integers(2, size=n), rng.choice([0.0, 5.0, 10.0], n)
+    choice, right = np.zeros(n, int), np.zeros(n, bool)
+    for t in range(n):
+        expects = 0.0
+        if t > 2 and right[t - 2] and right[t - 3] and (right[t - 1] or not resets):
+            repeated = choice[t - 2] == choice[t - 3]
+            expects = (1 if repeated else -1) * (2 * choice[t - 1] - 1)
+        p = 1 / (1 + np.exp(-(0.2 * coh[t] * (2 * truth[t] - 1) + expects)))
+        choice[t] = rng.random() < p
+        right[t] = choice[t] == truth[t]
+    other = rng.random(n) < third
+    outcome = np.where(right & ~other, "correct", "error")
+    return {"coh": coh, "choice": np.where(other, 3, choice + 1), "outcome": outcome, "trial": np.arange(n)}
+
+
+@pytest.mark.parametrize(("resets", "index"), [(False, 0), (True, 1)])
+def test_the_reset_index_tells_who_forgets_after_an_error(resets, index):
+    found = values(("history",), with_history(resets))
+    assert found["after_correct"] == pytest.approx(1, abs=0.25)
+    assert found["reset_index"] == pytest.approx(index, abs=0.25)
+
+
+def test_of_several_alternatives_the_pair_in_play_is_looked_at():
+    table = with_history(True, third=0.02)
+    assert values(("history",), table) == {}  # three choices, and nothing says which two
+    table["variable_nch_choices"] = np.full(len(table["trial"]), "1-2")
+    assert values(("history",), table)["reset_index"] == pytest.approx(1, abs=0.25)
+
+
 def test_trials_that_cannot_tell_give_no_measure():
     assert measures(MEASURES, {"choice": np.zeros(3), "outcome": np.full(3, "miss")}) == []

@@ -34,6 +34,31 @@ def test_offers_are_shown_with_kind_and_amount(made, play, shown):
     assert np.mean([r["trial_reward"] for r in play(env, trials=900)]) == pytest.approx(ceiling["reward"], abs=0.02)
 
 
+@pytest.mark.parametrize(("worth", "better"), [(2.2, "b"), (4.5, "a")])
+def test_what_a_drop_of_b_is_worth_can_be_said(made, play, worth, better):
+    env, _ = made("EconomicDecisionMaking-v0", b_to_a=1 / worth)
+    assert env.R_A / env.R_B == pytest.approx(worth)
+    for juice in (("a", "b"), ("b", "a")):
+        report = play(env, trials=1, juice=juice, offer=(4, 1))[0]
+        assert juice[report["gt"] - 1] == better
+        assert report["trial_reward"] == pytest.approx(0.22 if better == "a" else 4 * 0.22 / worth)
+
+
+def test_offers_can_be_noisy(made, shown):
+    env, trials = made("EconomicDecisionMaking-v0", sigma=0.5, dt=50)
+    kind = trials.info["a_first"][:, None]
+    noise = shown(trials, "offer_on", [1])[:, 0] - kind[:, 0]
+    assert noise.std() > 0 and env.ceiling() is None
+    assert env.sigma == pytest.approx(0.5 / 50**0.5)
+    assert made("EconomicDecisionMaking-v0")[0].ceiling()["performance"] == 1.0
+
+
+@pytest.mark.parametrize(("argument", "value"), [("b_to_a", 0.0), ("sigma", -1.0)])
+def test_economic_arguments_out_of_range_are_refused(argument, value):
+    with pytest.raises(ValueError, match=argument):
+        ngym.make("EconomicDecisionMaking-v0", **{argument: value})
+
+
 def test_equal_offers_are_both_right(made, play):
     env, _ = made("EconomicDecisionMaking-v0", rewards={"correct": 0.0})
     act = lambda env: 2 * env.in_period("decision")  # noqa: E731

@@ -104,6 +104,32 @@ def test_rate_discrimination_of_one_modality_leaves_the_other_at_baseline(made):
     assert noisy.make_trials(50).ob.min() == 0
 
 
+def test_sensory_noise_is_only_on_what_is_shown_and_has_a_known_ceiling(made):
+    usual = {"sigma": 0.2, "baseline": 0.1, "lowest": 0.3, "span": 0.2, "sensory": True, "dt": 50}
+    env, _ = made("RateDiscrimination-v0", **usual)
+    rows = env.make_trials(300, modality="visual", rate=9)
+    stimulus = rows.ob[rows.rows("stimulus").index]
+    np.testing.assert_allclose(stimulus[:, [0, 2]].mean(axis=0), [0.4, 0.6], atol=0.04)
+    np.testing.assert_allclose(stimulus[:, [0, 2]].std(axis=0), 0.2 * np.sqrt(2 * 100 / 50), atol=0.02)
+    np.testing.assert_allclose(stimulus[:, [1, 3]], 0.1, atol=1e-6)
+    assert rows.ob.min() < 0 and env.observation_space.contains(rows.ob[rows.ob.argmin() // 5])
+    before = rows.ob[rows.rows("fixation").index]
+    np.testing.assert_allclose(before, np.tile([0.1, 0.1, 0.1, 0.1, 1.1], (len(before), 1)), atol=1e-6)
+
+
+def test_the_ceiling_of_sensory_noise_is_that_of_the_summed_difference(made):
+    settings = {"dt": 50, "sigma": 0.021**0.5, "baseline": 0, "lowest": 5 / 12, "span": 1 / 6, "sensory": True}
+    env, _ = made("RateDiscrimination-v0", **settings)
+    assert env.ceiling()["performance"] == pytest.approx(0.8314, abs=1e-4)  # Song et al. 2017, by an ideal observer
+    right = []
+    for modality in ("visual", "auditory", "both"):
+        trials = env.make_trials(2000, modality=modality)
+        ob = trials.ob.reshape(trials.n, -1, 5)
+        faster = (ob[..., :2] - ob[..., 2:4]).sum(axis=(1, 2)) > 0
+        right.append(np.mean(faster == (trials.info["rate"] > 12.5)))
+    assert np.mean(right) == pytest.approx(env.ceiling()["performance"], abs=0.02)
+
+
 def test_dual_task_scores_both_tasks(play):
     env = ngym.make("DualTask-v0").unwrapped
     withheld = play(env, act=lambda e: 0, trials=60)

@@ -137,6 +137,17 @@ def test_gates_begin_with_time_constants_up_to_the_memory():
     assert steps.mean().item() == pytest.approx(25.5, abs=2)
 
 
+def test_the_update_gates_of_a_gru_begin_alike():
+    torch.manual_seed(0)
+    net = build("gru", units=400, memory=50.0)
+    reset, kept, candidate = (net.bias_ih_l0 + net.bias_hh_l0).split(400)
+    steps = torch.exp(kept)  # 1 / (1 - sigmoid(b)) - 1
+    assert 1 <= steps.min() < 2 and 45 < steps.max() <= 50
+    assert steps.mean().item() == pytest.approx(25.5, abs=2)
+    assert not reset.any() and not candidate.any()
+    assert net.weight_ih_l0.abs().max() > 10 * net.weight_hh_l0.abs().max()
+
+
 def test_connectivity_mask_holds():
     mask = np.eye(10)[::-1].copy()
     net = build("ei_rnn", mask=mask.tolist())
@@ -149,6 +160,7 @@ def test_connectivity_mask_holds():
     ("name", "options", "message"),
     [
         ("lstm", {"memory": 0.5}, "at least 1 step"),
+        ("gru", {"memory": 0.5}, "at least 1 step"),
         ("rnn", {"activation": "sigmoid"}, "tanh, relu"),
         ("ctrnn", {"tau": 0.0}, "positive"),
         ("ctrnn", {"noise": -1.0}, "negative"),
