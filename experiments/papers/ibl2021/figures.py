@@ -67,8 +67,8 @@ def figure_4_choices_by_block(paper):
 
 
 def figure_criteria(paper):
-    """The other criteria by which a mouse counts as trained: largest lapse of either block and accuracy at the strongest
-    contrast, a dot for each network; the criterion is met on the white side of the line.
+    """The other criteria by which a mouse counts as trained: largest lapse of either block and accuracy at the
+    strongest contrast, a dot for each network; the criterion is met on the white side of the line.
     """
     figure, panels = new_figure(1, 2, width=3.0)
     rows = (
