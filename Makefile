@@ -14,7 +14,7 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-learning lint smoke records bench package sanitize clang aarch64 clean
+.PHONY: help setup demo test test-long test-learning lint smoke records papers bench package sanitize clang aarch64 clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ smoke: $(STAMP)  ## build, check and briefly train every task
 
 records: $(STAMP)  ## make the kept numbers anew that are out of date (ONLY=NAME or NAME/ITEM, JOBS=N)
 	$(BIN)/python -m experiments.records --make --jobs $(or $(JOBS),1) $(foreach name,$(ONLY),--only $(name))
+
+papers: $(STAMP)  ## train and measure all papers again, hold the verdicts beside our record (ONLY=PAPER, JOBS=N)
+	$(BIN)/python -m experiments.reproductions --jobs $(or $(JOBS),1) $(foreach name,$(ONLY),--only $(name))
 
 bench: $(STAMP)  ## run the benchmarks
 	$(BIN)/python -m experiments.benchmarks

@@ -26,7 +26,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "launchers": ("id", "description"),
     "analyses": ("id", "description"),
     "recipes": ("id", "description"),
-    "papers": ("id", "description"),
+    "papers": ("id", "title", "paper", "link"),
     "tags": ("id", "tasks"),
     "runs": ("id", "status", "steps", "performance", "tags", "started"),
     "sweeps": ("id", "status", "runs", "performance"),

@@ -49,7 +49,7 @@ def main() -> None:
     for record, item in chosen(given.only):
         missing = record.missing()
         mine = [(record.name, name, seed) for name, seed in missing if item in (None, name)]
-        total = record.seeds * len(list(record.items()))
+        total = sum(map(record.seeds_of, record.items()))
         print(f"{record.name:<12} {total - len(missing):>4} of {total:>4} rows are up to date  {record.what}")
         work += mine
     if given.make:

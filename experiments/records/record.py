@@ -45,7 +45,7 @@ class Record:
         tasks: ids of the tasks whose code decides an item.
         settings: what else decides it, as plain data.
         tables: renders the rows as Markdown, by the name under which a text quotes them.
-        seeds: how many.
+        seeds: how many; a function where items differ in it.
     """
 
     name: str
@@ -56,7 +56,11 @@ class Record:
     tasks: Callable[[str], Iterable[str]]
     settings: Callable[[str], Any] = nothing
     tables: Mapping[str, Callable[[Rows], str]] = field(default_factory=dict)
-    seeds: int = 3
+    seeds: int | Callable[[str], int] = 3
+
+    def seeds_of(self, item: str) -> int:
+        """Return how many seeds an item is measured with."""
+        return self.seeds(item) if callable(self.seeds) else self.seeds
 
     def rows(self) -> Rows:
         """Return what is kept."""
@@ -73,7 +77,7 @@ class Record:
         kept, found = self.rows(), []
         for item in self.items():
             now = self.digest(item)
-            for seed in range(self.seeds):
+            for seed in range(self.seeds_of(item)):
                 made = kept.get(item, {}).get(str(seed), {}).get("made", {})
                 if made.get("digest") != now:
                     found.append((item, seed))

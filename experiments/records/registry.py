@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from experiments import bandit, defaults, main_job, recipes, stories, supervised
+from experiments import bandit, defaults, main_job, recipes, reproductions, stories, supervised
 from experiments.records.record import Record, Row
 
 RECORDS: dict[str, Record] = {
-    part.RECORD.name: part.RECORD for part in (main_job, defaults, supervised, recipes, bandit, stories)
+    part.RECORD.name: part.RECORD for part in (main_job, defaults, supervised, recipes, reproductions, bandit, stories)
 }
 
 

@@ -329,8 +329,10 @@ def recipes(search: Iterable[str] = ()) -> list[Row]:
 
 
 def papers(search: Iterable[str] = ()) -> list[Row]:
-    """Return the papers whose claims are repeated in ``experiments/papers``."""
-    return _holding(search, _written_plans("papers"))
+    """Return the papers whose claims are measured by ``ngym reproduce``, with our own verdicts."""
+    from ngym_cli.papers import kept
+
+    return _holding(search, kept.rows())
 
 
 def sweeps(root: Path = Path("sweeps"), search: Iterable[str] = ()) -> list[Row]:

@@ -275,7 +275,7 @@ def show(found: Mapping[str, Any]) -> None:
 
 
 def _show_reference(found: Mapping[str, Any]) -> None:
-    """Print the page of an algorithm, a network, a figure, a launcher or an analysis."""
+    """Print the page of an algorithm, a network, a figure, a launcher, an analysis or a paper."""
     out = console()
     out.print()
     for label, value in {"kind": found["kind"], **found["rows"]}.items():
@@ -289,6 +289,10 @@ def _show_reference(found: Mapping[str, Any]) -> None:
             for row in found["options"]
         ]  # fmt: skip
         print_columns(rows, indent=2)
+    if found["kind"] == "paper":
+        from ngym_cli.papers import printing
+
+        printing.print_contents(found)
     if found["example"]:
         out.print(f"\n  example  {found['example']}", soft_wrap=True)
 

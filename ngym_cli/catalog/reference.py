@@ -1,4 +1,4 @@
-"""Pages about algorithms, networks, figures, launchers and analyses: all named things beside tasks and wrappers."""
+"""Pages about algorithms, networks, figures, launchers, analyses and papers: named things beside tasks and wrappers."""
 
 from __future__ import annotations
 
@@ -112,6 +112,48 @@ def analysis(name: str) -> Page:
     }
 
 
+def paper(name: str) -> Page:
+    """Return all that is known of a paper: its claims, how they are seen, and what came out for us."""
+    from ngym_cli.papers import collection, kept, printing
+    from ngym_cli.papers.model import PROVENANCE
+
+    found = collection.find(name)
+    config, verdicts = found.config, kept.verdicts(found, kept.record().get(name, {}))
+    return {
+        **_head(name, "paper", config.title, config.citation),
+        "link": f"https://doi.org/{config.doi}",
+        "rows": {
+            "summary": config.summary,
+            "parts": ", ".join(f"{part} ({each.what})" for part, each in config.parts.items()),
+            "seeds": config.seeds,
+            "minutes": None if (took := kept.minutes(found, kept.record().get(name, {}))) is None else round(took),
+        },
+        "options": [],
+        "claims": [
+            {
+                "id": claim.id,
+                "verdict": verdicts[claim.id].state,
+                "published": printing.published_words(claim.published, claim.unit),
+                "title": claim.title,
+                "reached": claim.reached or f"cannot be tested: {claim.untestable}",
+                "source": f"{claim.where} ({PROVENANCE[claim.provenance]})",
+            }
+            for claim in config.claims
+        ],
+        "settings": [
+            {**setting.model_dump(), "provenance": PROVENANCE[setting.provenance]} for setting in config.settings
+        ],
+        "example": f"ngym reproduce {name}",
+    }
+
+
+def papers() -> list[str]:
+    """Return the papers that come with ngym."""
+    from ngym_cli.papers import collection
+
+    return collection.ids()
+
+
 def analyses() -> list[str]:
     """Return the analyses, functions of ``neurogym.analysis``."""
     from neurogym import analysis as package
@@ -137,6 +179,7 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Page]]] = {
     "figure": (_names("ngym_cli.figures.registry:FIGURES"), figure),
     "launcher": (_names("ngym_cli.sweeps.launchers:NAMES"), launcher),
     "analysis": (analyses, analysis),
+    "paper": (papers, paper),
 }
 
 

@@ -16,7 +16,7 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="A task, wrapper, algorithm, network, figure, launcher or analysis.",
+            help="A task, wrapper, algorithm, network, figure, launcher, analysis or paper.",
             autocompletion=completion.everything,
         ),
     ],

@@ -9,16 +9,27 @@ import typer
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="Python file to write, as my_task.py; it will hold the class MyTask.")],
-    json: Annotated[bool, typer.Option("--json", help="Print the task's name as one JSON document.")] = False,
+    file: Annotated[
+        Path, typer.Argument(help="Python file to write, as my_task.py, which will hold the class MyTask; or 'paper'.")
+    ],
+    name: Annotated[Path | None, typer.Argument(help="Folder of a new paper, as in ngym new paper my_study.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was written as one JSON document.")] = False,
 ) -> None:
-    """Write a commented task that works as it stands, as the beginning of your own."""
+    """Write a commented task, or the folder of a paper, that works as it stands, as the beginning of your own."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import own_tasks
+    from ngym_cli.errors import UserError
 
-    name = own_tasks.new(file)
-    if json:
-        terminal.print_json({"id": name, "path": str(file)})
+    if str(file) == "paper" and name is not None:
+        from ngym_cli.papers import beginning
+
+        beginning.new(name)
+        made, where = str(name), name
+        text = f"{name}/ written\nnext: ngym reproduce ./{name}"
+    elif name is not None or str(file) == "paper":
+        raise UserError("expected ngym new my_task.py, or ngym new paper my_study")
     else:
-        text = f"{file} written\nnext: ngym check {name}\n      ngym info {name}\n      ngym run --task {name}"
-        terminal.console().print(text, soft_wrap=True)
+        from ngym_cli.catalog import own_tasks
+
+        made, where = own_tasks.new(file), file
+        text = f"{file} written\nnext: ngym check {made}\n      ngym info {made}\n      ngym run --task {made}"
+    terminal.print_json({"id": made, "path": str(where)}) if json else terminal.console().print(text, soft_wrap=True)

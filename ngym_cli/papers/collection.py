@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.config import read_toml
+from ngym_cli.config import from_dict, read_toml, trust
 from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers import model
@@ -114,18 +114,16 @@ def load(folder: Path) -> Paper:
         if claim.measure is not None:
             paper.script.check(claim.measure, len(claim.part), f"{folder / model.FILE}: claim {claim.id}: measure")
     for name in config.parts:
-        parse_check(paper, name)
+        check_part(paper, name)
     return paper
 
 
-def parse_check(paper: Paper, part: str) -> None:
+def check_part(paper: Paper, part: str) -> None:
     """Refuse a configuration that is none, or that says what the paper's part says.
 
     Raises:
         UserError: in one line, with the file.
     """
-    from ngym_cli.config import from_dict
-
     file = paper.folder / paper.config.parts[part].config
     settings = paper.run_settings(part)
     for key in ("seed", "init_from"):
@@ -157,6 +155,14 @@ def find(reference: str) -> Paper:
     if folder.name != reference:
         raise UserError(f"no such folder of a paper: {reference}")
     raise unknown("paper", reference, ids())
+
+
+def code_of(paper: Paper) -> list[str]:
+    """Return references to all code of a paper's folder, and to code that its configurations name."""
+    found = [f"{path}:" for path in sorted(paper.folder.glob("*.py"))]
+    for part in paper.config.parts:
+        found += trust.references(from_dict(paper.run_settings(part)))
+    return list(dict.fromkeys(found))
 
 
 def every() -> Iterator[Paper]:

@@ -173,9 +173,10 @@ def _library() -> str:
 
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
     found = hashlib.sha256()
-    for place in (toolkit / "analysis", ours / "evaluation", ours / "papers"):
-        for path in sorted(place.glob("*.py")):
-            found.update(path.read_bytes())
+    code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
+    code += [ours / "papers" / f"{name}.py" for name in ("measures", "paper_runs", "engine")]
+    for path in sorted(code):
+        found.update(path.read_bytes())
     return found.hexdigest()
 
 

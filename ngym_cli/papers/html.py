@@ -133,9 +133,13 @@ def _claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
         for place, (name, published, here) in enumerate(number_lines(row)):
             first = place == 0
             yield (
-                row["title"] if first else "", f"{name}{published}", here, verdict_words(row) if first else "",
+                row["title"] if first else "", f"{name}{published}", here, _verdict(row) if first else "",
                 criterion if first else "", printed if first else "",
             )  # fmt: skip
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    return verdict_words(row) + (f". {row['note']}" if row.get("note") else "")
 
 
 def _networks(paper: Paper, document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

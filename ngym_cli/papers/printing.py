@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from ngym_cli import terminal
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, REACHED, STATES, published_numbers
+from ngym_cli.papers.verdicts import STATES, published_numbers
 
-_STYLES = {REACHED: "green", IN_PART: "yellow", NOT_REACHED: "red"}
 #: Where a published number is no better known than by eye, the verdict says so.
 BY_EYE = ("F", "M")
 
@@ -20,16 +17,12 @@ BY_EYE = ("F", "M")
 def print_papers(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a line for each paper."""
     out = terminal.console()
-    shown = Table(box=None, padding=(0, 2, 0, 0))
-    shown.add_column("paper", no_wrap=True)
-    shown.add_column("what")
-    shown.add_column("claims", justify="right")
-    shown.add_column("our record")
-    shown.add_column("minutes", justify="right")
-    for row in rows:
-        minutes = "-" if row["minutes"] is None else f"{row['minutes']:.0f}"
-        shown.add_row(row["id"], row["title"], str(row["claims"]), in_words(row["verdicts"]), minutes)
-    out.print(shown)
+    lines = [
+        (row["id"], row["title"], str(row["claims"]), in_words(row["verdicts"]),
+         "-" if row["minutes"] is None else f"{row['minutes']:.0f}")
+        for row in rows
+    ]  # fmt: skip
+    terminal.print_columns(lines, ("paper", "what", "claims", "our record", "minutes"))
     out.print(
         "minutes: all seeds on two cores; next: ngym reproduce PAPER, ngym info PAPER", style="dim", soft_wrap=True
     )
@@ -40,22 +33,39 @@ def in_words(verdicts: Mapping[str, int]) -> str:
     return ", ".join(f"{verdicts[state]} {state}" for state in STATES if verdicts.get(state)) or "none yet"
 
 
+def print_contents(page: Mapping[str, Any]) -> None:
+    """Print the claims and settings of a paper, as ``ngym info`` has them."""
+    out = terminal.console()
+    out.print("\n  claims", style="dim")
+    names = ("id", "published", "verdict", "title", "reached", "source")
+    header = ("--only", "published", "our record", "what", "counts as reached", "printed")
+    terminal.print_columns([tuple(row[name] for name in names) for row in page["claims"]], header, indent=2)
+    if page["settings"]:
+        out.print("\n  settings", style="dim")
+        rows = [(s["what"], str(s["value"]), s["here"] or "the same", s["source"]) for s in page["settings"]]
+        terminal.print_columns(rows, ("what", "paper", "here", "source"), indent=2)
+
+
+def published_words(published: Any, unit: str = "") -> str:
+    """Return what a paper has in one line."""
+    if isinstance(published, Mapping):
+        published = ", ".join(f"{name}: {value:g}" for name, value in published.items())
+    elif isinstance(published, str):
+        return published
+    return f"{published} {unit}".strip()
+
+
 def print_claims(document: Mapping[str, Any], page: Path) -> None:
     """Print claim, published value, ours and the verdict."""
     out = terminal.console()
     out.print(f"{document['citation']}, https://doi.org/{document['doi']}", soft_wrap=True)
-    shown = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("claim", "published", "here", "verdict"):
-        shown.add_column(name)
+    rows: list[tuple[str, ...]] = []
     for row in document["claims"]:
-        words = verdict_words(row)
-        lines = list(number_lines(row))
-        for place, (name, published, here) in enumerate(lines):
-            shown.add_row(
-                row["title"] if place == 0 else "", f"{name}{published}", here,
-                words if place == 0 else "", style=None,
-            )  # fmt: skip
-    out.print(shown)
+        first = row["title"], verdict_words(row)
+        for name, published, here in number_lines(row):
+            rows.append((first[0], f"{name}{published}", here, first[1]))
+            first = "", ""
+    terminal.print_columns(rows, ("claim", "published", "here", "verdict"))
     count = len(document["seeds"])
     said = "mean over seeds with its 95 % interval" if count > 1 else "one seed, no interval"
     out.print(f"here: {said}; seeds {', '.join(map(str, document['seeds']))}", style="dim", soft_wrap=True)
@@ -87,7 +97,7 @@ def number_lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     known = published_numbers(published)
     for name in dict.fromkeys([*known, *numbers]):
         value = known.get(name, known.get(""))
-        said = "-" if value is None else f"{short(value)}{unit}"
+        said = "-" if value is None else f"{value:g}{unit}"
         yield (f"{name}: " if name else ""), said, _here(numbers.get(name), unit)
 
 
@@ -100,6 +110,6 @@ def _here(found: Mapping[str, Any] | None, unit: str) -> str:
 
 def short(value: float) -> str:
     """Return a number in three or four significant digits, without an exponent where that is readable."""
-    if value == 0 or abs(value) >= 1000:
+    if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 0.001 and abs(value) < 10 else f"{value:.4g}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs, terminal
-from ngym_cli.config import from_dict, trust
+from ngym_cli.config import trust
 from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.reading import read_json
@@ -108,7 +108,7 @@ def require_trust(paper: Paper, place: Path, trusted: bool) -> dict[str, Any] | 
     Raises:
         UserError: names the first piece of code, and how to allow it.
     """
-    names = code_of(paper)
+    names = collection.code_of(paper)
     if not paper.own or not names:
         return None
     records = (place / CLAIMS, paper.folder / collection.MADE_HERE)
@@ -123,14 +123,6 @@ def require_trust(paper: Paper, place: Path, trusted: bool) -> dict[str, Any] | 
                 "or has changed since; say --trust if you know it"
             )
     return trust.signed(names)
-
-
-def code_of(paper: Paper) -> list[str]:
-    """Return references to all code of a paper's folder, and to code that its configurations name."""
-    found = [f"{path}:" for path in sorted(paper.folder.glob("*.py"))]
-    for part in paper.config.parts:
-        found += trust.references(from_dict(paper.run_settings(part)))
-    return list(dict.fromkeys(found))
 
 
 def _below_here(folder: Path) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ngym_cli.config.tasks import user_errors
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.papers.measures import MEASURES
 from ngym_cli.papers.model import SCRIPT
 
 FIGURE = "figure_"
@@ -69,8 +70,6 @@ class Script:
         Raises:
             UserError: with the nearest name.
         """
-        from ngym_cli.papers.paper_runs import MEASURES
-
         if measure.startswith(OF_THE_TASK):
             return
         own = [name for name in self.functions if not name.startswith(FIGURE)]
@@ -99,8 +98,6 @@ class Script:
 
     def measure(self, name: str) -> Callable[..., Any]:
         """Return a measure: the script's own, the library's, or one that the task declares."""
-        from ngym_cli.papers.paper_runs import MEASURES
-
         if name in self.functions:
             return getattr(self.module, name)
         if name.startswith(OF_THE_TASK):

@@ -70,7 +70,7 @@ def figure_3_accuracy_and_time(paper):
     figure, (left, right) = new_figure(1, 2, width=3.7)
     networks = paper.runs("reaction-time")
     trials, data = paper.trials("reaction-time"), monkeys()
-    smooth = np.geomspace(ZERO, 60, 200)
+    smooth = np.geomspace(2.4, 60, 200)
     for table, colour in ((data, GREY), (trials, COLOURS[0])):
         fit = from_trials.psychometric(table, model="weibull", n_boot=0)
         values = psychometric_function(smooth, "weibull", fit.threshold.value, fit.slope.value, 0.5, fit.lapse.value)

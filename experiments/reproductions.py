@@ -1,0 +1,162 @@
+"""The papers: every part trained with each seed, every claim measured, as ``ngym reproduce`` does.
+
+    python -m experiments.records --make --only papers/roitman2002
+    python -m experiments.reproductions    # checks all of it again
+
+Networks are kept in ``reproductions/records/``, under a digest of the code and settings that decide them: what was
+begun goes on, and a change of a measure alone trains nothing. ``make papers`` does the second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from experiments.records import stamp
+from experiments.records.record import Record, Row, Rows
+from ngym_cli import runs
+from ngym_cli.agents import threads
+from ngym_cli.papers import collection, engine, kept, printing
+from ngym_cli.papers.verdicts import STATES
+from ngym_cli.sweeps import control, launchers
+from ngym_cli.sweeps.recipe import LaunchSettings
+
+ROOT = Path(__file__).parents[1] / engine.ROOT / "records"
+
+
+def make(item: str, seed: int) -> Row:
+    """Train and measure one seed of a paper.
+
+    Raises:
+        RuntimeError: if a network is not trained.
+    """
+    threads.in_worker()
+    paper = collection.load(collection.library() / item)
+    place = ROOT / f"{item}-{stamp.digest(tasks(item), trained(item))}-s{seed}"
+    parts, claims = paper.chosen([])
+    planned = engine.plan(paper, parts, [seed], place)
+    launch = LaunchSettings(workers=1)
+    for wave in engine.waves(paper, planned.values()):
+        sweep = engine.as_sweep(place, wave, launch)
+        rows, _ = control.do_jobs(sweep, launchers.find(launch), True)
+        failed = [f"{row['name']}: {row['error']}" for row in rows if row["state"] != "done"]
+        if failed:
+            raise RuntimeError(f"{item}, seed {seed}: {'; '.join(failed)}")
+    measured = engine.measure_all(paper, claims, planned, place, 1)
+    manifests = {part: runs.Run(each.path).manifest() for (part, _), each in planned.items()}
+    return {
+        "claims": {each.claim: each.value for each in measured},
+        "why": {each.claim: each.why for each in measured if each.why},
+        "cpu_seconds": round(sum(found.get("cpu_seconds") or 0 for found in manifests.values()), 1),
+        "parts": {
+            part: {"performance": found.get("performance"), "trials": found.get("trials"), "steps": found.get("steps")}
+            for part, found in manifests.items()
+        },
+    }
+
+
+def tasks(item: str) -> Iterator[str]:
+    """Yield the tasks whose code decides a paper's numbers."""
+    paper = collection.load(collection.library() / item)
+    for part in paper.config.parts:
+        settings = paper.run_settings(part)
+        yield from str(settings.get("task", "RDM-v0")).split("+")
+        yield from (stage["task"] for stage in settings.get("stages", ()) if "task" in stage)
+
+
+def trained(item: str) -> Any:
+    """Return what decides a paper's networks beside the code."""
+    paper = collection.load(collection.library() / item)
+    return {name: [paper.run_settings(name), part.after] for name, part in paper.config.parts.items()}
+
+
+def settings(item: str) -> Any:
+    """Return what decides a paper's numbers beside the code: what is trained, how it is evaluated and measured."""
+    paper = collection.load(collection.library() / item)
+    measured = {claim.id: [claim.part, claim.measure] for claim in paper.config.claims}
+    evaluated = {name: part.model_dump()["evaluations"] for name, part in paper.config.parts.items()}
+    script = stamp.plain(paper.script.path) if paper.script.path.is_file() else ""
+    return [trained(item), evaluated, measured, script]
+
+
+def seeds(item: str) -> int:
+    """Return how many networks of each part there are."""
+    return collection.load(collection.library() / item).config.seeds
+
+
+def table(rows: Rows) -> str:
+    """Each paper with how many of its claims are reached."""
+    lines = ["| paper | claims | verdicts | minutes, all seeds on two cores |", "|---|---|---|---|"]
+    for item in (name for name in collection.ids() if name in rows):
+        paper = collection.load(collection.library() / item)
+        kept_seeds = rows.get(item, {})
+        states = [verdict.state for verdict in kept.verdicts(paper, kept_seeds).values()]
+        counts = printing.in_words({state: states.count(state) for state in STATES})
+        took = kept.minutes(paper, kept_seeds)
+        link = f"[{paper.config.citation.partition('.')[0]}](https://doi.org/{paper.config.doi}): {paper.config.title}"
+        lines.append(f"| `{item}` {link} | {len(states)} | {counts} | {'-' if took is None else f'{took:.0f}'} |")
+    return "\n".join(lines)
+
+
+def claims_table(rows: Rows) -> str:
+    """Each claim: published, here, verdict."""
+    lines = ["| paper | claim | published | here, mean over seeds [95 % interval] | verdict |", "|---|---|---|---|---|"]
+    for item in (name for name in collection.ids() if name in rows):
+        paper = collection.load(collection.library() / item)
+        for claim, verdict in zip(paper.config.claims, kept.verdicts(paper, rows.get(item, {})).values(), strict=True):
+            row = {**claim.model_dump(), "numbers": verdict.numbers, "verdict": verdict.state, "why": verdict.why}
+            found = list(printing.number_lines(row))
+            published = "; ".join(f"{name.strip()}{said}" for name, said, _ in found if said and said != "-")
+            here = "; ".join(f"{name}{ours}" if name.endswith(": ") else ours for name, _, ours in found if ours)
+            lines.append(f"| `{item}` | {claim.title} | {published} | {here} | {printing.verdict_words(row)} |")
+    return "\n".join(lines)
+
+
+RECORD = Record(
+    name="papers",
+    what="the claims of papers, as ngym reproduce measures them",
+    file=Path(__file__).parent / "papers" / kept.FILE,
+    items=collection.ids,
+    make=make,
+    tasks=tasks,
+    settings=settings,
+    tables={"verdicts": table, "claims": claims_table},
+    seeds=seeds,
+)
+
+
+def check(items: list[str], jobs: int) -> int:
+    """Make all rows with the code as it is now and compare verdicts with those that are kept; return the exit code."""
+    kept_rows, worse = RECORD.rows(), 0
+    with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
+        work = [(item, seed) for item in items for seed in range(seeds(item))]
+        futures = {key: pool.submit(make, *key) for key in work}
+        for item in items:
+            paper = collection.load(collection.library() / item)
+            rows = {str(seed): futures[name, seed].result() for name, seed in work if name == item}
+            now = kept.verdicts(paper, rows)
+            before = kept.verdicts(paper, kept_rows.get(item, {}))
+            for claim, verdict in now.items():
+                fallen = STATES.index(verdict.state) > STATES.index(before[claim].state)
+                worse += fallen
+                said = f", the record has: {before[claim].state}" if verdict.state != before[claim].state else ""
+                print(f"{'!' if fallen else ' '} {item:<16} {claim:<32} {verdict.state}{said}", flush=True)
+    print(f"{worse} claims came out worse than in the record")
+    return 1 if worse else 0
+
+
+def main() -> int:
+    """Check papers."""
+    parser = argparse.ArgumentParser(description="check the claims of papers again")
+    parser.add_argument("--only", action="append", default=[], metavar="PAPER", choices=collection.ids())
+    parser.add_argument("--jobs", type=int, default=1, help="seeds side by side")
+    given = parser.parse_args()
+    return check(given.only or collection.ids(), given.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
