@@ -8,6 +8,7 @@ performance, and what it means. Stepping a trial, or a thousand, is then a look-
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class Rule:
 
         miss = None if self.answer == () else trials.reward("miss")
         tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))
-        if np.any(trials.bonus):
+        if np.ndim(trials.bonus) or trials.bonus:
             reward += np.broadcast_to(trials.bonus, (trials.n,))[trials.rows().trial][:, None]
         trials.fields.update(reward=reward, performance=performance, event=event)
         self._set_go(trials)
@@ -73,5 +74,6 @@ class Rule:
             if self.answer is None:
                 trials.go, trials.go_period = np.zeros(trials.n, np.int64), "trial"
             else:
-                trials.go = np.min([trials.starts[name] for name in self.answer], axis=0)
+                first, *others = (trials.starts[name] for name in self.answer)
+                trials.go = reduce(np.minimum, others, first.copy())
                 trials.go_period = self.answer[0]

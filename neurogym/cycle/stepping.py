@@ -236,7 +236,7 @@ class TrialCycle(TrialMaker):
         elif isinstance(space, gym.spaces.Box):
             array = np.asarray(action)
             numbers = array.shape == space.shape and array.dtype.kind in "iubf"
-            if numbers and np.all(space.low <= array) and np.all(array <= space.high):
+            if numbers and (space.low <= array).all() and (array <= space.high).all():
                 return array
         elif space.contains(action):
             return action
@@ -273,7 +273,7 @@ class TrialCycle(TrialMaker):
     def _act_by_program(self, row: int, action: Any) -> tuple[int, float, Told]:
         """:meth:`act_at` of a task that programs its own ``_step``."""
         cursor = self.cursor
-        block, cursor.row = cursor.block, row
+        cursor.row = row
         self.event, self._now, self._acting = NONE, None, True
         try:
             result = self._step(action)
@@ -282,7 +282,7 @@ class TrialCycle(TrialMaker):
         ob, reward, terminated, truncated, info = five_values(result, self)
         ended = bool(info.setdefault("new_trial", False))
         if self.rule is None:
-            reward += float(np.broadcast_to(block.bonus, (block.n,))[cursor.trial])  # type: ignore[union-attr]
+            reward += cursor.bonus
         event = self.event
         if not ended and cursor.at_end:
             ended = info["new_trial"] = True

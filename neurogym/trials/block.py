@@ -129,6 +129,13 @@ class Trials(Layout):
             drawn = np.where(np.isnan(asked), drawn, asked)
         return self.steps(drawn) * self.dt
 
+    def constant_time(self, period: str) -> float | None:
+        """The duration of a period (ms) if ``timing`` makes it the same in all trials and nobody asks for another."""
+        duration = self.env.timing.get(period)
+        if type(duration) not in (int, float) or f"period_{period}" in self.given:
+            return None
+        return float(duration)
+
     # -- observations and ground truth --------------------------------------------------------------------------------
 
     @property
@@ -263,7 +270,10 @@ class Trials(Layout):
 
     def reward(self, event: str) -> np.ndarray:
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""
-        amount = np.asarray(self.rewards.get(event, 0.0), dtype=float)
+        amount = self.rewards.get(event, 0.0)
+        if isinstance(amount, float):
+            return np.full(self.n, amount)
+        amount = np.asarray(amount, dtype=float)
         if amount.shape not in ((), (self.n,)):
             raise ValueError(f"reward {event!r} needs one number or {self.n} (one per trial), got shape {amount.shape}")
         return np.ascontiguousarray(amount) if amount.ndim else np.full(self.n, amount)

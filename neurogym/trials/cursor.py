@@ -23,6 +23,7 @@ class Cursor:
         first: First row of the trial in the block, ``end`` the row after its last.
         row: The row that the agent acts on.
         ob: Observations of the block, shape (rows, ...); ``gt`` its ground truth, None if there is none.
+        bonus: What every step of the trial earns beside its reward, where no rule has counted it.
     """
 
     def __init__(self) -> None:
@@ -36,6 +37,7 @@ class Cursor:
         self.gt: np.ndarray | None = None
         self._alone: Trials | None = None
         self._tables: tuple[Any, Any, Any] | None = None
+        self.bonus = 0.0
 
     def enter(self, block: Trials, trial: int) -> None:
         """Go to the first row of a trial."""
@@ -46,6 +48,8 @@ class Cursor:
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
         event = fields.get("event")
         self._tables = None if event is None else (event, fields["reward"], fields["performance"])
+        bonus = block.bonus
+        self.bonus = float(bonus if np.ndim(bonus) == 0 else np.broadcast_to(bonus, (block.n,))[trial])
 
     @property
     def step(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,6 +12,11 @@ from neurogym.messages.names import unknown
 from neurogym.trials.rows import Rows, rows_between
 
 Period = str | Iterable[str] | None
+
+
+#: Rows of layouts in which all trials are alike, which come again with every block; the oldest are forgotten first.
+_KNOWN: dict[Any, dict[Any, Rows]] = {}
+_MOST_KNOWN, _MOST_ROWS = 64, 8192
 
 
 class InvalidOperationError(RuntimeError):
@@ -43,6 +49,8 @@ class Layout:
         self.ends: dict[str, np.ndarray] = {}
         self.length = np.zeros(n, np.int64)
         self._rows: dict[Any, Rows] = {}
+        self._alike: dict[str, tuple[int, int]] = {}  # start and end of periods that are the same in all trials
+        self._laid: np.ndarray = self.length  # the lengths that follow from the periods
 
     def steps(self, duration: Any) -> np.ndarray:
         """Whole steps that fit into a duration (ms), shape (n,)."""
@@ -52,6 +60,16 @@ class Layout:
     def sample_time(self, period: str) -> np.ndarray:
         """Durations of a period (ms), shape (n,), where none are given."""
         raise NotImplementedError
+
+    def constant_time(self, period: str) -> float | None:
+        """The duration of a period (ms) if it is the same in all trials and nothing is drawn for it."""
+        return None
+
+    def _whole_steps(self, duration: Any) -> Any:
+        """:meth:`steps`, but one integer for a number."""
+        if isinstance(duration, (int, float)) and math.isfinite(duration):
+            return math.floor(duration / self.dt + 1e-6)
+        return self.steps(duration)
 
     # -- periods ------------------------------------------------------------------------------------------------------
 
@@ -91,21 +109,36 @@ class Layout:
                 self.add_period(name, each, after=after, min_steps=min_steps)
                 after = name
             return
-        steps = self.steps(self.sample_time(period) if duration is None else duration)
+        if duration is None:
+            duration = self.constant_time(period)
+        steps = self._whole_steps(self.sample_time(period) if duration is None else duration)
         if min_steps:
-            steps = np.maximum(steps, min_steps)
-        if np.any(steps < 0):
+            steps = max(steps, min_steps) if isinstance(steps, int) else np.maximum(steps, min_steps)
+        if steps < 0 if isinstance(steps, int) else (steps < 0).any():
             raise ValueError(f"period {period!r} has a negative duration")
+        start: Any = 0
         if after is not None:
-            start = self._boundary(self.ends, after) if isinstance(after, str) else self.steps(after)
+            start = self._limit(self.ends, after) if isinstance(after, str) else self._whole_steps(after)
         elif before is not None:
-            start = self._boundary(self.starts, before) - steps
+            start = self._limit(self.starts, before) - steps
             if np.any(start < 0):
                 raise ValueError(f"period {period!r} would start before the trial")
-        else:
-            start = np.zeros(self.n, np.int64)
-        self.starts[period], self.ends[period] = start, start + steps
-        self.length = np.maximum(self.length, start + steps)
+        self._alike.pop(period, None)
+        if isinstance(start, int) and isinstance(steps, int):
+            self._alike[period] = start, start + steps
+            start = np.full(self.n, start)
+        elif isinstance(start, int):
+            start = np.full(self.n, start)
+        end = self.ends[period] = start + steps
+        self.starts[period] = start
+        self.length = self._laid = np.maximum(self.length, end)
+
+    def _limit(self, table: dict[str, np.ndarray], period: str) -> Any:
+        """Where a period begins or ends: one integer if it is the same in all trials."""
+        alike = self._alike.get(period)
+        if alike is not None:
+            return alike[table is self.ends]
+        return self._boundary(table, period)
 
     def _boundary(self, table: dict[str, np.ndarray], period: str) -> np.ndarray:
         if period not in table:
@@ -167,7 +200,28 @@ class Layout:
                 f"a trial of {self._name} has no steps: its periods ({', '.join(self.starts)}) are all shorter than "
                 f"dt = {self.dt:g} ms"
             )
-        self.place(self.length)
+        known = self._known()
+        if known is None:
+            self.place(self.length)
+            return
+        steps = int(self.length[0])
+        self.offset, self.total, self._rows = np.arange(0, self.n * steps, steps), self.n * steps, known
+        if None not in known:
+            known[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
+
+    def _known(self) -> dict[Any, Rows] | None:
+        """What is known of the rows of this layout; None if trials differ."""
+        alike = len(self._alike) == len(self.starts) and self._laid is self.length
+        if not alike or self.n * int(self.length[0]) > _MOST_ROWS:
+            return None
+        key = self.n, tuple(self._alike.items())
+        found = _KNOWN.pop(key, None)
+        if found is None:
+            found = {}
+            while len(_KNOWN) >= _MOST_KNOWN:
+                del _KNOWN[next(iter(_KNOWN))]
+        _KNOWN[key] = found
+        return found
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
         """Lay out trials whose lengths (steps, shape (n,)) are known, one after the other unless it is said where."""
@@ -179,5 +233,10 @@ class Layout:
     def move_period(self, period: str, start: np.ndarray, end: np.ndarray) -> None:
         """Give a period other limits (steps, shape (n,)) after the layout; used by wrappers that change timing."""
         self.starts[period], self.ends[period] = np.asarray(start), np.asarray(end)
-        for key in [k for k in self._rows if k == period or (isinstance(k, tuple) and period in k)]:
-            del self._rows[key]
+        self._alike.pop(period, None)
+        kept = {key: rows for key, rows in self._rows.items() if key is None or key == () or period not in _names(key)}
+        self._rows = kept  # other blocks may have rows in common with this one
+
+
+def _names(key: Any) -> tuple[str, ...]:
+    return (key,) if isinstance(key, str) else key

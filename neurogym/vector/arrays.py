@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 from neurogym.state.checks import check_batch
 from neurogym.trials.events import OUTCOMES
-from neurogym.vector.common import FINISHED, Batch, Seeds, masked
+from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked
 from neurogym.vector.pools import Pools
 from neurogym.vector.step import Ended, advance
 from neurogym.wrappers.base import no_action
@@ -37,6 +37,7 @@ class TrialVectorEnv(Batch):
         self.dt = self.tasks[0].dt
         hold = self.tasks[0].rule.hold
         self._pools = Pools(self.num_envs, -1 if hold is None else hold)
+        self._records: dict[str, np.ndarray] = {}  # of the trials that ended
         self._forget(np.arange(self.num_envs))
 
     def _forget(self, i: np.ndarray) -> None:
@@ -152,34 +153,44 @@ class TrialVectorEnv(Batch):
         Raises:
             ValueError: If an action is not in the action space.
         """
+        moved = self.move(actions)
+        everywhere = np.ones(self.num_envs, bool)
+        infos: dict[str, Any] = {"new_trial": moved.new_trial, "_new_trial": everywhere}
+        if moved.truth is not None:
+            infos["gt"], infos["_gt"] = moved.truth, everywhere
+        if self.finished is not None:
+            infos.update(self._report(self.finished, moved.new_trial))
+        return *moved[:4], infos
+
+    def move(self, actions: Any) -> Moved:
+        """:meth:`step` without infos; see :meth:`Batch.move`."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
             raise self._wrong(actions)
-        pools, everywhere = self._pools, np.ones(self.num_envs, bool)
+        pools = self._pools
         truth = pools.rows["gt"].take(pools.at) if "gt" in pools.rows else None
         done = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
         if done is None:
             raise self._wrong(actions)
         rewards, new_trial, ended = done
-        infos: dict[str, Any] = {"new_trial": new_trial, "_new_trial": everywhere}
-        if truth is not None:
-            infos["gt"], infos["_gt"] = truth, everywhere
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
         if len(ended.env):
-            infos.update(self._report(ended, actions, new_trial))
+            self.finished = self._told(ended, actions)
             for i in ended.env.tolist():
                 if pools.trial[i] >= pools.n_trials[i] or self.tasks[i].ahead.is_stale:
                     self._refill(i)
         never = np.zeros((2, self.num_envs), bool)
-        return self._observed(), rewards, never[0], never[1], infos
+        return Moved(self._observed(), rewards, never[0], never[1], new_trial, truth, {})
 
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
-    def _report(self, ended: Ended, actions: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
-        """What there is to say of the trials that ended."""
+    def _told(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
+        """The trials that ended, as ``finished`` has them."""
+        self._records = record = self._pools.records(ended.env, ended.trial)
         own = {
+            "env": ended.env,
             "performance": ended.performance,
             "outcome": OUTCOMES[ended.outcome],
             "choice": actions[ended.env],
@@ -188,12 +199,14 @@ class TrialVectorEnv(Batch):
             "steps": ended.steps,
             "aborts": ended.aborts,
         }
-        record = self._pools.records(ended.env, ended.trial)
-        self.finished = {**record, "env": ended.env, **own}
-        self.finished = {name: self.finished[name] for name in ("env", *own, *record)}
-        infos = masked({FINISHED[name]: column for name, column in own.items()}, ended.env, mask)
+        return {**own, **{name: column for name, column in record.items() if name not in own}}
+
+    def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, Any]:
+        """What there is to say of the trials that ended, in Gymnasium's form."""
+        env, record = finished["env"], self._records
+        infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
         periods = {name for name in record if name.startswith("period_")}
         for part, names in (("trial", record.keys() - periods), ("periods", periods)):
             columns = {name: column for name, column in record.items() if name in names}
-            infos[part], infos[f"_{part}"] = masked(columns, ended.env, mask), mask
+            infos[part], infos[f"_{part}"] = masked(columns, env, mask), mask
         return infos

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +13,8 @@ from gymnasium.vector.utils import batch_space
 from neurogym.state import capture, restore
 
 Seeds = int | Sequence[int | None] | None
+
+_PLAIN = (float, bool, str)  # what a table holds as it is
 
 #: Per-trial columns that every finished trial has, beside the scalars of its record, and their names in ``info``.
 FINISHED = {
@@ -24,6 +26,27 @@ FINISHED = {
     "steps": "trial_steps",
     "aborts": "aborts",
 }
+
+
+class Moved(NamedTuple):
+    """What a step of a batch did, without what Gymnasium's infos repeat of it.
+
+    Attributes:
+        observations: Shape (num_envs, ...).
+        rewards: Shape (num_envs,).
+        terminated, truncated: Whether an environment ended, (num_envs,).
+        new_trial: Whether a trial ended, (num_envs,).
+        truth: The right action at the row just acted on, (num_envs, ...), where all environments have one.
+        last_seen: Index of an environment that ended to its last observation.
+    """
+
+    observations: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    new_trial: np.ndarray
+    truth: np.ndarray | None
+    last_seen: Mapping[int, Any]
 
 
 class Batch(VectorEnv):
@@ -70,6 +93,17 @@ class Batch(VectorEnv):
         if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
             raise ValueError(f"reset_mask needs {self.num_envs} booleans, one of them True, got {mask!r}")
         return np.flatnonzero(mask), others or None
+
+    def move(self, actions: Any) -> Moved:
+        """:meth:`step` without infos, which take longer to put together than the step itself: for learners.
+
+        Args:
+            actions: As for :meth:`step`.
+
+        Raises:
+            ValueError: If actions are not one for each environment, each in its action space.
+        """
+        raise NotImplementedError
 
     def update(self, **changes: Any) -> None:
         """Change parameters of every task; see :meth:`neurogym.core.TrialEnv.update`."""
@@ -154,9 +188,10 @@ def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
     row |= {"choice": info.get("choice", np.nan), "rt": info.get("rt", np.nan)}
     row |= {"reward": info.get("trial_reward", np.nan), "steps": info.get("trial_steps", 0)}
     row["aborts"] = info.get("aborts", 0)
-    for name, value in {**info.get("trial", {}), **info.get("periods", {})}.items():
-        if not isinstance(value, dict | list | tuple) and np.ndim(value) == 0:
-            row.setdefault(str(name), _plain(value))
+    for record in (info.get("trial", {}), info.get("periods", {})):
+        for name, value in record.items():
+            if type(value) in _PLAIN or (not isinstance(value, dict | list | tuple) and np.ndim(value) == 0):
+                row.setdefault(str(name), value if type(value) in _PLAIN else _plain(value))
     return row
 
 
@@ -175,6 +210,9 @@ def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     columns = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
+        if all(type(value) is float for value in values):
+            columns[name] = np.array(values)
+            continue
         if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
             columns[name] = np.empty(len(values), dtype=object)
             for i, value in enumerate(values):

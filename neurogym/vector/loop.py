@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
-from neurogym.vector.common import Batch, Seeds, as_columns, finished_row, gathered
+from neurogym.vector.common import Batch, Moved, Seeds, as_columns, finished_row, gathered
 
 
 class LoopVectorEnv(Batch):
@@ -19,7 +21,12 @@ class LoopVectorEnv(Batch):
         envs: Environments with equal spaces.
     """
 
-    _shown: np.ndarray | None = None
+    _shown: list[Any] | None = None  # what each environment showed last
+
+    def __init__(self, envs: Sequence[gym.Env]):
+        super().__init__(envs)
+        self._infos: list[dict[str, Any]] = []  # what each said in the last step
+        self._integers = isinstance(self.single_action_space, gym.spaces.Discrete)
 
     def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Start a session in every environment; see :meth:`TrialVectorEnv.reset`."""
@@ -27,11 +34,11 @@ class LoopVectorEnv(Batch):
         seeds, infos = self.seeds(seed), dict[int, dict[str, Any]]()
         if self._shown is None and len(which) < self.num_envs:
             raise ValueError("the first reset is of all environments")
-        shown: list[Any] = [None] * self.num_envs if self._shown is None else list(self._shown)
+        shown: list[Any] = [None] * self.num_envs if self._shown is None else self._shown
         for i in which.tolist():
             shown[i], infos[i] = self.envs[i].reset(seed=seeds[i], options=options)
-        self._shown, self.finished = np.stack(shown), None
-        return self._shown.copy(), gathered(infos, self.num_envs)
+        self._shown, self.finished = shown, None
+        return np.stack(shown), gathered(infos, self.num_envs)
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Act in every environment; see :meth:`TrialVectorEnv.step`.
@@ -39,21 +46,36 @@ class LoopVectorEnv(Batch):
         Raises:
             ValueError: If the number of actions is not that of environments, or one is not in the action space.
         """
+        moved = self.move(actions)
+        infos = self._infos
+        for i, ob in moved.last_seen.items():
+            infos[i] = {**infos[i], "final_obs": ob, "final_info": infos[i]}
+        told = {i: {"new_trial": False, **info} for i, info in enumerate(infos)}
+        return *moved[:4], gathered(told, self.num_envs)
+
+    def move(self, actions: Any) -> Moved:
+        """:meth:`step` without infos; see :meth:`Batch.move`."""
         n = self.num_envs
         if len(actions) != n:
             raise ValueError(f"expected {n} actions of {self.single_action_space}, got {actions!r}")
-        rewards, terminated, truncated = np.zeros(n), np.zeros(n, bool), np.zeros(n, bool)
-        infos: dict[int, dict[str, Any]] = {}
-        shown, finished = [], []
-        for i, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
-            ob, rewards[i], terminated[i], truncated[i], info = env.step(action)
-            if info.get("new_trial"):
-                finished.append(finished_row(i, info))
-            infos[i] = {"new_trial": False, **info}
-            if terminated[i] or truncated[i]:
-                infos[i] |= {"final_obs": ob, "final_info": info}
-                ob, _ = env.reset()
-            shown.append(ob)
+        actions = actions.tolist() if self._integers and isinstance(actions, np.ndarray) else actions
+        shown, rewards, terminated, truncated, self._infos = map(
+            list, zip(*[env.step(action) for env, action in zip(self.envs, actions, strict=True)], strict=True)
+        )
+        ended = [bool(info.get("new_trial")) for info in self._infos]
+        finished = [finished_row(i, info) for i, info in enumerate(self._infos) if ended[i]]
+        last_seen = {i: shown[i] for i in range(n) if terminated[i] or truncated[i]}
+        for i in last_seen:
+            shown[i], _ = self.envs[i].reset()
         self.finished = as_columns(finished) if finished else None
-        self._shown = np.stack(shown)
-        return self._shown.copy(), rewards, terminated, truncated, gathered(infos, n)
+        self._shown = shown
+        truths = [info["gt"] for info in self._infos if "gt" in info]
+        return Moved(
+            np.stack(shown),
+            np.array(rewards, float),
+            np.array(terminated, bool),
+            np.array(truncated, bool),
+            np.array(ended),
+            np.array(truths) if len(truths) == n else None,
+            last_seen,
+        )

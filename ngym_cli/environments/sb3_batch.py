@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
+from neurogym.vector.common import Moved
 from ngym_cli.errors import NotFinite
 
 _NOTHING: dict[str, Any] = {}
@@ -64,20 +65,19 @@ class TrialVecEnv(VecEnv):
             Observations (environments, ...), rewards (environments,), dones (environments,), and one dictionary per
             environment, empty but where an environment was cut off.
         """
-        observations, rewards, terminated, truncated, infos = self.venv.step(self._actions)
-        _refuse_not_finite(observations, rewards)
-        self.finished, self.ground_truth = self.venv.finished, infos.get("gt")
-        ended = terminated | truncated
-        self.trial_ended = infos["new_trial"] | ended
+        moved = self.venv.move(self._actions)
+        _refuse_not_finite(moved.observations, moved.rewards)
+        self.finished, self.ground_truth = self.venv.finished, moved.truth
+        ended = moved.terminated | moved.truncated
+        self.trial_ended = moved.new_trial | ended
         dones = self.trial_ended if self.reset_state == "trial" else ended
-        return observations, rewards, dones, self._cut_off(truncated, infos) if truncated.any() else self._no_infos
+        infos = self._cut_off(moved) if moved.truncated.any() else self._no_infos
+        return moved.observations, moved.rewards, dones, infos
 
-    def _cut_off(self, truncated: np.ndarray, infos: dict[str, Any]) -> list[dict[str, Any]]:
+    def _cut_off(self, moved: Moved) -> list[dict[str, Any]]:
         listed = list(self._no_infos)
-        for index in np.flatnonzero(truncated):
-            listed[index] = {"TimeLimit.truncated": True}
-            if "final_obs" in infos:
-                listed[index]["terminal_observation"] = infos["final_obs"][index]
+        for index in np.flatnonzero(moved.truncated).tolist():
+            listed[index] = {"TimeLimit.truncated": True, "terminal_observation": moved.last_seen[index]}
         return listed
 
     def close(self) -> None:

@@ -17,6 +17,12 @@ SIZE = (100, 100)  #: width and height of a frame (pixels)
 MINIATURE = (4, 4)
 
 
+def pixel_positions(size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the pixels of a frame: x of each column, shape (1, width), and y of each row, shape (height, 1)."""
+    width, height = size
+    return ((np.arange(width) + 0.5) / width * 2 - 1)[None, :], (1 - (np.arange(height) + 0.5) / height * 2)[:, None]
+
+
 class ImageTask(TrialEnv):
     """A task that shows frames, uint8 of shape (height, width, 3).
 
@@ -46,8 +52,7 @@ class ImageTask(TrialEnv):
     def _resize(self, size: tuple[int, int]) -> None:
         width, height = self.size = size
         self.observation_space = spaces.Box(0, 255, shape=(height, width, 3), dtype=np.uint8)
-        self.pixel_x = ((np.arange(width) + 0.5) / width * 2 - 1)[None, :]
-        self.pixel_y = (1 - (np.arange(height) + 0.5) / height * 2)[:, None]
+        self.pixel_x, self.pixel_y = pixel_positions(size)
 
     def _small(self) -> Any:
         """A copy with tiny frames, for what does not depend on them."""
@@ -103,8 +108,16 @@ class ImageTask(TrialEnv):
         """
         unit = 2 / self.size[0], 2 / self.size[1]  # of a pixel
         along = np.array([np.cos(angle), np.sin(angle)])
-        dx, dy = (self.pixel_x - center[0]) / unit[0], (self.pixel_y - center[1]) / unit[1]
         reach = half / unit[0]
+        near = reach + width / 2 + 1  # pixels around the centre that the line can touch
+        columns = np.flatnonzero(np.abs(self.pixel_x[0] - center[0]) <= near * unit[0])
+        rows = np.flatnonzero(np.abs(self.pixel_y[:, 0] - center[1]) <= near * unit[1])
+        if not len(columns) or not len(rows):
+            return
+        touched = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+        image = image[touched]
+        dx = (self.pixel_x[:, touched[1]] - center[0]) / unit[0]
+        dy = (self.pixel_y[touched[0]] - center[1]) / unit[1]
         nearest = np.clip(dx * along[0] + dy * along[1], -reach, reach)
         distance = np.hypot(dx - nearest * along[0], dy - nearest * along[1])
         cover = np.clip(width / 2 + 0.5 - distance, 0, 1)[:, :, None]

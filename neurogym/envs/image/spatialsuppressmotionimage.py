@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from neurogym.envs.image.frames import ImageTask
+from neurogym.envs.image.frames import ImageTask, pixel_positions
 from neurogym.envs.native.spatialsuppressmotion import FRAME, SpatialSuppressMotion
 from neurogym.trials import Trials
 
@@ -62,33 +63,68 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         super().__init__(win_kwargs, dt=dt, timing=timing, rewards=rewards)
         del self.conditions["diameter"]
 
-    def _resize(self, size: tuple[int, int]) -> None:
-        super()._resize(size)
-        radius = np.hypot(self.pixel_x, self.pixel_y) / self.diameter
-        edge = np.clip((1 - radius) / FRINGE, 0, 1)
-        mask = 0.5 - 0.5 * np.cos(np.pi * edge)
-        phase = [np.pi * CYCLES * (np.cos(axis) * self.pixel_x + np.sin(axis) * self.pixel_y) for axis in AXES]
-        parts = [mask * wave(each) for each in phase for wave in (np.cos, np.sin)]
-        self._basis = np.stack([part.ravel() for part in parts]).astype(np.float32)
-
     def _contrast(self, trials: Trials) -> np.ndarray:
         trials.info["diameter"] = np.full(trials.n, self.diameter)
         return trials.draw("contrast")
 
     def envelope(self, frames: int) -> np.ndarray:
         """Contrast over time, 0 to 1, shape (frames,)."""
-        time = np.arange(frames) * self.dt
-        edge = np.minimum(time, time[::-1])
-        return np.exp(-0.5 * (np.maximum(RISE - edge, 0) / RISE_SD) ** 2)
+        return envelope(frames, self.dt)
 
     def _show(self, trials: Trials, direction: np.ndarray, contrast: np.ndarray) -> None:
-        """Draw the plaid: the mean of two gratings, each drifting towards the side on which the motion is."""
+        """Draw the plaid."""
+        ob = trials.ob
         for k in range(trials.n):
-            frames = int(trials.length[k])
-            drift = np.sign(np.cos(AXES - MOTION[direction[k]]))
-            phase = 2 * np.pi * HERTZ / 1000 * self.dt * np.arange(frames)[:, None] * drift
-            weights = np.stack([np.cos(phase), np.sin(phase)], axis=2).reshape(frames, 4)
-            weights *= 0.5 * contrast[k] * self.envelope(frames)[:, None]
-            frame = self.background + 0.5 + 127 * (weights.astype(np.float32) @ self._basis)
-            grey = frame.astype(np.uint8).reshape(frames, *self.size[::-1], 1)
-            trials.ob[trials.offset[k] : trials.offset[k] + frames] = grey
+            frames, first = int(trials.length[k]), trials.offset[k]
+            shown = plaid(
+                self.size, self.diameter, self.dt, frames, int(direction[k]), float(contrast[k]), self.background
+            )
+            ob[first : first + frames] = shown
+
+
+def envelope(frames: int, dt: float) -> np.ndarray:
+    """Contrast over time, 0 to 1, shape (frames,), with ``dt`` ms between frames."""
+    time = np.arange(frames) * dt
+    edge = np.minimum(time, time[::-1])
+    return np.exp(-0.5 * (np.maximum(RISE - edge, 0) / RISE_SD) ** 2)
+
+
+@functools.lru_cache(maxsize=4)
+def gratings(size: tuple[int, int], diameter: float) -> np.ndarray:
+    """Cosine and sine of each of the two gratings, shape (4, pixels), -1 to 1."""
+    x, y = pixel_positions(size)
+    edge = np.clip((1 - np.hypot(x, y) / diameter) / FRINGE, 0, 1)
+    mask = 0.5 - 0.5 * np.cos(np.pi * edge)
+    phase = [np.pi * CYCLES * (np.cos(axis) * x + np.sin(axis) * y) for axis in AXES]
+    parts = [mask * wave(each) for each in phase for wave in (np.cos, np.sin)]
+    return np.stack([part.ravel() for part in parts]).astype(np.float32)
+
+
+@functools.lru_cache(maxsize=16)
+def plaid(
+    size: tuple[int, int], diameter: float, dt: float, frames: int, direction: int, contrast: float, background: int
+) -> np.ndarray:
+    """The mean of two gratings, each drifting towards the side on which the motion is.
+
+    Nothing in it is drawn at random, so the few that a task has are kept, for all environments together.
+
+    Args:
+        size: Width and height (pixels).
+        diameter: Relative to the frame.
+        dt: Between frames (ms).
+        frames: How many.
+        direction: Place in ``MOTION``.
+        contrast: 0 to 1.
+        background: Grey level.
+
+    Returns:
+        Frames (frames, height, width, 3), uint8, not to be written to.
+    """
+    drift = np.sign(np.cos(AXES - MOTION[direction]))
+    phase = 2 * np.pi * HERTZ / 1000 * dt * np.arange(frames)[:, None] * drift
+    weights = np.stack([np.cos(phase), np.sin(phase)], axis=2).reshape(frames, 4)
+    weights *= 0.5 * contrast * envelope(frames, dt)[:, None]
+    grey = background + 0.5 + 127 * (weights.astype(np.float32) @ gratings(size, diameter))
+    shown = np.repeat(grey.astype(np.uint8).reshape(frames, *size[::-1], 1), 3, axis=3)
+    shown.flags.writeable = False
+    return shown

@@ -153,3 +153,38 @@ def test_drawn_conditions_are_uniform_unless_given():
     assert angle.min() >= 0 and angle.max() <= 3 and angle.mean() == pytest.approx(1.5, abs=0.06)
     weighted = trials.draw("catch", (0, 1), p=(0.9, 0.1))
     assert weighted.mean() == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize("asked", [None, 300])
+def test_rows_of_equal_layouts_are_the_same_and_changing_one_leaves_the_others(asked):
+    timing = {"fixation": 200, "stimulus": 500, "decision": 100}
+    alike, drawn = (Trials(task(100, times), 3) for times in (timing, {**timing, "stimulus": ("uniform", (500, 500))}))
+    for trials in (alike, drawn):
+        trials.add_period("fixation")
+        trials.add_period("stimulus", asked, after="fixation")
+        trials.add_period("decision", after="stimulus", min_steps=2)
+    for periods in (None, "stimulus", ("decision", "fixation"), ()):
+        for mine, theirs in zip(alike.rows(periods), drawn.rows(periods), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(alike.offset, drawn.offset)
+    other = Trials(task(100, timing), 3)
+    other.add_period("fixation")
+    other.add_period("stimulus", asked, after="fixation")
+    other.add_period("decision", after="stimulus", min_steps=2)
+    before = other.rows("stimulus").index.copy()
+    alike.move_period("stimulus", alike.starts["stimulus"] + 1, alike.ends["stimulus"])
+    assert len(alike.rows("stimulus").index) == len(before) - 3
+    np.testing.assert_array_equal(other.rows("stimulus").index, before)
+    other.length = np.array([3, 3, 3])
+    other.place(other.length)
+    third = Trials(task(100, timing), 3)
+    third.add_period(["fixation", "stimulus"], [200, asked])
+    assert third.rows().index.size == third.length.sum() == third.total
+
+
+def test_a_layout_whose_trials_are_shortened_by_hand_is_its_own():
+    trials = Trials(task(100, {"fixation": 200, "stimulus": 500}), 2)
+    trials.add_period(["fixation", "stimulus"])
+    trials.length = np.array([4, 7])
+    assert trials.ob.shape[0] == 11
+    np.testing.assert_array_equal(trials.offset, [0, 4])

@@ -146,3 +146,24 @@ def test_options_are_conditions_of_the_first_trial():
             batch.step(np.zeros(3, int))
         assert set(batch.finished["coh"]) == {51.2}
         env.step(0)
+
+
+@pytest.mark.parametrize("id_", [*IDS, "MatchingPenny-v0", "VisualSearch-v0"])
+def test_a_step_without_infos_does_the_same(id_):
+    told, quiet = (make_vec(stacks(id_) if "Visual" not in id_ else lambda: ngym.make(id_), 3) for _ in range(2))
+    told.reset(seed=2), quiet.reset(seed=2)
+    told.action_space.seed(1)
+    ends = 0
+    for _ in range(120):
+        actions = told.action_space.sample()
+        *found, infos = told.step(actions)
+        moved = quiet.move(actions)
+        for mine, theirs_ in zip(moved[:4], found, strict=True):
+            np.testing.assert_array_equal(mine, theirs_)
+        np.testing.assert_array_equal(moved.new_trial, infos["new_trial"])
+        if moved.truth is not None:
+            np.testing.assert_array_equal(moved.truth, infos["gt"])
+        assert repr(told.finished) == repr(quiet.finished)
+        assert sorted(moved.last_seen) == np.flatnonzero(moved.terminated | moved.truncated).tolist()
+        ends += int(moved.new_trial.sum())
+    assert ends > 0 or id_ == "VisualSearch-v0"

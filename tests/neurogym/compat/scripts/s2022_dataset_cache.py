@@ -1,4 +1,5 @@
 """Supervised scripts that change the environments of a Dataset and let it make its trials anew."""
+
 import numpy as np
 import neurogym as ngym
 

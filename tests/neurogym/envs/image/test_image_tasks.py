@@ -130,3 +130,21 @@ def test_chance_and_length_need_no_large_frames():
     assert env.trial_length_stats()["max"] == 137
     assert time.perf_counter() - start < 10
     assert env.size == (100, 100)
+
+
+def test_plaids_of_other_sizes_durations_and_diameters_are_others():
+    """Frames that are kept for all environments must not be taken for others."""
+    shown = {}
+    for diameter, size, stimulus in ((1.0, 20, 300), (0.5, 20, 300), (1.0, 24, 300), (1.0, 20, 200)):
+        env = ngym.make(
+            "SpatialSuppressMotionImage-v0",
+            diameter=diameter, win_kwargs={"size": (size, size)}, timing={"stimulus": stimulus},
+        )  # fmt: skip
+        env.reset(seed=0)
+        env.unwrapped.new_trial(direction=1, contrast=0.99)
+        shown[diameter, size, stimulus] = env.unwrapped.ob.copy()
+    frames = list(shown.values())
+    assert all(a.shape != b.shape or (a != b).any() for i, a in enumerate(frames) for b in frames[:i])
+    env.unwrapped.ob[...] = 0  # the trial is the environment's own
+    env.unwrapped.new_trial(direction=1, contrast=0.99)
+    np.testing.assert_array_equal(env.unwrapped.ob, frames[-1])
