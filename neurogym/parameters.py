@@ -339,6 +339,8 @@ def same(a: Any, b: Any, depth: int = 4) -> bool:
         return True
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b)
+    if isinstance(a, float) and isinstance(b, float):
+        return bool(a == b)  # one of them may be NumPy's
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):

@@ -101,11 +101,14 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         self._phase = int(given["phase"][0]) if "phase" in given else self.max_nch
         begins, rng = self._clock.changes(n, self.task.np_random), self.task.np_random
         active, self._drawn = np.empty(n, dtype=object), np.empty(n, dtype=object)
-        for k in range(n):
-            if begins[k] or not self._active:
+        starts = np.flatnonzero(begins) if self._active else np.union1d([0], np.flatnonzero(begins))
+        bounds = [0, *starts.tolist(), n]
+        for first, end in zip(bounds, bounds[1:], strict=False):
+            if begins[first : first + 1].any() or not self._active:
                 self._active = self._draw_active()
-            active[k] = tuple(self.choices[list(self._active)].tolist())
-            self._drawn[k] = self._active
+            shown = tuple(self.choices[list(self._active)].tolist())
+            for k in range(first, end):
+                active[k], self._drawn[k] = shown, self._active
         if self._told:
             rest["sel_chs"] = active
         if not self._decided:
@@ -116,5 +119,5 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
     def revise(self, trials: Trials) -> None:
         """Record the choices in play."""
         trials.info["variable_nch_n"] = np.array([len(active) for active in self._drawn])
-        joined = ["-".join(str(i + 1) for i in active) for active in self._drawn]
-        trials.info["variable_nch_choices"] = np.array(joined, dtype=object)
+        names = {active: "-".join(str(i + 1) for i in active) for active in set(self._drawn)}
+        trials.info["variable_nch_choices"] = np.array([names[active] for active in self._drawn], dtype=object)

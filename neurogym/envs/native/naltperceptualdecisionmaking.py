@@ -86,10 +86,9 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     def _in_play(self, trials: Trials) -> np.ndarray:
         """Which alternatives are in play, shape (n, alternatives)."""
         chosen = trials.draw("sel_chs", (self.conditions["sel_chs"][-1],))
-        in_play = np.zeros((trials.n, self.n_ch), bool)
-        for row, subset in zip(in_play, chosen, strict=True):
-            row[np.asarray(subset, int) - 1] = True
-        return in_play
+        listed = [tuple(subset) for subset in chosen]
+        rows = {subset: np.isin(np.arange(1, self.n_ch + 1), subset) for subset in set(listed)}
+        return np.stack([rows[subset] for subset in listed])
 
     def _new_trials(self, trials: Trials) -> None:
         in_play = self._in_play(trials)
