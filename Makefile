@@ -14,7 +14,8 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-learning lint smoke records papers bench package sanitize clang aarch64 clean
+.PHONY: help setup demo test test-long test-learning test-site lint smoke records papers docs bench package sanitize \
+	clang aarch64 clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -40,6 +41,9 @@ test-long: $(STAMP)  ## run the tests with many repetitions
 test-learning: $(STAMP)  ## run the tests that train agents to a criterion
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
+test-site: docs  ## load every page of the site in a headless browser
+	$(BIN)/python -m pytest -n $(WORKERS) -m browser
+
 lint: $(STAMP)  ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -52,6 +56,10 @@ records: $(STAMP)  ## make the kept numbers anew that are out of date (ONLY=NAME
 
 papers: $(STAMP)  ## train and measure all papers again, hold the verdicts beside our record (ONLY=PAPER, JOBS=N)
 	$(BIN)/python -m experiments.reproductions --jobs $(or $(JOBS),1) $(foreach name,$(ONLY),--only $(name))
+
+docs: $(STAMP)  ## build the documentation site in build/docs/html; trains nothing but the tutorials' small agents
+	$(BIN)/python -m docs.site build/docs/source
+	$(BIN)/python -m sphinx -q -W -j 2 --keep-going -b html -c docs -d build/docs/trees build/docs/source build/docs/html
 
 bench: $(STAMP)  ## run the benchmarks
 	$(BIN)/python -m experiments.benchmarks

@@ -140,12 +140,12 @@ class Trials(Layout):
 
     @property
     def ob(self) -> np.ndarray:
-        """Observations, shape (rows, *observation shape)."""
+        """Observations, one per row, shape (rows, ...)."""
         return self._field("ob", self.env.observation_space)
 
     @property
     def gt(self) -> np.ndarray:
-        """Ground truth: the right action at each row, shape (rows, *action shape)."""
+        """Ground truth: the right action at each row, shape (rows, ...)."""
         self.has_gt = True
         return self._field("gt", self.env.action_space)
 

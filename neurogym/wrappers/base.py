@@ -152,7 +152,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """The observation(s) as the agent sees them.
 
         Args:
-            ob: Shape (*observation shape) or (environments, *observation shape).
+            ob: Shape of an observation, or (environments, and that of one).
             action: Last action(s), zeros after a reset.
             reward: Last reward(s), zero after a reset.
             field: Looks up a per-step field of the trials at the row(s) observed; ``"last_gt"`` is the ground truth of

@@ -14,7 +14,7 @@ from rich.text import Text
 from neurogym.ceilings import needs_reward
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
-from ngym_cli.catalog import docstrings, reference
+from ngym_cli.catalog import addresses, docstrings, reference
 from ngym_cli.catalog.listing import changes, metadata_of
 from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
@@ -240,7 +240,14 @@ def _save(trial: Mapping[str, Any], facts: Any, path: Path) -> None:
 
 
 def show(found: Mapping[str, Any]) -> None:
-    """Print what ``describe`` found for people to read."""
+    """Print what ``describe`` found for people to read, and where its page of the documentation is."""
+    _show(found)
+    where = None if ":" in found["id"] else addresses.address(f"{addresses.FOLDERS[found['kind']]}/{found['id']}.html")
+    if where is not None:
+        console().print(f"\npage  {where}", soft_wrap=True)
+
+
+def _show(found: Mapping[str, Any]) -> None:
     out = console()
     out.print(Text.assemble((found["id"], "bold"), f"  {found['description']}"), soft_wrap=True)
     if found["paper"]:

@@ -23,6 +23,7 @@ MEANT = {
     "tasks": "list", "compare": "diff", "grid": "sweep", "search": "sweep", "hyper": "sweep", "create": "new",
     "html": "report", "validate": "check", "rm": "runs rm", "tag": "runs tag", "note": "runs note",
     "resume": "run --resume", "paper": "reproduce", "papers": "reproduce", "replicate": "reproduce",
+    "doc": "docs", "help": "docs", "man": "docs",
 }  # fmt: skip
 
 
@@ -53,6 +54,10 @@ COMMANDS = {
     "info": Entry(
         "Explain anything that has a name: what it does, what can be set and to what, and where it is from.",
         ("ngym info RDM-v0 --dt 20", "ngym info recurrent_ppo"),
+    ),
+    "docs": Entry(
+        "Open the page about a name in a browser; where there is none, print its address.",
+        ("ngym docs GoNogo-v0", "ngym docs recurrent_ppo"),
     ),
     "eval": Entry(
         "Evaluate trained agents on fresh trials, weights frozen, state reset as in training.",

@@ -187,7 +187,7 @@ def finish(
         "citation": paper.config.citation,
         "doi": paper.config.doi,
         "seeds": sorted({each.seed for each in trained}),
-        "claims": [_row(claim, verdicts[claim.id]) for claim in paper.config.claims if claim.id in verdicts],
+        "claims": [claim_row(claim, verdicts[claim.id]) for claim in paper.config.claims if claim.id in verdicts],
         "runs": [{"part": each.part, "seed": each.seed, "id": str(each.path)} for each in trained],
         "code": code,
     }
@@ -218,7 +218,8 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
     return found
 
 
-def _row(claim: Any, verdict: Verdict) -> dict[str, Any]:
+def claim_row(claim: Any, verdict: Verdict) -> dict[str, Any]:
+    """Return a claim with what came out for it, as ``claims.json`` has it."""
     told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
     return {**told, "part": claim.part, "measure": claim.measure, **{
         "verdict": verdict.state, "numbers": asdict(verdict)["numbers"], "why": verdict.why,

@@ -125,8 +125,10 @@ class Until:
 
     def sentence(self) -> str:
         """Return in one line what was reached, or that it was not."""
-        share = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
-        what = f"performance {self.target:g}" if self.fraction is None else share
+        if self.fraction is None:
+            what = f"performance {self.target:g}"
+        else:
+            what = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
         if self._reached is None:
             return f"{what} not held"
         at = self._reached

@@ -118,3 +118,12 @@ def test_what_is_no_fraction_is_refused(ngym, fraction):
     result = ngym("run", "--task", "RDM-v0", "--until", fraction)
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("fraction", [None, 0.95])
+def test_what_was_reached_is_said_in_one_line(fraction):
+    until = Until(0.9, 10**6, fraction)
+    assert until.sentence().endswith("not held")
+    until.hold(0.91, 400, 20, 9, 2.0)
+    said = "performance 0.9" if fraction is None else "0.95 of the ceiling (0.9000)"
+    assert until.sentence() == f"{said} held after 9 trials, 20 steps, 2.0 s"

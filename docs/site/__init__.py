@@ -1,0 +1,8 @@
+"""The pages of the documentation site that are made from code, help texts and records.
+
+    python -m docs.site FOLDER                     # all pages, as Markdown and pictures
+    python -m docs.site FOLDER --only GoNogo-v0    # those of some names
+
+`make docs` does that and lets Sphinx make HTML of them. Nothing is trained, and nothing stands here that the code, its
+docstrings or the records say.
+"""

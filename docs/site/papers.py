@@ -1,0 +1,95 @@
+"""A page for each paper whose claims are repeated: what it did, what it claims, and what came out here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table
+from ngym_cli.papers import collection, kept, printing
+from ngym_cli.papers.collection import Paper
+from ngym_cli.papers.model import PROVENANCE
+from ngym_cli.papers.requests import claim_row
+
+
+def write(site: Site) -> None:
+    """Write a page for each paper and the list of them."""
+    record, rows = kept.record(), []
+    for name in collection.ids():
+        paper = collection.load(collection.library() / name)
+        seeds = record.get(name, {})
+        verdicts = kept.verdicts(paper, seeds)
+        site.write(f"papers/{name}.md", text(paper, seeds))
+        states = [verdict.state for verdict in verdicts.values()]
+        counts = {state: states.count(state) for state in states}
+        took = kept.minutes(paper, seeds)
+        rows.append((
+            f"[{escaped(paper.config.title)}]({name}.md)", escaped(paper.config.citation),
+            escaped(printing.in_words(counts)), "" if took is None else f"{took:.0f}",
+        ))  # fmt: skip
+    said = (
+        "What a paper did and found, and networks trained and measured in the same way; `ngym reproduce PAPER` does it"
+        " again. *Minutes* are those of all seeds on two cores."
+    )
+    head = ("what", "paper", "claims", "minutes")
+    site.write("papers/index.md", page("# Papers", said, table(head, rows, "sortable"), hidden_tree(collection.ids())))
+
+
+def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
+    """Return the page of a paper.
+
+    Args:
+        paper: which.
+        seeds: the rows that the record keeps of it.
+    """
+    config = paper.config
+    settings = [
+        (escaped(s.what), escaped(s.value), escaped(s.here or "the same"), escaped(s.source), PROVENANCE[s.provenance])
+        for s in config.settings
+    ]
+    parts = [
+        (f"`{name}`", sentence(prose(part.what)), f"after `{part.after}`" if part.after else "")
+        for name, part in config.parts.items()
+    ]
+    untested = [
+        f"- {sentence(escaped(claim.title))} {sentence(escaped(claim.untestable))}"
+        for claim in config.claims if claim.untestable is not None
+    ]  # fmt: skip
+    measured = (
+        f"Mean over {len(seeds)} seeds with its 95 % interval." if len(seeds) > 1
+        else "One seed, without an interval." if seeds
+        else "Nothing of it is in the records yet."
+    )  # fmt: skip
+    return page(
+        f"# {escaped(config.title)}",
+        f"{escaped(config.citation)} [doi:{config.doi}](https://doi.org/{config.doi})",
+        prose(config.summary),
+        code(f"ngym reproduce {paper.id}"),
+        "## Claims", measured,
+        table(("claim", "published", "here", "verdict", "reached when"), list(_claims(paper, seeds)), "claims"),
+        page("### Not testable here", "\n".join(untested)) if untested else "",
+        "## What is trained", table(("part", "what", "begins with"), parts),
+        page("## Settings", table(("what", "paper", "here", "where", "known from"), settings, "settings"))
+        if settings else "",
+    )  # fmt: skip
+
+
+def _claims(paper: Paper, seeds: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield lines of the table; a claim of several numbers has several, its words on the first of them."""
+    verdicts = kept.verdicts(paper, seeds)
+    for claim in paper.config.claims:
+        if claim.untestable is not None:
+            continue
+        row = claim_row(claim, verdicts[claim.id])
+        criterion = f"{claim.reached}{f'; in part: {claim.in_part}' if claim.in_part else ''}"
+        lines = printing.number_lines(row) if seeds else iter([("", _published(claim.published), "-")])
+        for place, (name, published, here) in enumerate(lines):
+            words = (escaped(claim.title), escaped(printing.verdict_words(row)) if seeds else "", escaped(criterion))
+            title, verdict, when = words if place == 0 else ("", "", "")
+            yield title, escaped(f"{name}{published}"), escaped(here), verdict, when
+
+
+def _published(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {number}" for name, number in value.items())
+    return str(value)

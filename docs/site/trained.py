@@ -1,0 +1,153 @@
+"""A trained agent of each task, from the record `defaults`: nothing is trained to show it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from docs.site.writing import Site, code, escaped, figure, prose, sentence
+from experiments.defaults import RECORD
+from experiments.records.drawing import from_numbers
+from ngym_cli.figures.registry import FIGURES
+from ngym_cli.figures.style import COLOURS, new_figure, reference_lines, styled
+
+Row = dict[str, Any]
+
+#: A row of the table of tasks that are not learned, in the text beside the record.
+REASONS = Path(RECORD.file).with_name("README.md")
+
+
+@functools.cache
+def kept() -> dict[str, dict[str, Row]]:
+    """Return the rows of the record by task and seed, without those that ended in an error."""
+    return {
+        id_: {seed: row for seed, row in seeds.items() if "error" not in row} for id_, seeds in RECORD.rows().items()
+    }
+
+
+@functools.cache
+def trainable() -> set[str]:
+    """Return the tasks that the record is to hold."""
+    return set(RECORD.items())
+
+
+def minutes(id_: str) -> float | None:
+    """Return the median of the minutes until the criterion was reached, None where a seed does not reach it."""
+    seeds = kept().get(id_, {})
+    if not seeds or not all(row.get("reached") for row in seeds.values()):
+        return None
+    return float(np.median([row["seconds"] for row in seeds.values()])) / 60
+
+
+@functools.cache
+def reasons() -> dict[str, str]:
+    """Return why the defaults do not learn a task, by its id, from the table in the text beside the record."""
+    found = {}
+    for line in REASONS.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 4 and not re.match(r"-+$|task$", cells[0]):
+            found |= {f"{name.strip()}-v0": cells[3] for name in cells[0].split(",")}
+    return found
+
+
+def section(site: Site, id_: str) -> str:
+    """Return what a page says of a trained agent, and draw it."""
+    seeds = kept().get(id_, {})
+    if id_ not in trainable():
+        return (
+            "The task has no ground truth for each step, so that there is no criterion for it among "
+            "[the trainings of every task](../learned.md). Train it with:\n\n" + code(f"ngym run --task {id_}")
+        )
+    if not seeds:
+        return (
+            "There is no trained agent of this task in the records yet; `make records ONLY=defaults/"
+            f"{id_}` makes one. The same on the command line:\n\n" + code(f"ngym run --task {id_} --until 0.95")
+        )
+    parts = [_result(id_, seeds), _curve(site, id_, seeds), _behaviour(site, id_, seeds), _made(seeds)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _result(id_: str, seeds: Mapping[str, Row]) -> str:
+    reached = sum(bool(row["reached"]) for row in seeds.values())
+    rows = list(seeds.values())
+    goal = "95 % of its ceiling" if rows[0].get("of") == "ceiling" else "95 % of what the oracle reaches"
+    score = _median(rows, "performance")
+    told = (
+        f"Evaluated on fresh trials, the performance is {score:.3f}"
+        f"{'' if len(rows) == 1 else f' (median of {len(rows)} seeds)'}"
+    )
+    if reached == len(rows):
+        took = f"{_median(rows, 'steps'):,.0f} steps and {_duration(_median(rows, 'seconds'))}"
+        every = "With one seed" if len(rows) == 1 else f"With each of {len(rows)} seeds"
+        return f"{every} the defaults reach {goal}, after {took}. {told}."
+    many = f"{reached} of {len(rows)} seeds reach" if reached else "The defaults do not reach"
+    why = reasons().get(id_, "")
+    return (
+        f":::{{admonition}} Not learned with the defaults\n:class: warning\n{many} {goal} within "
+        f"{_duration(max(row['seconds'] for row in rows))}. {told}, {rows[0]['target'] or 0.95:.3f} is asked for."
+        f"{f' {sentence(prose(why))}' if why else ''} See [what the defaults learn](../learned.md).\n:::"
+    )
+
+
+def _median(rows: list[Row], name: str) -> float:
+    return float(np.median([row.get(name) or 0 for row in rows]))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.1f} minutes"
+
+
+def _curve(site: Site, id_: str, seeds: Mapping[str, Row]) -> str:
+    curves = {seed: np.array(row["curve"], float) for seed, row in seeds.items() if row.get("curve")}
+    if not curves:
+        return "The learning curve is not in the records yet."
+    path = site.picture(f"tasks/{id_}-learning", learning_curve(curves, next(iter(seeds.values()))))
+    row = next(iter(seeds.values()))
+    levels = " and ".join(name for name in ("chance", "ceiling") if row.get(name) is not None)
+    which = "one seed" if len(curves) == 1 else f"{len(curves)} seeds"
+    said = f"Performance in the trials of training, {which}{f', with {levels}' if levels else ''}."
+    return figure(Path(path).name, said, said)
+
+
+def learning_curve(curves: Mapping[str, np.ndarray], row: Row) -> Any:
+    """Draw performance along training, a line for each seed, with chance and ceiling."""
+    with styled():
+        drawn, axes = new_figure(width=5.6, height=3.0)
+        for number, (seed, points) in enumerate(curves.items()):
+            axes.plot(points[:, 0], points[:, 1], color=COLOURS[number % len(COLOURS)], label=f"seed {seed}")
+        reference_lines(axes, {name: row.get(name) for name in ("chance", "ceiling")})
+        axes.set(xlabel="steps", ylabel="performance", ylim=(-0.03, 1.05), xlim=(0, None))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.xaxis.get_major_locator().set_params(nbins=5)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3)
+    return drawn
+
+
+def _behaviour(site: Site, id_: str, seeds: Mapping[str, Row]) -> str:
+    drawing = next((row["figure"] for row in seeds.values() if row.get("figure")), None)
+    if drawing is None:
+        missing = any("figure" not in row for row in seeds.values())
+        return "" if not missing else "The figure of its behaviour is not in the records yet."
+    with styled():
+        path = site.picture(f"tasks/{id_}-behaviour", from_numbers(drawing))
+    spec = FIGURES[drawing["name"]]
+    said = f"{sentence(spec.summary)} One agent, evaluated on fresh trials."
+    linked = f"[{spec.name}](../figures/{spec.name}.md): {escaped(said)}"
+    return figure(Path(path).name, said, linked)
+
+
+def _made(seeds: Mapping[str, Row]) -> str:
+    row = next(iter(seeds.values()))
+    made, command = row.get("made", {}), row.get("command")
+    machine = row.get("machine")
+    where = (
+        f"one thread of an {machine['processor']} processor, compiled functions {machine['kernels']}"
+        if machine else "one thread of a processor"
+    )  # fmt: skip
+    said = f"Made on {made.get('on', 'an unknown day')} with commit `{made.get('commit', 'unknown')}` and {where}"
+    return f"{said}:\n\n{code(command)}" if command else f"{said}."

@@ -1,0 +1,97 @@
+"""Where the page of a name is: in the site that was built beside the checkout, or where it is published."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from collections.abc import Collection
+from importlib import metadata
+from pathlib import Path
+
+from ngym_cli.errors import UserError, unknown
+
+#: Kind of a page -> folder of the site.
+FOLDERS = {
+    "task": "tasks", "wrapper": "wrappers", "algorithm": "algorithms", "network": "networks", "figure": "figures",
+    "launcher": "launchers", "analysis": "analyses", "command": "commands",
+}  # fmt: skip
+
+#: Where ``make docs`` puts the site.
+BUILT = Path(__file__).resolve().parents[2] / "build" / "docs" / "html"
+
+
+def page(name: str, commands: Collection[str] = ()) -> str:
+    """Return the page of a name within the site: ``tasks/GoNogo-v0.html``.
+
+    A name of two kinds is, as for ``ngym info``, the first of them.
+
+    Args:
+        name: what ``ngym info`` explains, or a command.
+        commands: names of the commands.
+
+    Raises:
+        UserError: if nothing is called so, with the nearest name.
+    """
+    from ngym_cli.catalog import reference
+    from ngym_cli.config.tasks import find_task, task_names
+    from ngym_cli.config.wrappers import wrapper_names
+
+    if name in wrapper_names():
+        return f"{FOLDERS['wrapper']}/{name}.html"
+    for kind, (names, _) in reference.KINDS.items():
+        if name in names():
+            return f"{FOLDERS[kind]}/{name}.html"
+    if name in commands:
+        return f"{FOLDERS['command']}/{name}.html"
+    known = [*task_names(), *wrapper_names(), *reference.all_names(), *commands]
+    if ":" in name or name.endswith(".py"):
+        raise UserError(f"'{name}' is a task of your own, which the site does not have; ngym info explains it")
+    try:
+        task = find_task(name)
+    except UserError:
+        raise unknown("name", name, known) from None
+    return "tasks/index.html" if task.several else f"{FOLDERS['task']}/{task.id}.html"
+
+
+def published() -> str | None:
+    """Return where the site is published, as the distribution says; None where it does not."""
+    try:
+        entries = metadata.metadata("ngym").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        return None
+    addresses = dict(entry.split(", ", 1) for entry in entries)
+    found = addresses.get("Documentation")
+    return None if found is None else f"{found.rstrip('/')}/"
+
+
+def address(place: str) -> str | None:
+    """Return the address of a page of the site; None where there is no site.
+
+    Args:
+        place: within the site, from ``page``.
+    """
+    built = BUILT / place
+    if built.is_file():
+        return built.as_uri()
+    online = published()
+    return None if online is None else online + place
+
+
+def found(name: str | None, commands: Collection[str] = ()) -> str:
+    """Return the address of a page, of the first one without a name.
+
+    Raises:
+        UserError: if nothing is called so, or there is no site.
+    """
+    where = address(page(name, commands) if name else "index.html")
+    if where is None:
+        raise UserError("there is no site here: 'make docs' in a checkout builds it; 'ngym info NAME' explains a name")
+    return where
+
+
+def open_in_browser(where: str) -> None:
+    """Open an address in a browser with a window; without a screen nothing happens."""
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if screen or sys.platform in ("win32", "darwin"):  # elsewhere a browser of the terminal would take its place
+        webbrowser.open(where)

@@ -1,0 +1,32 @@
+"""``ngym docs``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ngym_cli.commands import completion
+
+
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A task, wrapper, algorithm, network, figure, launcher, analysis or command; default the first page.",
+            autocompletion=completion.everything,
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the address as one JSON document; open nothing.")] = False,
+) -> None:
+    """Open the page about a name in a browser; where there is none, print its address."""
+    from ngym_cli import terminal
+    from ngym_cli.catalog import addresses
+    from ngym_cli.commands.app import COMMANDS
+
+    found = addresses.found(name, COMMANDS)
+    if json:
+        terminal.print_json({"id": name, "address": found})
+    else:
+        addresses.open_in_browser(found)
+        terminal.console().print(found, soft_wrap=True)
