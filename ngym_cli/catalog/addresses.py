@@ -14,7 +14,7 @@ from ngym_cli.errors import UserError, unknown
 #: Kind of a page -> folder of the site.
 FOLDERS = {
     "task": "tasks", "wrapper": "wrappers", "algorithm": "algorithms", "network": "networks", "figure": "figures",
-    "launcher": "launchers", "analysis": "analyses", "command": "commands",
+    "launcher": "launchers", "analysis": "analyses", "paper": "papers", "command": "commands",
 }  # fmt: skip
 
 #: Where ``make docs`` puts the site.
@@ -63,6 +63,16 @@ def published() -> str | None:
     addresses = dict(entry.split(", ", 1) for entry in entries)
     found = addresses.get("Documentation")
     return None if found is None else f"{found.rstrip('/')}/"
+
+
+def of(kind: str, id_: str) -> str | None:
+    """Return the address of the page about what ``ngym info`` explains; None for a user's own, or without a site.
+
+    Args:
+        kind: a key of ``FOLDERS``.
+        id_: as ``ngym info --json`` has it.
+    """
+    return None if ":" in id_ or "/" in id_ else address(f"{FOLDERS[kind]}/{id_}.html")
 
 
 def address(place: str) -> str | None:

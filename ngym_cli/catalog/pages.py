@@ -242,7 +242,7 @@ def _save(trial: Mapping[str, Any], facts: Any, path: Path) -> None:
 def show(found: Mapping[str, Any]) -> None:
     """Print what ``describe`` found for people to read, and where its page of the documentation is."""
     _show(found)
-    where = None if ":" in found["id"] else addresses.address(f"{addresses.FOLDERS[found['kind']]}/{found['id']}.html")
+    where = addresses.of(found["kind"], found["id"])
     if where is not None:
         console().print(f"\npage  {where}", soft_wrap=True)
 
