@@ -144,7 +144,7 @@ def context(view: View) -> Figure:
         for modality in range(2):
             axis = axes[row][modality]
             for part, _ in found:
-                _evidence_curve(axis, part, row, modality)
+                evidence_curve(axis, part, row, modality)
             axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
             axis.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
             kind = "relevant" if row == modality else "irrelevant"
@@ -168,7 +168,7 @@ def context(view: View) -> Figure:
     return figure
 
 
-def _evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
+def evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
     """Draw P(second choice) in a context against the evidence of a modality."""
     from neurogym.analysis.intervals import clusters, proportion_curve
     from neurogym.analysis.trial_tables import numbers, select, two_choices

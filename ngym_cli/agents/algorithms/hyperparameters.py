@@ -230,7 +230,10 @@ _LISTS: dict[str, tuple[Option, ...]] = {
         learning_rate=3e-3, n_steps=32, gamma=0.99, trial_gamma=0.0, gae_lambda=0.95, normalize_advantage=False,
         ent_coef=0.0, vf_coef=0.5, max_grad_norm=0.5, rms_prop_eps=1e-5,
     ),
-    "reinforce": _with(learning_rate=4e-3, n_steps=64, gamma=0.98, ent_coef=0.01, vf_coef=0.5, max_grad_norm=1.0),
+    "reinforce": _with(
+        learning_rate=4e-3, n_steps=64, gamma=0.98, normalize_advantage=True, ent_coef=0.01, vf_coef=0.5,
+        max_grad_norm=1.0,
+    ),
     "supervised": _with(
         learning_rate=1e-2, final_rate=0.01, batch_size=16, seq_len=100, n_updates=20, n_steps=32, max_grad_norm=1.0,
         answer_share=0.5, loss_weight=None, task_weight=None, draw="trial", l1_rate=0.0, l2_rate=0.0, l1_weight=0.0,

@@ -1,0 +1,76 @@
+"""History of choices after correct and after error trials (Molano-Mazon et al. 2023)."""
+
+import numpy as np
+
+from neurogym.analysis import from_trials
+from ngym_cli.figures.style import COLOURS, GREY, new_figure
+
+LAGS = 4
+PARTS = ("direct", "pretrained")
+
+
+def _history(table):
+    return from_trials.choice_history(table, n_lags=LAGS)
+
+
+def weights(run):
+    """Summed weight of past transitions on the choice, after correct and after error trials (log odds)."""
+    found = _history(run.trials())
+    return {"correct": found.transition_after_correct.value, "error": found.transition_after_error.value}
+
+
+def after_correct(run):
+    return weights(run)["correct"]
+
+
+def more_reset(direct, pretrained):
+    """Reset index of the pre-trained network less that of the one trained on two alternatives."""
+    return _history(pretrained.trials()).reset_index.value - _history(direct.trials()).reset_index.value
+
+
+def figure_1_transition_weights(paper):
+    """Weight of past transitions between correct choices on the present choice, after correct (filled) and after error
+    trials (open), in tests with two alternatives. One line is one network, its intervals are 95 %.
+    """
+    figure, axes = new_figure(1, 2, sharey=True)
+    for axis, part in zip(axes, PARTS, strict=True):
+        for run in paper.runs(part) if paper.found.get(part) else ():
+            found = _history(run.trials())
+            for fit, colour, label in (
+                (found.after_correct, COLOURS[2], "after correct"),
+                (found.after_error, COLOURS[1], "after error"),
+            ):
+                lags = [k for k in range(2, LAGS + 1) if f"transition_{k}" in fit.weights]
+                rows = [fit.weights[f"transition_{k}"] for k in lags]
+                half = [[r.value - r.low for r in rows], [r.high - r.value for r in rows]]
+                first = run is paper.runs(part)[0]
+                style = {"marker": "o", "markersize": 4, "linewidth": 1, "label": label if first else None}
+                axis.errorbar(lags, [r.value for r in rows], half, color=colour, **style)
+        axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        axis.set(xlabel="trials back", xticks=range(2, LAGS + 1), title=paper.config.parts[part].what)
+        axis.title.set_fontsize(8)
+    axes[0].set_ylabel("weight of a transition (log odds)")
+    axes[0].legend()
+    return figure
+
+
+def figure_2_reset_index(paper):
+    """Summed weight of transitions after an error against that after a correct choice; each point is one network with
+    95 % intervals. On the diagonal errors change nothing (index 0), on the horizontal line they reset (index 1).
+    """
+    figure, axes = new_figure(width=4.2)
+    most = 0.5
+    for part, colour in zip(PARTS, COLOURS, strict=False):
+        for k, run in enumerate(paper.runs(part) if paper.found.get(part) else ()):
+            found = _history(run.trials())
+            x, y = found.transition_after_correct, found.transition_after_error
+            most = max(most, abs(x.value) * 1.2)
+            label = paper.config.parts[part].what if k == 0 else None
+            spread = {"xerr": 1.96 * x.se, "yerr": 1.96 * y.se}
+            axes.errorbar(x.value, y.value, fmt="o", color=colour, label=label, linewidth=1, **spread)
+    line = np.array([0, most])
+    axes.plot(line, line, color=GREY, linestyle="--", linewidth=1, zorder=0)
+    axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    axes.set(xlabel="weight after correct (log odds)", ylabel="weight after error (log odds)", title="reset index")
+    axes.legend(fontsize=7)
+    return figure

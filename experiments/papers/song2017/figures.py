@@ -1,0 +1,183 @@
+"""What was read off the behaviour of the networks of Song, Yang & Wang 2017, and figures laid out as theirs."""
+
+import numpy as np
+
+from neurogym.analysis import Curve, from_trials, rates, reaction_times
+from neurogym.analysis.trial_tables import is_correct, numbers, responded, select
+from ngym_cli.figures.behaviour import psychometric_axes
+from ngym_cli.figures.evidence import evidence_curve
+from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
+
+#: What takes the sure reward.
+SURE = 3
+NAMES = ("rdm-fixed", "rdm-rt", "mante", "multisensory", "romo", "wager", "economic")
+HIGHER_RATE = (2, 1)
+
+
+def answered(*found):
+    """Share of trials that ended with an answer, in each task."""
+    return {name: _answered(run.trials()) for name, run in zip(NAMES, found, strict=True)}
+
+
+def _answered(table):
+    sure = (numbers(table["choice"]) == SURE) & np.asarray(table.get("wager", np.zeros(len(table["trial"]))), bool)
+    return float(np.mean(responded(table) | sure))
+
+
+def irrelevant_weight(run):
+    """Weight of the irrelevant modality on the choice, over that of the relevant one."""
+    found = from_trials.context_use(run.trials())
+    return abs(found.irrelevant.value) / found.relevant.value
+
+
+def incongruent(run):
+    """Proportion correct where the irrelevant modality points the other way."""
+    table = run.trials()
+    other = numbers(table["ground_truth"]) != numbers(table["other_choice"])
+    return float(np.mean(is_correct(table)[other]))
+
+
+def _cues(table, draws=0):
+    return from_trials.cue_combination(table, choices=HIGHER_RATE, signed="rate", lapse=0.0, n_boot=draws)
+
+
+def sigmas(run):
+    """Standard deviation of the cumulative Gaussian for each modality and for both (events a second)."""
+    return {name: each.value for name, each in _cues(run.trials(), 2).sigma.items()}
+
+
+def gain_of_both(run):
+    """Sigma of both modalities over the smaller one of a single modality."""
+    found = sigmas(run)
+    return found["both"] / min(found["auditory"], found["visual"])
+
+
+def accuracy_of_decisions(run):
+    """Proportion correct among directions answered."""
+    table = run.trials()
+    table = select(table, responded(table) & (numbers(table["choice"]) != SURE))
+    return float(np.mean(is_correct(table)))
+
+
+def sure_falls(run):
+    """P(sure | offered) without motion less that with the strongest motion."""
+    sure = from_trials.wagering(run.trials(), sure=SURE, n_boot=0).sure.value
+    return float(sure[0] - sure[-1])
+
+
+def figure_1_random_dots(paper):
+    """Random dots. Left: choices against motion coherence where the viewing time is fixed by the experimenter, and
+    where it is the network's. Right: reaction time from motion onset of correct answers and errors in the latter. Trials
+    of all networks; 95 % intervals.
+    """
+    figure, (left, right) = new_figure(1, 2)
+    parts = [paper.part("rdm-fixed", "viewing time fixed", COLOURS[0]), paper.part("rdm-rt", "own time", COLOURS[1])]
+    psychometric_axes(left, parts, 0)
+    left.set(title="choices")
+    for outcome, face in (("correct", COLOURS[1]), ("error", "white")):
+        table = paper.trials("rdm-rt")
+        rows = [row for row in reaction_times(select(table, table["outcome"] == outcome), "coh") if row.n > 4]
+        curve = Curve.estimates([r.condition["coh"] for r in rows], [r.mean for r in rows], [r.n for r in rows])
+        interval_points(right, curve, fmt="o-", color=COLOURS[1], markerfacecolor=face, label=outcome)
+    right.set(xlabel="motion coherence (%)", ylabel="reaction time from motion onset (ms)", title="reaction time")
+    right.set_ylim(bottom=0)
+    right.legend()
+    return figure
+
+
+def figure_2_context(paper):
+    """Choices against the evidence of each modality (columns) in each context (rows). Trials of all networks; 95 %
+    intervals.
+    """
+    figure, axes = new_figure(2, 2, width=3, height=2.6, sharey=True)
+    part = paper.part("mante", "networks")
+    for context in range(2):
+        for modality in range(2):
+            axis = axes[context][modality]
+            evidence_curve(axis, part, context, modality)
+            axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+            axis.set(title=f"modality {modality + 1}, {'relevant' if context == modality else 'irrelevant'}")
+        axes[context][0].set(ylabel=f"context {context + 1}\nP(second choice)", ylim=(-0.03, 1.03))
+    for axis in axes[1]:
+        axis.set_xlabel("signed coherence (%)")
+    return figure
+
+
+def figure_3_multisensory(paper):
+    """Left: choices of the higher rate for flashes, clicks and both, with cumulative Gaussians. Right: their standard
+    deviations, of each network, beside what the two single ones allow. Intervals are 95 %.
+    """
+    figure, (left, right) = new_figure(1, 2)
+    found = _cues(paper.trials("multisensory"), 200)
+    for (name, fit), colour in zip(found.fits.items(), COLOURS, strict=False):
+        x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
+        left.plot(x, fit.predict(x), color=colour)
+        interval_points(left, fit.data, color=colour, label=f"{name}, n = {fit.n:,}")
+    left.axvline(12.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    left.set(xlabel="rate (events a second)", ylabel="P(higher)", title="choices")
+    left.legend()
+    names = [*found.sigma, "optimal"]
+    for run in paper.runs("multisensory"):
+        each = _cues(run.trials(), 2)
+        values = [*(estimate.value for estimate in each.sigma.values()), each.optimal_sigma.value]
+        right.plot(names, values, "o-", color=COLOURS[0], alpha=0.7, label=f"seed {run.seed}")
+    right.set(ylabel="standard deviation (events a second)", title="precision")
+    right.set_ylim(bottom=0)
+    right.legend()
+    return figure
+
+
+def figure_4_comparison(paper):
+    """Proportion correct for each pair of vibrations, three seconds apart; the first one is named first. Trials of all
+    networks; 95 % intervals.
+    """
+    figure, axes = new_figure(width=5.5)
+    rows = rates(paper.trials("romo"), ("v1", "v2"))
+    curve = Curve.estimates(range(len(rows)), [row.accuracy for row in rows], [row.n for row in rows])
+    interval_points(axes, curve, color=COLOURS[0])
+    axes.set_xticks(range(len(rows)), [f"{r.condition['v1']:g}\n{r.condition['v2']:g}" for r in rows])
+    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    axes.set(xlabel="frequencies (Hz)", ylabel="proportion correct", ylim=(0.4, 1.03))
+    return figure
+
+
+def figure_5_confidence(paper):
+    """Left: how often the sure reward is taken where it is offered, by coherence and viewing time. Right: proportion
+    correct where it was offered and waived, and where it was not offered. Trials of all networks; 95 % intervals.
+    """
+    figure, (left, right) = new_figure(1, 2)
+    table = paper.trials("wager")
+    time = numbers(table["period_stimulus"])
+    short = time <= np.median(time)
+    for rows, colour, label in ((short, COLOURS[1], "short viewing"), (~short, COLOURS[0], "long viewing")):
+        curve = from_trials.wagering(select(table, rows), sure=SURE, n_boot=0).sure
+        interval_points(left, curve, fmt="o-", color=colour, label=label)
+    left.set(xlabel="motion coherence (%)", ylabel="P(sure reward | offered)", ylim=(-0.03, 1.03), title="waiving")
+    left.legend()
+    found = from_trials.wagering(table, sure=SURE, n_boot=0)
+    for curve, style, label in (
+        (found.accuracy_offered, {"fmt": "o-"}, "offered and waived"),
+        (found.accuracy_not_offered, {"fmt": "o--", "markerfacecolor": "white"}, "not offered"),
+    ):
+        interval_points(right, curve, color=COLOURS[0], label=label, **style)
+    right.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    right.set(xlabel="motion coherence (%)", ylabel="proportion correct", ylim=(0.4, 1.03), title="accuracy")
+    right.legend()
+    return figure
+
+
+def figure_6_economic_choice(paper):
+    """Choices of juice B for each offer, in the order of the ratio of amounts. Trials of all networks; 95 % intervals,
+    and the ratio at which both are chosen equally often in the mean over networks.
+    """
+    figure, axes = new_figure(width=5.5)
+    found = from_trials.indifference_point(paper.trials("economic"), n_boot=0)
+    curve = found.choices
+    places = Curve(np.arange(len(curve.x), dtype=float), curve.value, curve.low, curve.high, curve.n)
+    interval_points(axes, places, fmt="o-", color=COLOURS[0])
+    names = {0.0: "only\nA", np.inf: "only\nB"}
+    axes.set_xticks(places.x, [names.get(ratio, f"{ratio:.2g}") for ratio in curve.x])
+    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    value = paper.value("relative-value")[""]["value"]
+    axes.set(xlabel="offered amounts, B : A", ylabel="P(B)", ylim=(-0.03, 1.03), title=f"1 A = {value:.2f} B")
+    return figure

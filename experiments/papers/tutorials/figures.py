@@ -1,0 +1,36 @@
+"""The psychometric curves of NeuroGym's notebooks."""
+
+from ngym_cli.figures.behaviour import psychometric_axes
+from ngym_cli.figures.evidence import evidence_curve
+from ngym_cli.figures.style import COLOURS, GREY, new_figure
+
+CONTEXT = ("supervised-context", "reward-context")
+
+
+def figure_1_random_dots(paper):
+    """Random dots, supervised: choices against signed coherence, trials of all networks; 95 % intervals."""
+    figure, axes = new_figure(width=4.6)
+    psychometric_axes(axes, [paper.part("supervised-dots", "networks", COLOURS[0])], 0)
+    return figure
+
+
+def figure_2_context(paper):
+    """Choices against the evidence of each modality (columns) in each context (rows), of networks trained from labels
+    and by reward; trials of all networks, 95 % intervals.
+    """
+    figure, axes = new_figure(2, 2, width=3, height=2.6, sharey=True)
+    parts = [paper.part(name) for name in CONTEXT if paper.found.get(name)]
+    for context in range(2):
+        for modality in range(2):
+            axis = axes[context][modality]
+            for part in parts:
+                evidence_curve(axis, part, context, modality)
+            axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+            axis.set(title=f"modality {modality + 1}, {'relevant' if context == modality else 'irrelevant'}")
+        axes[context][0].set(ylabel=f"context {context + 1}\nP(second choice)", ylim=(-0.03, 1.03))
+    for part in parts:
+        axes[0][0].plot([], [], "o-", color=part.colour, label=part.label)
+    axes[0][0].legend()
+    for axis in axes[1]:
+        axis.set_xlabel("signed coherence (%)")
+    return figure

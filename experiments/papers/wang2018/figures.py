@@ -1,0 +1,111 @@
+"""Two-step choices and bandits of a network that learns to learn (Wang et al. 2018)."""
+
+import numpy as np
+
+from neurogym.analysis import from_trials
+from neurogym.analysis.best_arms import best_choices, thompson
+from neurogym.analysis.trial_tables import in_sequence, numbers, select, sessions
+from ngym_cli.figures.style import COLOURS, GREY, new_figure
+
+PULLS = 100
+ARMS = ("p0", "p1")
+#: Kinds of the trial before, in the paper's order: common or rare transition, rewarded or not.
+KINDS = ("rewarded_common", "rewarded_rare", "unrewarded_common", "unrewarded_rare")
+WORDS = ("common\nrewarded", "rare\nrewarded", "common\nunrewarded", "rare\nunrewarded")
+PUBLISHED = (0.988, 0.637, 0.622, 0.987)
+IDEAL = (1.0, 0.6635, 0.6645, 1.0)
+SIMULATED = 20_000
+
+
+def stay(run):
+    """Probability of repeating the first choice, by what happened in the trial before."""
+    found = from_trials.two_step(run.trials()).stay
+    return {name: found[name].value for name in KINDS}
+
+
+def model_based(run):
+    """Interaction of reward and transition, and main effect of reward, of the probability of staying."""
+    found = from_trials.two_step(run.trials())
+    return {"model-based": found.model_based.value, "model-free": found.model_free.value}
+
+
+def interaction(run):
+    """How much more the model-based index is than the main effect of reward."""
+    found = model_based(run)
+    return found["model-based"] - abs(found["model-free"])
+
+
+def reward_per_session(run):
+    """Reward of 100 trials."""
+    return PULLS * float(run.summary()["reward_per_trial"])
+
+
+def _curve(table):
+    """Cumulative regret over the pulls of a session, mean over whole sessions; arms of each session."""
+    table, _ = in_sequence(table)
+    session = sessions(table)
+    whole = np.bincount(session)[session] == PULLS
+    table = select(table, whole)
+    arms = np.stack([numbers(table[name]) for name in ARMS], axis=1)
+    chosen = numbers(table["choice"]).astype(int)
+    lost = arms.max(axis=1) - arms[np.arange(len(arms)), chosen]
+    order = np.lexsort((numbers(table["session_trial"]), sessions(table)))
+    return lost[order].reshape(-1, PULLS).cumsum(axis=1), arms[order].reshape(-1, PULLS, 2)[:, 0]
+
+
+def regret(run):
+    """Expected reward lost in 100 pulls against always choosing the better arm."""
+    return float(_curve(run.trials())[0][:, -1].mean())
+
+
+def below_thompson(run):
+    """Regret of Thompson sampling in 100 pulls on the same arms, less that of the network."""
+    lost, arms = _curve(run.trials())
+    return float(_simulated(thompson, arms)[-1] - lost[:, -1].mean())
+
+
+def _simulated(agent, arms):
+    """Mean cumulative regret of an agent on the arms of these sessions, many times."""
+    arms = np.tile(arms, (max(1, SIMULATED // len(arms)), 1))
+    chosen = agent(arms, PULLS, np.random.default_rng(0))
+    lost = arms.max(axis=1)[:, None] - np.take_along_axis(arms, chosen, axis=1)
+    return lost.cumsum(axis=1).mean(axis=0)
+
+
+def figure_5_stay_probabilities(paper):
+    """Probability of repeating the first choice by transition and reward of the trial before. Bars: mean of the
+    networks trained here; points: each network; lines: the paper's (solid) and the ideal observer's (dotted).
+    """
+    parts = [part for part in ("two-step", "two-step-a2c") if paper.found.get(part)]
+    figure, axes = new_figure(1, len(parts), squeeze=False)
+    for axis, part in zip(axes[0], parts, strict=True):
+        values = np.array([list(stay(run).values()) for run in paper.runs(part)])
+        places = np.arange(len(KINDS))
+        colours = [COLOURS[0], COLOURS[1]] * 2
+        axis.bar(places, values.mean(axis=0), color=colours, alpha=0.6, width=0.6)
+        for row in values:
+            axis.plot(places, row, "o", color="black", markersize=3)
+        for numbers_, style, label in ((PUBLISHED, "-", "published"), (IDEAL, ":", "ideal observer")):
+            axis.hlines(numbers_, places - 0.35, places + 0.35, color="black", linestyle=style, label=label)
+        axis.set_xticks(places, WORDS)
+        axis.set(ylabel="P(stay)", ylim=(0, 1.1), title=f"{paper.config.parts[part].what}, n = {len(values)}")
+        axis.title.set_fontsize(8)
+    axes[0][0].legend(loc="lower left")
+    return figure
+
+
+def figure_2_bandit_regret(paper):
+    """Cumulative expected regret over the pulls of a session, of each network, beside Thompson sampling and the best
+    policy on the same arms.
+    """
+    figure, axes = new_figure(width=4.8)
+    pulls = np.arange(1, PULLS + 1)
+    for run in paper.runs("bandit"):
+        lost, arms = _curve(run.trials())
+        axes.plot(pulls, lost.mean(axis=0), color=COLOURS[0], label=f"seed {run.seed}, {len(lost):,} sessions")
+    for agent, style, label in ((thompson, "--", "Thompson sampling"), (best_choices, ":", "best policy")):
+        axes.plot(pulls, _simulated(agent, arms), color=GREY, linestyle=style, label=label)
+    axes.set(xlabel="pull", ylabel="cumulative expected regret", xlim=(0, PULLS))
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return figure
