@@ -67,8 +67,8 @@ def sure_falls(run):
 
 def figure_1_random_dots(paper):
     """Random dots. Left: choices against motion coherence where the viewing time is fixed by the experimenter, and
-    where it is the network's. Right: reaction time from motion onset of correct answers and errors in the latter. Trials
-    of all networks; 95 % intervals.
+    where it is the network's. Right: reaction time from motion onset of correct answers and errors in the latter.
+    Trials of all networks; 95 % intervals.
     """
     figure, (left, right) = new_figure(1, 2)
     parts = [paper.part("rdm-fixed", "viewing time fixed", COLOURS[0]), paper.part("rdm-rt", "own time", COLOURS[1])]
