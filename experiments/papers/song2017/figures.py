@@ -120,9 +120,8 @@ def figure_3_multisensory(paper):
     for run in paper.runs("multisensory"):
         each = _cues(run.trials(), 2)
         values = [*(estimate.value for estimate in each.sigma.values()), each.optimal_sigma.value]
-        right.plot(names, values, "o-", color=COLOURS[0], alpha=0.7, label=f"seed {run.seed}")
-    right.set(ylabel="standard deviation (events a second)", title="precision")
-    right.set_ylim(bottom=0)
+        right.plot(names, values, "o", color=COLOURS[run.seed % len(COLOURS)], alpha=0.7, label=f"seed {run.seed}")
+    right.set(ylabel="standard deviation (events a second)", title="precision", ylim=(0, 2.6))
     right.legend()
     return figure
 
