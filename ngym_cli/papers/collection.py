@@ -165,11 +165,11 @@ def code_of(paper: Paper) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def every() -> Iterator[Paper]:
-    """Yield the papers that come with ngym, and those in folders here."""
+def folders() -> Iterator[Path]:
+    """Yield the folders of the papers that come with ngym, and of those here."""
     here = sorted(path.parent for path in Path().glob(f"*/{model.FILE}"))
     seen = set()
     for folder in (*(library() / id_ for id_ in ids()), *here):
         if folder.resolve() not in seen:
             seen.add(folder.resolve())
-            yield load(folder)
+            yield folder

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import signal
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,12 +150,33 @@ def measure_all(
     results: list[list[Measured]] = []
     if len(work) > 1 and workers > 1:
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(workers, len(work)), context, initializer=threads.in_worker) as pool:
-            results = list(pool.map(_measure_seed, *zip(*work, strict=True)))
+        with ProcessPoolExecutor(min(workers, len(work)), context, initializer=_begin) as pool:
+            try:
+                results = list(pool.map(_measure_seed, *zip(*work, strict=True)))
+            except BrokenProcessPool:
+                raise UserError(
+                    f"{paper.id}: a process that measured its networks died; calling again goes on"
+                ) from None
     else:
         results = [_measure_seed(*job) for job in work]
     fresh = {(each.claim, each.seed): each for part in results for each in part}
     return [each for key in keys if (each := fresh.get(key) or found.get(key)) is not None]
+
+
+def measured_before(
+    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path
+) -> list[Measured]:
+    """Return what is known of claims already; nothing is made."""
+    done = {key: each for key, each in planned.items() if is_done(each)}
+    keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in {seed for _, seed in planned}}
+    found = (_read(place, *which, key) for which, key in keys.items() if key is not None)
+    return [each for each in found if each is not None]
+
+
+def _begin() -> None:
+    """Prepare a worker: Ctrl-C ends it without a word, the parent has the last one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threads.in_worker()
 
 
 def _key(paper: Paper, claim_id: str, seed: int, done: Mapping[tuple[str, int], PlannedRun]) -> str | None:

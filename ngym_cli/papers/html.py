@@ -95,6 +95,7 @@ def write(
         "doi": config.doi,
         "numbers": [(str(counts[state]), state) for state in STATES if counts[state]],
         "claims": list(_claims(document["claims"])),
+        "criteria": list(_criteria(document["claims"])),
         "how": "Here: mean over seeds with its 95 % t interval. "
         f"Seeds {', '.join(map(str, document['seeds']))}. The number that a verdict rests on is the mean unless it "
         "says otherwise.",
@@ -118,7 +119,9 @@ def _said(value: Any) -> str:
 def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "claims", "claims"
     yield from ((drawn["id"], drawn["id"].replace("-", " ")) for drawn in page["figures"])
-    yield from ((name, words) for name, words in (("settings", "settings"),) if page[name])
+    yield "criteria", "what counts as reached"
+    if page["settings"]:
+        yield "settings", "settings of the paper"
     yield "networks", "networks"
     yield from ((f"configuration-{name}", f"configuration of {name}") for name, _ in page["configurations"])
 
@@ -126,16 +129,16 @@ def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
     """Yield lines of the table; a claim of several numbers has several, its words on the first of them."""
     for row in rows:
-        criterion = row.get("reached") or "-"
-        if row.get("in_part"):
-            criterion += f"; in part: {row['in_part']}"
-        printed = f"{row['where']} ({PROVENANCE[row['provenance']]})"
-        for place, (name, published, here) in enumerate(number_lines(row)):
-            first = place == 0
-            yield (
-                row["title"] if first else "", f"{name}{published}", here, _verdict(row) if first else "",
-                criterion if first else "", printed if first else "",
-            )  # fmt: skip
+        first = row["title"], _verdict(row)
+        for name, published, here in number_lines(row):
+            yield first[0], f"{name}{published}", here, first[1]
+            first = "", ""
+
+
+def _criteria(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for row in rows:
+        known = PROVENANCE[row["provenance"]]
+        yield row["title"], row.get("reached") or "-", row.get("in_part") or "-", row["where"], known
 
 
 def _verdict(row: Mapping[str, Any]) -> str:

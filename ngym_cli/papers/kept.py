@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
@@ -51,7 +53,12 @@ def rows() -> list[dict[str, Any]]:
     """
     known = record()
     found = []
-    for paper in collection.every():
+    for folder in collection.folders():
+        try:
+            paper = collection.load(folder)
+        except UserError as error:
+            found.append(_damaged(folder, str(error)))
+            continue
         seeds = {} if paper.own else known.get(paper.id, {})
         counts = Counter(verdict.state for verdict in verdicts(paper, seeds).values())
         found.append(
@@ -68,3 +75,9 @@ def rows() -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _damaged(folder: Path, why: str) -> dict[str, Any]:
+    """Return the row of a folder that cannot be used; the others are listed all the same."""
+    empty = {"description": "", "paper": "", "link": "", "parts": [], "claims": 0, "verdicts": {}, "minutes": None}
+    return {"id": str(folder), "title": f"damaged: {why}", **empty}

@@ -66,9 +66,9 @@ def print_claims(document: Mapping[str, Any], page: Path) -> None:
             rows.append((first[0], f"{name}{published}", here, first[1]))
             first = "", ""
     terminal.print_columns(rows, ("claim", "published", "here", "verdict"))
-    count = len(document["seeds"])
-    said = "mean over seeds with its 95 % interval" if count > 1 else "one seed, no interval"
-    out.print(f"here: {said}; seeds {', '.join(map(str, document['seeds']))}", style="dim", soft_wrap=True)
+    if document["seeds"]:
+        said = "mean over seeds with its 95 % interval" if len(document["seeds"]) > 1 else "one seed, no interval"
+        out.print(f"here: {said}; seeds {', '.join(map(str, document['seeds']))}", style="dim", soft_wrap=True)
     for row in document.get("not_drawn") or ():
         out.print(f"{row['figure']} is not drawn: {row['why']}", style="dim", soft_wrap=True)
     out.print(str(page), soft_wrap=True)

@@ -21,6 +21,7 @@ from ngym_cli.papers.engine import Measured, PlannedRun
 from ngym_cli.papers.paper_runs import PaperRun, Reproduction
 from ngym_cli.papers.verdicts import Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
+from ngym_cli.sweeps.launchers.local import cores
 from ngym_cli.sweeps.recipe import LaunchSettings
 
 CLAIMS, PAGE, FIGURES = "claims.json", "report.html", "figures"
@@ -79,18 +80,22 @@ def reproduce(
     launcher = launchers.find(launch)
     if place.exists() and locks.in_use(place):
         raise Taken(f"{place} is in use by another process")
-    planned = engine.plan(paper, parts, range(seeds or paper.config.seeds), place)
+    everything, _ = paper.chosen([])
+    whole = engine.plan(paper, everything, range(seeds or paper.config.seeds), place)
+    planned = {key: each for key, each in whole.items() if each.part in parts}
     rows, interrupted = _train(paper, planned, place, launch, launcher)
     if interrupted:
         words = " ".join(["ngym reproduce", reference, *(f"--only {word}" for word in only)])
         terminal.console(stderr=True).print(f"interrupted; {words} goes on", soft_wrap=True)
         return control.INTERRUPTED
-    workers = launch.workers or getattr(launcher, "workers", None) or 1
-    if not any(engine.is_done(each) for each in planned.values()):
+    if planned and not any(engine.is_done(each) for each in planned.values()):
         _print_failures(rows)
         return 1
+    workers = launch.workers if launch.on == "local" and launch.workers else cores()
     found = engine.measure_all(paper, claims, planned, place, workers)
-    document = finish(paper, claims, planned, found, place, code)
+    found += engine.measured_before(paper, [c.id for c in paper.config.claims if c.id not in claims], whole, place)
+    document = finish(paper, whole, found, place, code)
+    document["claims"] = [row for row in document["claims"] if row["id"] in claims]
     if json_:
         terminal.print_json(document)
     else:
@@ -161,7 +166,6 @@ def _print_failures(rows: Sequence[status.Row]) -> None:
 
 def finish(
     paper: Paper,
-    claims: Sequence[str],
     planned: Mapping[tuple[str, int], PlannedRun],
     found: Sequence[Measured],
     place: Path,
@@ -169,7 +173,8 @@ def finish(
 ) -> dict[str, Any]:
     """Judge claims, draw the figures, write ``claims.json`` and the page; return what stands in the file.
 
-    What was drawn from the same numbers and code before is left as it is.
+    The file and the page are of all that is known of the paper, whatever part of it was asked for now. What was drawn
+    from the same numbers and code before is left as it is.
     """
     verdicts = {
         claim.id: judge(
@@ -178,7 +183,6 @@ def finish(
             [each.why for each in found if each.claim == claim.id and each.why],
         )
         for claim in paper.config.claims
-        if claim.id in claims
     }
     trained = [each for each in planned.values() if engine.is_done(each)]
     document: dict[str, Any] = {
@@ -187,7 +191,7 @@ def finish(
         "citation": paper.config.citation,
         "doi": paper.config.doi,
         "seeds": sorted({each.seed for each in trained}),
-        "claims": [claim_row(claim, verdicts[claim.id]) for claim in paper.config.claims if claim.id in verdicts],
+        "claims": [claim_row(claim, verdicts[claim.id]) for claim in paper.config.claims],
         "runs": [{"part": each.part, "seed": each.seed, "id": str(each.path)} for each in trained],
         "code": code,
     }
