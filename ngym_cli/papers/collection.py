@@ -20,7 +20,7 @@ from ngym_cli.papers.script import Script
 MADE_HERE = ".made-here.json"
 
 #: Where the papers that come with ngym are: in an installation, in a checkout.
-PLACES = (Path(__file__).parent / "library", Path(__file__).resolve().parents[2] / "experiments" / "papers")
+PLACES = (Path(__file__).parent / "library" / "papers", Path(__file__).resolve().parents[2] / "experiments" / "papers")
 
 
 @dataclass(frozen=True)

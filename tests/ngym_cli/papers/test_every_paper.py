@@ -1,0 +1,63 @@
+"""What every folder of a paper keeps to."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from ngym_cli.papers import collection, engine
+from ngym_cli.papers.measures import MEASURES
+from ngym_cli.papers.script import FIGURE, OF_THE_TASK
+
+IDS = collection.ids()
+
+
+@pytest.fixture(params=IDS)
+def paper(request):
+    return collection.load(collection.library() / request.param)
+
+
+def test_there_are_papers():
+    assert "roitman2002" in IDS
+
+
+def test_its_file_says_what_was_done_and_found(paper):
+    config = paper.config
+    assert not paper.own
+    assert len(re.findall(r"[.!?](?:\s|$)", config.summary)) >= 2, "two sentences: what was done, what was found"
+    assert re.search(r"\((19|20)\d\d\)", config.citation)
+    assert config.settings, "settings with their sources"
+    assert config.seeds >= 3
+
+
+def test_every_claim_says_where_it_is_printed_and_when_it_counts(paper):
+    for claim in paper.config.claims:
+        assert claim.where and claim.provenance
+        assert claim.untestable or claim.criteria[0] is not None
+
+
+def test_every_part_is_used(paper):
+    used = {name for claim in paper.config.claims for name in claim.part}
+    used |= {part.after for part in paper.config.parts.values()}
+    assert set(paper.config.parts) <= used
+
+
+def test_every_measure_and_figure_can_be_called(paper):
+    for claim in paper.config.claims:
+        if claim.measure and not claim.measure.startswith(OF_THE_TASK) and claim.measure not in MEASURES:
+            inspect.signature(paper.script.measure(claim.measure)).bind(*claim.part)
+    assert paper.script.figures, "figures laid out as the paper's"
+    for name in paper.script.figures:
+        assert inspect.getdoc(paper.script.figure(name)), f"{name} needs a caption, its docstring"
+        assert name.removeprefix(FIGURE)
+
+
+def test_every_configuration_works_and_its_digest_follows_it(paper, tmp_path):
+    parts, claims = paper.chosen([])
+    planned = engine.plan(paper, parts, [0, 1], tmp_path)
+    assert len({each.path for each in planned.values()}) == 2 * len(parts)
+    again = engine.plan(paper, parts, [0, 1], tmp_path)
+    assert {key: each.name for key, each in planned.items()} == {key: each.name for key, each in again.items()}
+    assert set(claims) == {claim.id for claim in paper.config.claims}
