@@ -67,9 +67,10 @@ class Rule:
         if np.ndim(trials.bonus) or trials.bonus:
             reward += np.broadcast_to(trials.bonus, (trials.n,))[trials.rows().trial][:, None]
         trials.fields.update(reward=reward, performance=performance, event=event)
-        self._set_go(trials)
+        self.set_go(trials)
 
-    def _set_go(self, trials: Trials) -> None:
+    def set_go(self, trials: Trials) -> None:
+        """Let reaction times count from the answer periods."""
         if trials.go is None and self.answer != ():
             if self.answer is None:
                 trials.go, trials.go_period = np.zeros(trials.n, np.int64), "trial"

@@ -99,13 +99,15 @@ class GroundTruthStream:
         if self._steps:
             return self._stepped(given)
         if self.makes_blocks:
-            trials = self.task.make_trials(n, **given)
+            trials = self.task.make_unanswered(n, given) if self.whole else self.task.make_trials(n, **given)
         else:
             self.env.new_trial(**given)
             self.task.settle()
             trials = self.task.this_trial
         if not trials.has_gt:
             raise self._no_truth()
+        if self.whole and _follow_each_other(trials):
+            return Shown(trials.ob, trials.gt, trials.rows().index, trials.length, trials)
         rows, length = self._kept(trials)
         ob = self._observed(trials, rows) if self._stack.shows else trials.ob[rows]
         return Shown(ob, trials.gt[rows], rows, length, trials)
@@ -168,3 +170,9 @@ class GroundTruthStream:
         """Continue from what :meth:`state` returned."""
         self._last = np.asarray(state["action"])[()], float(state["reward"])
         self._seen = state.get("seen")
+
+
+def _follow_each_other(trials: Trials) -> bool:
+    """Whether the rows of each trial come right after those of the trial before it, with none left over."""
+    ends = np.cumsum(trials.length)
+    return int(ends[-1]) == trials.total and np.array_equal(trials.offset[1:], ends[:-1])

@@ -162,6 +162,13 @@ class TrialMaker(Changeable, SingleTrial):
             ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
                 values, there is a warning.
         """
+        return self._make_as_asked(n, given, answered=True)
+
+    def make_unanswered(self, n: int, given: Mapping[str, Any]) -> Trials:
+        """:meth:`make_trials` of trials that are only shown: what actions earn in them is not worked out."""
+        return self._make_as_asked(n, given, answered=False)
+
+    def _make_as_asked(self, n: int, given: Mapping[str, Any], answered: bool) -> Trials:
         if not self._one_by_one:
             for name in given.keys() - self.taken_by_wrappers():
                 value = given[name]
@@ -169,7 +176,7 @@ class TrialMaker(Changeable, SingleTrial):
                     self.check_conditions({name: one})
         columns = {name: _per_trial(value, n) for name, value in given.items()}
         try:
-            trials = self.make_checked(n, columns)
+            trials = self.make_checked(n, columns, answered)
         except (IndexError, KeyError) as error:
             raise ValueError(f"trials with {given!r} cannot be made: {error}") from error
         for name in columns.keys() - self.conditions.keys() - self.taken_by_wrappers():
@@ -180,8 +187,14 @@ class TrialMaker(Changeable, SingleTrial):
         """Conditions that a wrapper takes for itself."""
         return self.stack.accepts - set(self.conditions)
 
-    def make_checked(self, n: int, given: dict[str, np.ndarray]) -> Trials:
-        """:meth:`make_trials` with conditions that are known to be possible, each an array (n,)."""
+    def make_checked(self, n: int, given: dict[str, np.ndarray], answered: bool = True) -> Trials:
+        """:meth:`make_trials` with conditions that are known to be possible.
+
+        Args:
+            n: Number of trials.
+            given: Conditions, each an array (n,).
+            answered: Whether to work out what actions earn, which only trials that are stepped need.
+        """
         theirs = self.taken_by_wrappers()
         plan = {name: value for name, value in given.items() if name in theirs}
         asked = {name: value for name, value in given.items() if name not in theirs}
@@ -195,8 +208,10 @@ class TrialMaker(Changeable, SingleTrial):
         trials.rows()
         _ = trials.ob
         self.stack.revise(trials)
-        if self.rule is not None:
+        if self.rule is not None and answered:
             self.rule.compile(trials, self.abort)
+        elif self.rule is not None:
+            self.rule.set_go(trials)
         trials.set_default_go()
         return trials
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
-from neurogym.spaces import names_of
+from neurogym.spaces import Labels, names_of
 from neurogym.trials import rows as filling
 from neurogym.trials.layout import Layout, Period
 from neurogym.trials.rows import Rows
@@ -196,12 +196,13 @@ class Trials(Layout):
             ValueError: If there is no such label.
         """
         if isinstance(where, str):
-            names = names_of(space)
+            names = getattr(space, "name", None)
+            names = names if isinstance(names, Labels) else names_of(space)
             if where not in names:
                 raise ValueError(unknown(kind, where, names))
             where = names[where]
-        if where is None:
-            return None
+        if where is None or (isinstance(where, range) and where.step == 1):
+            return where
         return [where] if np.ndim(where) == 0 else np.asarray(where)
 
     def add_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
@@ -233,7 +234,8 @@ class Trials(Layout):
         shape = self.ob.shape[1:] if columns is None else (len(columns),)
         noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
         noise *= self.by_row(sigma, rows, columns=self.ob.ndim == 2)
-        noise += mu
+        if np.any(mu):
+            noise += mu
         self._add(noise, rows, columns, per_row=True)
 
     def _present(self, rows: Rows, columns: Any) -> Present:
@@ -355,8 +357,10 @@ def neighbours(columns: Any, width: int) -> slice | None:
     if columns is None:
         return slice(0, width)
     first, last = int(columns[0]), int(columns[-1])
-    side_by_side = last - first == len(columns) - 1 and first >= 0 and last < width
-    return slice(first, last + 1) if side_by_side and np.array_equal(columns, range(first, last + 1)) else None
+    if last - first != len(columns) - 1 or first < 0 or last >= width:
+        return None
+    in_order = first == last or isinstance(columns, range) or np.array_equal(columns, range(first, last + 1))
+    return slice(first, last + 1) if in_order else None
 
 
 def cells(rows: Rows, columns: Any, width: int) -> Any:

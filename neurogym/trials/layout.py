@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -165,14 +166,22 @@ class Layout:
                 nothing = np.zeros(0, np.int64)
                 self._rows[key] = Rows(nothing, nothing, nothing)
             elif isinstance(key, tuple):
-                rows = self.rows_in_turn(key)
-                self._rows[key] = Rows(*(column[self.first_of_each(rows)] for column in rows))
+                self._rows[key] = self._rows_of_several(key)
             else:
                 start, end = self._boundary(self.starts, str(key)), self._boundary(self.ends, str(key))
                 self._rows[key] = found = rows_between(self.offset, start, end)
-                if len(found.index) and not 0 <= found.index.min() <= found.index.max() < self.total:
+                inside = start.min(initial=0) >= 0 and (self.offset + end).max(initial=0) <= self.total
+                if not inside and len(found.index) and not 0 <= found.index.min() <= found.index.max() < self.total:
                     raise ValueError(f"period {key!r} lies outside the trials")
         return self._rows[key]
+
+    def _rows_of_several(self, periods: tuple[str, ...]) -> Rows:
+        rows = self.rows_in_turn(periods)
+        limits = [table[name] for name in periods for table in (self.starts, self.ends)]
+        if all((earlier <= later).all() for earlier, later in itertools.pairwise(limits)):  # then none is shared
+            return rows
+        first = self.first_of_each(rows)
+        return Rows(*(column[first] for column in rows))
 
     def rows_in_turn(self, periods: Sequence[str]) -> Rows:
         """The rows of several periods, those that they share more than once."""

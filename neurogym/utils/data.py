@@ -13,8 +13,9 @@ import numpy as np
 from neurogym.envs.registration import make
 from neurogym.stream import GroundTruthStream, Shown
 
-FIELDS = ("inputs", "targets", "period", "starts")
-AHEAD = 2048  #: steps that each sequence's stream makes ahead at least, unless cache_len says otherwise
+#: Steps that each sequence's stream makes ahead, unless cache_len says otherwise: at least so many, ...
+AHEAD = 4096
+POOL_BYTES = 1 << 27  #: ... but not more than fit into this memory for all sequences
 
 
 class Batch(NamedTuple):
@@ -89,7 +90,8 @@ class Dataset:
         self.env, *self.envs = _copies(env, dict(env_kwargs or {}), batch_size + 1)
         ob_shape = self.env.observation_space.shape or ()
         size = int(np.prod(ob_shape)) + int(np.prod(self.env.action_space.shape or (1,)))
-        rows = cache_len if cache_len is not None else max(AHEAD, 100_000 // size // batch_size)
+        fitting = max(256, POOL_BYTES // (4 * size) // batch_size)
+        rows = min(max(AHEAD, 100_000 // size // batch_size), fitting) if cache_len is None else cache_len
         self.periods: list[str] = []
         self._streams = [GroundTruthStream(each) for each in self.envs]
         self._rows = Rows(batch_size, aligned)
@@ -123,11 +125,18 @@ class Dataset:
         Args:
             **kwargs: Conditions of the trials; streams begin anew when they change.
         """
+        self._ask_for(kwargs)
+        window = self._next()
+        columns = {name: window.take(name) for name in ("inputs", "targets", "period", "starts")}
+        columns["period"] = columns["period"].astype(np.int64)
+        return Batch(**columns, mask=window.inside.astype(np.float32), trials=window.records)
+
+    def _ask_for(self, given: dict[str, Any]) -> None:
+        """Let the coming trials have some conditions."""
         self._start_once()
-        if repr(kwargs) != repr(self._given):
-            self._given = kwargs
+        if repr(given) != repr(self._given):
+            self._given = given
             self._rows.clear()
-        return self._next(kwargs)
 
     def _start_once(self) -> None:
         if not self._started:
@@ -152,9 +161,9 @@ class Dataset:
             while rows.lacks(None if self.aligned else self.seq_len, b):
                 rows.append(b, *self._make(b, given))
 
-    def _next(self, given: dict[str, Any]) -> Batch:
+    def _next(self) -> Window:
         """The next window of each sequence, or its next trial."""
-        self._stock(given)
+        self._stock(self._given)
         rows = self._rows
         records: list[dict[str, Any]] = []
         if self.aligned:
@@ -165,8 +174,7 @@ class Dataset:
         else:
             length = int(self.seq_len)  # type: ignore[arg-type]
             count = np.full(self.batch_size, length)
-        taken, mask = rows.take(count, length, self.batch_first)
-        return Batch(taken["inputs"], taken["targets"], mask, taken["period"], taken["starts"], records)
+        return rows.next_window(count, length, self.batch_first, records)
 
     def _make(self, b: int, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], Shown]:
         """More rows of a sequence."""
@@ -179,17 +187,18 @@ class Dataset:
 
     def _labels(self, shown: Shown) -> np.ndarray:
         """Position in ``periods`` of the period of each row."""
-        labels = np.full(shown.trials.total, -1, np.int64)
+        labels = np.full(shown.trials.total, -1, np.int16)
         for name in shown.trials.starts:
             if name not in self.periods:
                 self.periods.append(name)
             labels[shown.trials.rows(name).index] = self.periods.index(name)
-        return labels[shown.rows]
+        return labels if shown.rows is shown.trials.rows().index else labels[shown.rows]
 
     def __call__(self, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and targets of the next batch; see :meth:`sample`."""
-        batch = self.sample(**kwargs)
-        return batch.inputs, batch.targets
+        self._ask_for(kwargs)
+        window = self._next()
+        return window.take("inputs"), window.take("targets")
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The object itself."""
@@ -226,9 +235,9 @@ class Dataset:
         if not 0 <= i < self.max_batch:
             raise IndexError(f"there are {self.max_batch} batches, none at {i}")
         self._start(1, i)
-        self._started = False
-        batch = self._next({})
-        return batch.inputs, batch.targets
+        self._started, self._given = False, {}
+        window = self._next()
+        return window.take("inputs"), window.take("targets")
 
 
 class Rows:
@@ -282,22 +291,32 @@ class Rows:
         trials = [waiting.popleft() for waiting in self._trials]
         return np.array([shown.length[k] for shown, k in trials]), [shown.trials.record(k) for shown, k in trials]
 
-    def take(self, count: np.ndarray, length: int, batch_first: bool) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Take so many rows of each sequence, filled up with zeros (periods: -1) to a length; and where rows are."""
+    def next_window(self, count: np.ndarray, length: int, batch_first: bool, records: list[dict[str, Any]]) -> Window:
+        """So many rows of each sequence, which are used up; filled up to a length."""
         step = np.arange(length)
         at = (np.arange(len(count)) * self._capacity + self._used)[:, None] + step
         inside = step < count[:, None]
-        if not batch_first:
-            at, inside = at.T, inside.T
-        whole = bool(inside.all())
-        found = {}
-        for name, pool in self._pools.items():
-            flat = pool.reshape(-1, *pool.shape[2:])
-            found[name] = flat.take(at if whole else np.where(inside, at, 0), axis=0)
-            if not whole:
-                found[name][~inside] = -1 if name == "period" else 0
         self._used += count
-        return found, inside.astype(np.float32)
+        return Window(self._pools, at, inside, records) if batch_first else Window(self._pools, at.T, inside.T, records)
+
+
+class Window(NamedTuple):
+    """Where the rows of a batch lie."""
+
+    pools: dict[str, np.ndarray]  #: rows that are waiting, name to shape (sequences, capacity, ...)
+    at: np.ndarray  #: places in the flattened pools, in the shape of the batch
+    inside: np.ndarray  #: whether there is a row, likewise
+    records: list[dict[str, Any]]  #: of each sequence's trial, where it is one
+
+    def take(self, name: str) -> np.ndarray:
+        """One of the columns, filled up with zeros (periods: -1)."""
+        pool = self.pools[name]
+        flat = pool.reshape(-1, *pool.shape[2:])
+        if self.inside.all():
+            return flat.take(self.at, axis=0)
+        found = flat.take(np.where(self.inside, self.at, 0), axis=0)
+        found[~self.inside] = -1 if name == "period" else 0
+        return found
 
 
 def _copies(env: str | gym.Env, kwargs: dict[str, Any], n: int) -> list[gym.Env]:

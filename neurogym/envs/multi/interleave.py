@@ -156,6 +156,9 @@ class MixedRule:
                 table[target] = own.fields[name]
         trials.fields.update(tables)
 
+    def set_go(self, trials: Trials) -> None:
+        """Reaction times count from where each task says, which the trials have brought along."""
+
 
 def _subset(trials: Trials, part: Trials, at: np.ndarray) -> Trials:
     """The trials ``at`` of a block as a block of their own, as far as a response rule looks at them."""
