@@ -92,11 +92,6 @@ class TrialMaker(Changeable, SingleTrial):
         if wrapper is not self.top and wrapper not in layers(self.top):
             self.set_top(wrapper)
 
-    def observer(self, wrapper: Any) -> Any:
-        """What shows observations to the agent of a stack that only uses hooks; None for other stacks."""
-        stack = self.stack if wrapper is self.top else Stack(wrapper)
-        return stack.observe if stack.only_hooks else None
-
     # -- hooks of tasks -----------------------------------------------------------------------------------------------
 
     def _new_trials(self, trials: Trials) -> None:

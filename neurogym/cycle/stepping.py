@@ -8,6 +8,7 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 from __future__ import annotations
 
 import operator
+from math import nan
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ from neurogym.cycle.making import TrialMaker
 from neurogym.trials import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
+from neurogym.wrappers.stack import Stack
 
 _OUTCOMES = tuple(OUTCOMES)
 
@@ -79,6 +81,8 @@ class TrialCycle(TrialMaker):
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What an action does at the current row. The default applies the declared rule."""
+        if self.cursor.tables is None:
+            raise NotImplementedError("the task must define _step or declare a rule")
         event, reward, gained = self.cursor.look_up(self.cursor.row, action)
         self.report(event & OUTCOME)
         self.performance += gained
@@ -114,19 +118,19 @@ class TrialCycle(TrialMaker):
         if self.is_describing:  # a user's override calls its parent
             return TrialMaker._new_trial(self, **kwargs) or {}
         self.performance, self.trial_reward, self._aborts = 0.0, 0.0, 0
-        if kwargs or not self.stack.ahead:
-            self.begin(self.make_trials(1, **kwargs), 0)
+        stack = self.stack
+        if kwargs or not stack.ahead:
+            self._begin(stack, self.make_trials(1, **kwargs), 0)
         else:
             ahead = self.ahead
             if ahead.is_used_up:
                 self.make_ahead()
-            self.begin(ahead.block, ahead.next)  # type: ignore[arg-type]
+            self._begin(stack, ahead.block, ahead.next)  # type: ignore[arg-type]
             ahead.next += 1
         return self.trial
 
-    def begin(self, block: Trials, k: int) -> None:
+    def _begin(self, stack: Stack, block: Trials, k: int) -> None:
         """Begin with trial ``k`` of a block."""
-        stack = self.stack
         self._looks_up, self._n_actions = stack.looks_up, stack.n_actions
         self.cursor.enter(block, k)
         self.trial, self._spans_of_trial = block.told(k)
@@ -195,28 +199,51 @@ class TrialCycle(TrialMaker):
             ResetNeeded: If there is no trial yet.
             ValueError: If the action is not in the action space, or ``_step`` does not return five values.
         """
+        return self.step_shown_by(None, action)
+
+    def step_shown_by(self, stack: Stack | None, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """:meth:`step`, with the observation as some wrappers show it."""
         cursor = self.cursor
         if cursor.block is None:
             raise gym.error.ResetNeeded("call reset() before step()")
         if type(action) is not int or not 0 <= action < self._n_actions:
             action = self.checked(action)
-        self.settle()
+        if not self._is_settled:
+            self.settle()
         row = cursor.row
         event, reward, told = self.act_at(row, action)
         self.event = event & OUTCOME
-        info: dict[str, Any] = {"new_trial": False} if told is None else told.info
+        if event < END:
+            cursor.row = row + 1
+            info: dict[str, Any] = {"new_trial": False} if told is None else told.info
+        else:
+            info = self._report_of_trial(action, event & OUTCOME)
+            if told is not None:
+                told.info.update(info)
+                info = told.info
+            self.last = info
         if cursor.gt is not None:
             self._last_gt = truth = cursor.gt[row]
             if "gt" not in info:
                 info["gt"] = truth
-        if event >= END:
-            self._finish(action, event & OUTCOME, info)
-        else:
-            cursor.row = row + 1
+        if event >= END and self.next_by_itself:
+            (self.top if self.stack.begins_trials else self).new_trial()
+        ob = cursor.ob[cursor.row]
         if told is None:
-            return cursor.ob[cursor.row].copy(), reward, False, False, info
-        ob = cursor.ob[cursor.row].copy() if told.ob is None else told.ob
-        return self.post_step(ob, reward, told.terminated, told.truncated, info)
+            if stack is None:
+                return ob.copy(), reward, False, False, info
+            return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
+        ob, reward, *ends, info = self.post_step(
+            ob.copy() if told.ob is None else told.ob, reward, told.terminated, told.truncated, info
+        )
+        return ob if stack is None else stack.observe(ob, action, reward, self.field), reward, *ends, info
+
+    def shown_by(self, wrapper: Any) -> Stack | None:
+        """The wrappers that show observations to the agent, of a stack that only uses hooks; None for other stacks."""
+        if getattr(self.step, "__func__", None) is not TrialCycle.step:
+            return None
+        stack = self.stack if wrapper is self.top else Stack(wrapper)
+        return stack if stack.only_hooks else None
 
     def checked(self, action: Any) -> Any:
         """An action as tasks get it: an integer, or an array.
@@ -295,29 +322,30 @@ class TrialCycle(TrialMaker):
             ob = None
         return event + END * ended, reward, Told(ob, terminated, truncated, info)
 
-    def _finish(self, action: Any, outcome: int, info: dict[str, Any]) -> None:
-        """Report the trial that ended and begin the next."""
+    def _report_of_trial(self, action: Any, outcome: int) -> dict[str, Any]:
+        """What ``info`` says of the trial that an action has ended."""
         cursor = self.cursor
         block, k = cursor.block, cursor.trial
         assert block is not None and block.go is not None
-        choice, step = (action, cursor.step) if self._choice is None else self._choice
+        steps = cursor.row - cursor.first + 1
+        choice, step = self._choice or (action, steps - 1)
         self._choice = None
         moved = np.any(np.asarray(choice) != 0) if self.rule is None else choice != self.rule.hold
-        responded = bool(moved and outcome in (CORRECT, ERROR))
-        info["new_trial"] = True
-        info["trial"] = self.trial
-        info["performance"] = float(self.performance)
-        info["outcome"] = _OUTCOMES[outcome]
-        info["choice"] = choice
-        info["rt"] = float((step - block.go.item(k)) * self.dt) if responded else float("nan")
-        info["trial_reward"] = self.trial_reward
-        info["trial_steps"] = info["tr_dur"] = cursor.step + 1
-        info["aborts"] = self._aborts
-        info["periods"] = self._spans_of_trial
-        self.last = info
+        responded = moved and outcome in (CORRECT, ERROR)
         self.num_finished += 1
-        if self.next_by_itself:
-            (self.top if self.stack.begins_trials else self).new_trial()
+        return {
+            "new_trial": True,
+            "trial": self.trial,
+            "performance": float(self.performance),
+            "outcome": _OUTCOMES[outcome],
+            "choice": choice,
+            "rt": float((step - block.go.item(k)) * self.dt) if responded else nan,
+            "trial_reward": self.trial_reward,
+            "trial_steps": steps,
+            "tr_dur": steps,
+            "aborts": self._aborts,
+            "periods": self._spans_of_trial,
+        }
 
     def field(self, name: str) -> Any:
         """Value of one of the block's per-step fields at the current row; ``last_gt``: see :class:`TrialWrapper`."""

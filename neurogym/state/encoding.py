@@ -19,7 +19,7 @@ NOT_STATE = frozenset(
         "_described",
         "_now",
         "_stack",
-        "_observe",
+        "_shown_by",
         "spec",
         "metadata",
         "rule",

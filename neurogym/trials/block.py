@@ -82,7 +82,7 @@ class Trials(Layout):
         self.go: np.ndarray | None = None
         self.go_period = ""
         self.has_gt = False
-        self._told: tuple[list[dict[str, Any]], list[dict[str, float]]] | None = None
+        self._told: tuple[dict[str, Any], dict[str, Any]] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
@@ -324,15 +324,16 @@ class Trials(Layout):
         return record
 
     def told(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
-        """Record and durations of trial ``k`` of a block that is complete; made for all of its trials at once."""
+        """Record and durations of trial ``k`` of a block that is complete."""
         if self._told is None:
-            columns = {name: _as_list(values) for name, values in self.info.items()}
+            columns = {name: _by_trial(values) for name, values in self.info.items()}
             spans = {
                 f"period_{name}": ((self.ends[name] - start) * float(self.dt)).tolist()
                 for name, start in self.starts.items()
             }
-            self._told = _dictionaries(columns, self.n), _dictionaries(spans, self.n)
-        return self._told[0][k], self._told[1][k]
+            self._told = columns, spans
+        columns, spans = self._told
+        return {name: values[k] for name, values in columns.items()}, {name: ms[k] for name, ms in spans.items()}
 
     def part(self, first: int, count: int) -> Trials:
         """Some consecutive trials as a block that shares the arrays of this one."""
@@ -371,18 +372,11 @@ def cells(rows: Rows, columns: Any, width: int) -> Any:
     return (rows.index, side_by_side) if side_by_side is not None else (rows.index[:, None], columns)
 
 
-def _as_list(values: np.ndarray) -> list[Any]:
+def _by_trial(values: np.ndarray) -> Any:
     """One entry per trial, with Python numbers for scalars."""
-    if values.ndim == 1 and values.dtype != object:
-        return values.tolist()
+    if values.dtype != object:
+        return values.tolist() if values.ndim == 1 else values
     return [value.item() if isinstance(value, np.generic) else value for value in values]
-
-
-def _dictionaries(columns: dict[str, list[Any]], n: int) -> list[dict[str, Any]]:
-    """One dictionary per trial."""
-    if not columns:
-        return [{} for _ in range(n)]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _is_scalar(value: np.ndarray) -> bool:

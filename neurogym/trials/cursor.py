@@ -24,6 +24,7 @@ class Cursor:
         row: The row that the agent acts on.
         ob: Observations of the block, shape (rows, ...); ``gt`` its ground truth, None if there is none.
         bonus: What every step of the trial earns beside its reward, where no rule has counted it.
+        tables: What actions mean, earn and add to performance, each (rows, actions); None if no rule says so.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class Cursor:
         self.ob: Any = None
         self.gt: np.ndarray | None = None
         self._alone: Trials | None = None
-        self._tables: tuple[Any, Any, Any] | None = None
+        self.tables: tuple[Any, Any, Any] | None = None
         self.bonus = 0.0
 
     def enter(self, block: Trials, trial: int) -> None:
@@ -47,9 +48,10 @@ class Cursor:
         fields = block.fields
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
         event = fields.get("event")
-        self._tables = None if event is None else (event, fields["reward"], fields["performance"])
-        bonus = block.bonus
-        self.bonus = float(bonus if np.ndim(bonus) == 0 else np.broadcast_to(bonus, (block.n,))[trial])
+        self.tables = None if event is None else (event, fields["reward"], fields["performance"])
+        if event is None:
+            bonus = block.bonus
+            self.bonus = float(bonus if np.ndim(bonus) == 0 else np.broadcast_to(bonus, (block.n,))[trial])
 
     @property
     def step(self) -> int:
@@ -66,14 +68,8 @@ class Cursor:
         return self.block.fields[name][self.row]  # type: ignore[union-attr]
 
     def look_up(self, row: int, action: int) -> tuple[int, float, float]:
-        """What the response rule says of an action: event, reward, and what it adds to performance.
-
-        Raises:
-            NotImplementedError: If the task has declared no rule.
-        """
-        if self._tables is None:
-            raise NotImplementedError("the task must define _step or declare a rule")
-        event, reward, performance = self._tables
+        """What the response rule says of an action: event, reward, and what it adds to performance."""
+        event, reward, performance = self.tables  # type: ignore[misc]
         return event.item(row, action), reward.item(row, action), performance.item(row, action)
 
     def alone(self) -> Trials:

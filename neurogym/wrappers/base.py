@@ -104,7 +104,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()
-    _observe: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
+    _shown_by: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
         """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
@@ -208,7 +208,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         forgive_reset(old)
         self.task.use(self)
         ob, info = self.env.reset(seed=seed, options=options)
-        self._observe = self.task.observer(self)
+        self._shown_by = self.task.shown_by(self)
         return self.first(ob, info), info
 
     def first(self, ob: Any, info: dict[str, Any]) -> Any:
@@ -230,13 +230,12 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Act; the observation passes through :meth:`observe`."""
         task = self.task
-        if self._observe is None:
+        if self._shown_by is None:
             ob, reward, terminated, truncated, info = self.env.step(action)
             return self.observe(ob, action, reward, task.field), reward, terminated, truncated, info
         if task.top is not self:  # several stacks were put on one task
             task.use(self)
-        ob, reward, terminated, truncated, info = task.step(action)
-        return self._observe(ob, action, reward, task.field), reward, terminated, truncated, info
+        return task.step_shown_by(self._shown_by, action)
 
 
 class _NoStep:

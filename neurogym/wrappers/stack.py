@@ -85,15 +85,31 @@ class Stack:
         for wrapper in self._revising:
             wrapper.revise(trials)
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Field) -> Any:
-        """Observations as the agent sees them; arguments as in :meth:`TrialWrapper.observe`."""
+    def observe(self, ob: Any, action: Any, reward: Any, field: Field, copied: bool = True) -> Any:
+        """Observations as the agent sees them.
+
+        Args:
+            ob: As in :meth:`TrialWrapper.observe`.
+            action: Likewise.
+            reward: Likewise.
+            field: Likewise.
+            copied: Whether ``ob`` is a copy, so that a wrapper may change it in place.
+        """
         if self._turns is None:  # spaces are known when a constructor is done
             self._turns = self._in_turn()
+        if not copied and not (self._turns and self._turns[0][0] is None):  # what appends makes a copy
+            ob = ob.copy()
         for observe, appending, width in self._turns:
             if observe is not None:
                 ob = observe(ob, action, reward, field)
-                continue
-            ob = _with_more(ob, width, [(appended(action, reward, field), place) for appended, place in appending])
+            elif ob.ndim > 1:
+                ob = _with_more(ob, width, [(appended(action, reward, field), place) for appended, place in appending])
+            else:
+                wide = np.empty(width, ob.dtype)
+                wide[: len(ob)] = ob
+                for appended, place in appending:
+                    wide[place] = appended(action, reward, field)
+                ob = wide
         return ob
 
     def _in_turn(self) -> list[Turn]:
@@ -112,13 +128,7 @@ class Stack:
 
 
 def _with_more(ob: np.ndarray, width: int, values: list[tuple[Any, Any]]) -> np.ndarray:
-    """Observations with more channels: values and their places, a number or shape (environments,) for a single one."""
-    if ob.ndim == 1:
-        wide = np.empty(width, ob.dtype)
-        wide[: len(ob)] = ob
-        for value, place in values:
-            wide[place] = value
-        return wide
+    """A batch of observations with more channels: values and their places, shape (environments,) for a single one."""
     wide = np.empty((*ob.shape[:-1], width), ob.dtype)
     wide[..., : ob.shape[-1]] = ob
     for value, place in values:
