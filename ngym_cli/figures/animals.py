@@ -27,7 +27,7 @@ def beside(tables: Mapping[str, Table]) -> Figure:
     graded = [part for part in parts if STRENGTH in part.table and len(np.unique(part.table[STRENGTH])) > 1]
     if not graded:
         raise Unavailable("neither has trials of graded strength")
-    figure, (choices, times, accuracy) = new_figure(1, 3, width=3.9)
+    figure, (choices, times, accuracy) = new_figure(1, 3, width=3.9, height=3.9)
     psychometric_axes(choices, graded, draws=60, legend=False)
     chronometric_axes(times, accuracy, [part for part in graded if "rt" in part.table])
     accuracy.set(title="accuracy", xlabel=wording.axis(STRENGTH))

@@ -49,7 +49,7 @@ reached = "within 0.1"
 [[claims]]
 id = "several"
 title = "Several numbers"
-published = { a = 1, b = 2 }
+published = { a = 1, b = 2, c = 3 }
 unit = "ms"
 where = "Fig. 1"
 provenance = "P"
@@ -103,7 +103,7 @@ def number(run):
 def several(first, second):
     assert first.seed == second.seed
     assert second.manifest["init_from"]["run"] and first.path != second.path
-    return {"a": 1.0, "b": 3.0}
+    return {"a": 1.0, "b": 3.0, "c": 3.05}
 
 
 def figure_1_numbers(paper):

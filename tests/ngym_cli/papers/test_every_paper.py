@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,15 @@ IDS = collection.ids()
 @pytest.fixture(params=IDS)
 def paper(request):
     return collection.load(collection.library() / request.param)
+
+
+def test_papers_and_their_data_travel_in_the_wheel():
+    root = Path(__file__).parents[3]
+    packages = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"]
+    installed, checkout = collection.PLACES
+    for inside, beside in ((installed, checkout), (installed.parent / "data", checkout.parent / "data")):
+        assert packages[inside.relative_to(root).as_posix()] == beside.relative_to(root).as_posix()
+        assert beside.is_dir()
 
 
 def test_there_are_papers():
