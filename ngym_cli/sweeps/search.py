@@ -15,7 +15,7 @@ from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.sweeps import one_run, space, validation
 from ngym_cli.sweeps.folder import STUDY, Sweep
 from ngym_cli.sweeps.recipe import SearchSettings
-from ngym_cli.training.run_writer import Watch
+from ngym_cli.training.session import Watch
 
 NAME = "sweep"
 INSTALL = "a search needs Optuna: pip install 'ngym[search]'"

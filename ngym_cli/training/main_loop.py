@@ -14,14 +14,16 @@ from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.environments.stack import Facts, build_venv, inspect, resolve
 from ngym_cli.errors import NotFinite, UserError, one_line
-from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
 from ngym_cli.runs.trial_table import TrialRecorder
-from ngym_cli.training import tracking
-from ngym_cli.training.curriculum import Curriculum, renew, stages_of
+from ngym_cli.training import ending, tracking
+from ngym_cli.training.curriculum import Curriculum, Stage, renew, stages_of
+from ngym_cli.training.curves import Curves
+from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.interruption import Stop, stopping_on_signals
 from ngym_cli.training.progress import Display, Silent
-from ngym_cli.training.run_writer import Numbers, Session, Stop, Watch, stopping
+from ngym_cli.training.session import CheckpointKeeper, Numbers, Plan, Session, Watch
 from ngym_cli.training.stopping import Until
 
 MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
@@ -188,29 +190,30 @@ class _Parts:
             stage = self.course.stage
             recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
         display = self.make_display(self.config, facts, path)
+        board = tracking.board_of(self.run, self.config, state.get("board"), display.say)
         session = Session(
             self.run,
-            self.config,
             facts,
-            recorder,
-            tracking.board_of(self.run, self.config, state.get("board"), display.say),
-            display,
-            lambda: self.model.policy,
-            self._write_checkpoint,
-            self.watch,
-            self.course,
-            lambda stage: renew(self.model, self.venv, stage.config, stage.seed),
-            _until(self.config, self.facts),
+            learner=self,
+            curves=Curves(recorder, board, display, int(self.config.timesteps or 0)),
+            evaluator=Evaluator(self.run, self.config, facts, lambda: self.model.policy, board, display),
+            checkpoints=CheckpointKeeper(path / checkpoints.FOLDER, self.config.checkpoint, self.write_checkpoint),
+            plan=Plan(self.course, _until(self.config, facts), self.watch),
         )
         if saved is None:
-            session.board.hyperparameters(self.config.model_dump(), self.config.to_toml())
-            session.board.layout(summary.listed_conditions(facts.conditions))
+            board.hyperparameters(self.config.model_dump(), self.config.to_toml())
+            board.layout(summary.listed_conditions(facts.conditions))
         else:
             session.set_state(saved.step, state)
         return session
 
-    def _write_checkpoint(self, step: int, state: Numbers) -> Path:
+    def write_checkpoint(self, step: int, state: Numbers) -> Path:
+        """Write a checkpoint of the present step with the given state of the session."""
         return checkpoints.write(self.run.path / checkpoints.FOLDER, step, self.model, self.venv, state)
+
+    def change_stage(self, stage: Stage) -> None:
+        """Learn in the environments of another stage."""
+        renew(self.model, self.venv, stage.config, stage.seed)
 
 
 def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[str] | None = None) -> Outcome:
@@ -220,15 +223,16 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
         with _writing(parts.run):
             with checkpoints.fitting(saved):
                 session = parts.session(saved)
-            session.display.start(session.step)
+            display = session.curves.display
+            display.start(session.step)
             for complaint in complaints or ():
-                session.display.say(f"passed over: {complaint}")
-            with stopping(session):
-                _learn(parts.model, session)
-                status = "finished" if session.stop is None or session.complete else "interrupted"
-                found = _close(session, parts.model, status)
+                display.say(f"passed over: {complaint}")
+            with stopping_on_signals(session.stop, display.say):
+                _learn(parts.model, parts.config, session)
+                status = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
+                found = ending.close(session, parts.model, parts.config, status)
     except BaseException as error:
-        _abandon(parts.run, session, error)
+        ending.abandon(parts.run, session, error)
         if not isinstance(error, Exception | KeyboardInterrupt):  # of a user's task: no code of ours ends in this way
             raise UserError(f"task {parts.config.task} ended the program: {one_line(error)}") from error
         if isinstance(error, Exception) and ":" in parts.config.task and not isinstance(error, UserError):
@@ -236,9 +240,9 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
         raise
     finally:
         if session is not None:
-            session.display.stop()
+            session.curves.display.stop()
             with contextlib.suppress(OSError):
-                session.board.close()
+                session.curves.board.close()
         parts.venv.close()
     return Outcome(parts.run, status, found)
 
@@ -257,18 +261,18 @@ def _writing(run: runs.Run) -> Iterator[None]:
         ) from error
 
 
-def _learn(model: Any, session: Session) -> None:
+def _learn(model: Any, config: RunConfig, session: Session) -> None:
     """Let a Stable-Baselines3 learner report to the session."""
     from ngym_cli.training.sb3_callback import SessionCallback, keep_losses
 
     keep_losses(model)
-    left = int(session.config.timesteps or 0) - int(model.num_timesteps)
+    left = int(config.timesteps or 0) - int(model.num_timesteps)
     try:
-        model.learn(left, callback=SessionCallback(session), reset_num_timesteps=session.kept is None)
+        model.learn(left, callback=SessionCallback(session), reset_num_timesteps=session.checkpoints.last is None)
     except Stop:
         return
     except NotFinite as error:
-        trial = session.recorder.count(error.env) + 1
+        trial = session.curves.recorder.count(error.env) + 1
         raise UserError(f"{_after(model)}: {error} in its trial {trial:,}; training stopped") from error
     except FloatingPointError as error:
         raise UserError(f"{_after(model)}: {error}; training stopped") from error
@@ -281,56 +285,3 @@ def _learn(model: Any, session: Session) -> None:
 
 def _after(model: Any) -> str:
     return f"after {model.num_timesteps:,} steps"
-
-
-def _close(session: Session, model: Any, status: str) -> Numbers:
-    """Write the model, the last trials and the last evaluation."""
-    session.recorder.flush()
-    saving.save_model(model, session.config, session.run.path / runs.MODEL)
-    found = session.evaluate()
-    fresh_trials.save(found, session.run.path / "eval" / "final")
-    if status == "finished":
-        session.draw()
-    session.board.flush()
-    _require_whole(session)
-    if status == "finished":
-        checkpoints.slim(session.run.path / checkpoints.FOLDER)
-    ending = provenance.closing(session.times(), status, session.stop or "all steps taken")
-    session.run.update(**ending, **_results(session, found))
-    return {**found.summary, **({"until": session.until.record()} if session.until else {})}
-
-
-def _require_whole(session: Session) -> None:
-    """Make sure that nothing was taken away while the run went on.
-
-    Raises:
-        UserError: if its configuration, its record or a part of its trials is missing.
-    """
-    for name in (runs.CONFIG, runs.MANIFEST):
-        if not (session.run.path / name).is_file():
-            raise UserError(f"run folder {session.run.path}: {name} was removed while the run went on")
-    session.recorder.require_parts()
-
-
-def _results(session: Session, found: fresh_trials.Evaluation) -> Numbers:
-    keys = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
-    return {
-        "steps": session.step,
-        "trials": session.recorder.trials,
-        **{key: found.summary[key] for key in keys},
-        **({"until": session.until.record()} if session.until else {}),
-        **({"stages": session.curriculum.record()} if session.curriculum else {}),
-    }
-
-
-def _abandon(run: runs.Run, session: Session | None, error: BaseException) -> None:
-    """Keep what there is when a run fails, and say why in the manifest."""
-    status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-    with contextlib.suppress(OSError, UserError):
-        if session is None:
-            run.update(status=status, exit_reason=one_line(error), ended=runs.now())
-            return
-        with contextlib.suppress(OSError):
-            session.recorder.flush()
-        ending = provenance.closing(session.times(), status, one_line(error))
-        run.update(**ending, steps=session.step, trials=session.recorder.trials)

@@ -8,7 +8,8 @@ from typing import Any
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from ngym_cli.training.run_writer import STEPS_PER_POINT, Session
+from ngym_cli.training.curves import STEPS_PER_POINT
+from ngym_cli.training.session import Session
 
 
 class SessionCallback(BaseCallback):
@@ -26,7 +27,7 @@ class SessionCallback(BaseCallback):
         self.session = session
 
     def _on_training_start(self) -> None:
-        self.model.logger.name_to_value.update(self.session.pending)
+        self.model.logger.name_to_value.update(self.session.curves.pending)
 
     def _on_step(self) -> bool:
         venv: Any = self.training_env
@@ -50,12 +51,13 @@ class SessionCallback(BaseCallback):
         for key, value in pending.items():
             if "loss" in key and not math.isfinite(value):
                 raise FloatingPointError(f"{key.removeprefix('train/')} is {value}")
-        self.session.pending = pending
-        if self.session.step - self.session.reported < STEPS_PER_POINT:
+        curves = self.session.curves
+        curves.pending = pending
+        if self.session.step - curves.reported < STEPS_PER_POINT:
             return
         losses = {_tag(key): value for key, value in pending.items()}
         if losses:
-            self.session.reported, self.session.pending = self.session.step, {}
+            curves.reported, curves.pending = self.session.step, {}
             told.clear()
             losses.pop("update/n_updates", None)
             self.session.on_update(losses)

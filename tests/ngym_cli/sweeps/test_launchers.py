@@ -100,7 +100,7 @@ def test_times_that_slurm_does_not_know_are_refused(text):
 def test_a_warned_job_is_handed_back_and_the_rest_of_its_batch_waits(make_sweep, monkeypatch):
     """What submitit and Slurm do is replaced by a signal to this process and a handler that notes it."""
     from ngym_cli.sweeps.launchers.slurm import Batch
-    from ngym_cli.training.run_writer import Session
+    from ngym_cli.training.session import Session
 
     sweep = make_sweep(grid={"seed": [0, 1]})
     original, sent, requeued = Session.on_rollout, [], []

@@ -70,7 +70,7 @@ def test_a_poor_trial_is_ended_early_and_not_taken_up_again(make_sweep, monkeypa
     sweep = make_sweep(search={"trials": 2, "space": SPACE}, run={"timesteps": 1024, "evaluation": {"every": 256}})
     search.prepare(sweep)
     monkeypatch.setattr(optuna.trial.Trial, "should_prune", lambda self: self.number == 1)
-    monkeypatch.setattr("ngym_cli.training.run_writer.STEPS_PER_POINT", 128)
+    monkeypatch.setattr("ngym_cli.training.curves.STEPS_PER_POINT", 128)
     monkeypatch.setattr("ngym_cli.training.sb3_callback.STEPS_PER_POINT", 128)
     assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [one_run.DONE, one_run.DONE]
     rows = status.Observer(sweep).rows()

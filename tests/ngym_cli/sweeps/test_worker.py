@@ -52,7 +52,7 @@ def test_a_run_that_was_stopped_is_resumed_to_the_same_end(make_sweep, monkeypat
 
 
 def stop_and_resume(make_sweep, monkeypatch):
-    from ngym_cli.training.run_writer import Session
+    from ngym_cli.training.session import Session
 
     calm = make_sweep("calm", grid={"seed": [3, 4]})
     assert worker.perform(str(calm.path), 0) == one_run.DONE

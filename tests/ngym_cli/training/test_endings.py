@@ -20,9 +20,9 @@ from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
+from ngym_cli.training.interruption import StopRequest, stopping_on_signals
 from ngym_cli.training.main_loop import train
 from ngym_cli.training.progress import LiveDisplay
-from ngym_cli.training.run_writer import stopping
 
 NGYM = [sys.executable, "-m", "ngym_cli"]
 LONG = "run --task RDM-v0 --n-envs 8 --units 8 --timesteps 5000000 --eval-trials 10 --name it".split()
@@ -45,12 +45,9 @@ def test_a_closed_terminal_leaves_a_run_that_can_be_resumed(tmp_path, name):
 
 
 def test_under_nohup_a_run_goes_on(monkeypatch):
-    class Session:
-        stop = None
-
     old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with stopping(Session()):
+        with stopping_on_signals(StopRequest(), print):
             assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, signal.SIG_IGN)
     finally:

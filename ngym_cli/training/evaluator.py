@@ -1,0 +1,114 @@
+"""Evaluations along training: the agent as it is, on fresh trials."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.config import RunConfig, streams
+from ngym_cli.environments.stack import Facts
+from ngym_cli.evaluation import fresh_trials
+from ngym_cli.runs import summary
+from ngym_cli.terminal import REFERENCES
+from ngym_cli.training.progress import Display
+from ngym_cli.training.tensorboard import Board
+
+#: What the manifest keeps of each evaluation along training.
+IN_MANIFEST = ("trials", "performance", "performance_ci", "deterministic")
+
+
+class Evaluator:
+    """Evaluates the agent during training and adds the results to curves and manifest.
+
+    Args:
+        run: the folder.
+        config: complete configuration.
+        facts: what is known of the task that is to be learned.
+        policy: gives the present policy.
+        board: TensorBoard.
+        display: what the user sees.
+    """
+
+    def __init__(
+        self,
+        run: runs.Run,
+        config: RunConfig,
+        facts: Facts,
+        policy: Callable[[], Any],
+        board: Board,
+        display: Display,
+    ):
+        self.run, self.config, self.facts, self.policy = run, config, facts, policy
+        self.board, self.display = board, display
+        self.trials = int(config.evaluation.trials or 0)
+        self._step = 0
+        self._last: fresh_trials.Evaluation | None = None
+        self._in_manifest: list[dict[str, Any]] = []
+
+    def due(self, step: int) -> bool:
+        """Say whether it is time for an evaluation."""
+        every = self.config.evaluation.every
+        return bool(every) and step - self._step >= every and step < (self.config.timesteps or 0)
+
+    def at(self, step: int) -> fresh_trials.Evaluation | None:
+        """Return the evaluation that was made at a step, if it was the last."""
+        return self._last if self._step == step else None
+
+    def performance(self, step: int) -> float:
+        """Return the performance found at a step, minus infinity if none was looked for."""
+        found = self.at(step)
+        return -math.inf if found is None else float(found.summary["performance"])
+
+    def evaluate(self, step: int) -> fresh_trials.Evaluation:
+        """Evaluate the present policy, which has learned from so many steps."""
+        found = self.on_fresh_trials(self.trials, step)
+        found.summary["model_steps"] = step
+        values = summary.scalars(found.table, summary.condition_names(self.facts.conditions, found.table))
+        self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
+        self._in_manifest.append({"step": step, **{key: found.summary[key] for key in IN_MANIFEST}})
+        self.run.update(evaluations=self._in_manifest)
+        self.display.say(f"{step:,} steps: {sentence(found.summary)}")
+        self._step, self._last = step, found
+        return found
+
+    def on_fresh_trials(self, trials: int, *place: int) -> fresh_trials.Evaluation:
+        """Evaluate without a record of it; ``place`` determines the trials."""
+        settings = self.config.evaluation
+        seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
+        goal, began = self.config.in_stage(-1), time.monotonic()
+        found = fresh_trials.evaluate(
+            self.policy(), goal, self.facts, trials, seed, settings.deterministic, progress=self.display.evaluating
+        )
+        self.display.evaluated(time.monotonic() - began)
+        return found
+
+    def draw(self) -> None:
+        """Add the figure that says most of the last evaluation to TensorBoard; at the end, for it costs a second."""
+        from ngym_cli.figures import requests
+
+        drawn = requests.telling(self.run)
+        if drawn is not None:
+            self.board.figure(f"figures/{drawn[0]}", drawn[1], self._step)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the coming evaluations depend on."""
+        return {"evaluated": self._step, "evaluations": self._in_manifest}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from what ``state`` returned."""
+        self._step = int(state["evaluated"])
+        self._in_manifest = [dict(row) for row in state.get("evaluations", ())]
+
+
+def sentence(found: Mapping[str, Any]) -> str:
+    """Return the result of an evaluation in one line."""
+    low, high = found["performance_ci"]
+    text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
+    beside = [f"{name} {found[name]:.3f}" for name in REFERENCES if found.get(name) is not None]
+    how = "most probable actions" if found["deterministic"] else "sampled actions"
+    return f"{text}, {how}" + (f" ({', '.join(beside)})" if beside else "")

@@ -1,0 +1,71 @@
+"""Asking a run to stop, by a signal or because it is done, at a point from which it can be resumed."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+#: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.
+PATIENCE = 10.0
+
+
+class Stop(Exception):
+    """Ends the learning of a run that was asked to stop, at a point from which it can be resumed exactly."""
+
+
+class StopRequest:
+    """Whether a run should stop, and why.
+
+    Attributes:
+        reason: why, or None if it should go on.
+        complete: whether nothing is left to do.
+    """
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self.complete = False
+        self._since = math.inf
+
+    def ask(self, reason: str, complete: bool = False) -> None:
+        """Let the learner stop after its next update."""
+        self.reason, self.complete, self._since = reason, complete, time.monotonic()
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the learner should stop in the middle of a rollout, because it takes too long."""
+        return time.monotonic() - self._since >= PATIENCE
+
+
+@contextmanager
+def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterator[None]:
+    """Let Ctrl-C, a request to terminate, a closed terminal and a cluster's warning end a run cleanly.
+
+    A second Ctrl-C ends it at once. Under ``nohup``, which ignores the closing of the terminal, so does the run.
+
+    Args:
+        stop: what the learner obeys.
+        say: tells the user.
+    """
+
+    def ask(number: int, frame: Any) -> None:
+        if stop.reason is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        if stop.reason is None:
+            stop.ask(signal.Signals(number).name)
+            say("stopping after this update; the run can be resumed (Ctrl-C again: at once)")
+
+    names = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if "SIGHUP" in names and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        numbers.remove(signal.SIGHUP)
+    old = {number: signal.signal(number, ask) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

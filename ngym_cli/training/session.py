@@ -1,0 +1,281 @@
+"""A run while it goes on: what a learner reports to, and what decides how the run goes on."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.agents import checkpoints
+from ngym_cli.config.model import CheckpointConfig
+from ngym_cli.environments.stack import Facts
+from ngym_cli.evaluation import fresh_trials
+from ngym_cli.training.curriculum import Curriculum, Stage
+from ngym_cli.training.curves import Curves
+from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.interruption import Stop, StopRequest
+from ngym_cli.training.stopping import Until
+
+#: Seconds between two updates of the manifest while a run goes on.
+SECONDS_PER_UPDATE = 5.0
+
+Numbers = dict[str, Any]
+
+#: Told of each evaluation, by step and summary; returns why the run should end early, or None.
+Watch = Callable[[int, Mapping[str, Any]], str | None]
+
+
+class Learner(Protocol):
+    """What a session asks of the learner that reports to it."""
+
+    def write_checkpoint(self, step: int, state: Numbers) -> Path:
+        """Write a checkpoint of the present step with the given state of the session."""
+
+    def change_stage(self, stage: Stage) -> None:
+        """Learn in the environments of another stage."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What may change the course of a run.
+
+    Attributes:
+        curriculum: the stages of training, or None.
+        until: the criterion on evaluations that ends the run, or None.
+        watch: told of each evaluation; may end the run early.
+    """
+
+    curriculum: Curriculum | None = None
+    until: Until | None = None
+    watch: Watch | None = None
+
+
+class Clock:
+    """The seconds that a run took, on the clock and of the processor, interruptions left out."""
+
+    def __init__(self) -> None:
+        self._spent, self._began = (0.0, 0.0), _clocks()
+
+    def times(self) -> tuple[float, float]:
+        """Return them."""
+        (wall, cpu), (began_wall, began_cpu) = _clocks(), self._began
+        return self._spent[0] + wall - began_wall, self._spent[1] + cpu - began_cpu
+
+    def set_state(self, spent: tuple[float, float]) -> None:
+        """Continue from what ``times`` returned."""
+        self._spent = float(spent[0]), float(spent[1])
+
+
+def _clocks() -> tuple[float, float]:
+    times = os.times()
+    return time.monotonic(), times.user + times.system
+
+
+class CheckpointKeeper:
+    """Decides when a checkpoint is written, and which are kept.
+
+    Args:
+        folder: where they lie.
+        settings: how often, and how many.
+        write: writes one of a step with the session's state.
+
+    Attributes:
+        last: step of the last checkpoint, or None.
+    """
+
+    def __init__(self, folder: Path, settings: CheckpointConfig, write: Callable[[int, Numbers], Path]):
+        self.folder, self.settings, self.write = folder, settings, write
+        self.last: int | None = None
+        self.best = -math.inf
+
+    def due(self, step: int, performance: float) -> bool:
+        """Say whether it is time for one, or the performance is the best so far."""
+        every = self.settings.every
+        return performance > self.best or bool(every and step - (self.last or 0) >= every)
+
+    def keep(self, step: int, performance: float, state: Callable[[], Numbers]) -> None:
+        """Write one of a step, unless there is one, and mark it if the performance is the best so far."""
+        is_best = performance > self.best
+        self.best = max(self.best, performance)
+        if self.last != step:
+            self.last = step
+            self.write(step, state())
+        if is_best:
+            checkpoints.mark_best(self.folder, self.folder / checkpoints.folder_of(step), step, performance)
+        checkpoints.prune(self.folder, self.settings.keep)
+
+
+@dataclass
+class Session:
+    """A run while it goes on. A learner reports to it and obeys ``stop``.
+
+    A learner calls ``on_step`` after every step of the batch, ``on_rollout`` when it has gathered what it learns from,
+    ``on_update`` when it has learned, and ``between_updates`` before it goes on.
+
+    Attributes:
+        run: the folder.
+        facts: what is known of the task that is to be learned.
+        learner: who reports.
+        curves: trials, losses and what the user sees of them.
+        evaluator: looks at the agent as it is.
+        checkpoints: what the run can be resumed from.
+        plan: what may change the course of the run.
+        stop: whether the learner should stop.
+        clock: how long the run took.
+        step: steps taken so far, over all environments.
+    """
+
+    run: runs.Run
+    facts: Facts
+    learner: Learner
+    curves: Curves
+    evaluator: Evaluator
+    checkpoints: CheckpointKeeper
+    plan: Plan
+    stop: StopRequest = field(default_factory=StopRequest)
+    clock: Clock = field(default_factory=Clock)
+    step: int = 0
+    _updated: float = field(default_factory=time.monotonic)
+
+    # -- what a learner reports ---------------------------------------------------------------------------------------
+
+    def on_step(self, finished: Mapping[str, np.ndarray] | None, step: int) -> bool:
+        """Take the trials that ended in a step; return whether to go on.
+
+        Args:
+            finished: equally long arrays, or None.
+            step: steps taken so far, over all environments.
+        """
+        self.step = step
+        if finished is not None:
+            self.curves.recorder.add(finished, step)
+        return not self.stop.is_overdue
+
+    def on_rollout(self) -> None:
+        """Add a point to the curves, if it is time."""
+        trials = self.curves.new_trials(self.step)
+        if trials is None:
+            return
+        facts, curriculum = self.facts, self.plan.curriculum
+        beside: Numbers = {}
+        if curriculum is not None:
+            curriculum.take(trials["performance"])
+            facts = curriculum.stage.facts
+            beside = {"stage": curriculum.label, **facts.references}
+        self.curves.add_point(self.step, trials, facts.conditions, beside)
+        if time.monotonic() - self._updated > SECONDS_PER_UPDATE:
+            self._updated = time.monotonic()
+            performance = self.curves.recent()["performance"]
+            self.run.update(steps=self.step, trials=self.curves.recorder.trials, performance=performance)
+
+    def on_update(self, losses: Mapping[str, float]) -> None:
+        """Record what an update reported, and evaluate when it is time."""
+        self.curves.board.scalars(losses, self.step)
+        if self.evaluator.due(self.step):
+            self.evaluate()
+
+    def between_updates(self) -> None:
+        """Go on to the next stage, see whether the agent is good enough, and write a checkpoint, when it is time.
+
+        Raises:
+            Stop: if the run was asked to stop, or there is nothing left to do.
+        """
+        self._follow_curriculum()
+        self._look_whether_good_enough()
+        performance = self.evaluator.performance(self.step)
+        if self.stop.reason is not None or self.checkpoints.due(self.step, performance):
+            self.checkpoints.keep(self.step, performance, self.state)
+        if self.stop.reason is not None:
+            raise Stop
+
+    # -- what follows from it -----------------------------------------------------------------------------------------
+
+    def evaluate(self) -> fresh_trials.Evaluation:
+        """Evaluate the present policy, once at each step; who watches the run may end it."""
+        found = self.evaluator.at(self.step)
+        if found is not None:
+            return found
+        began = time.monotonic()
+        found = self.evaluator.evaluate(self.step)
+        if self.plan.watch is not None and self.stop.reason is None:
+            reason = self.plan.watch(self.step, found.summary)
+            if reason:
+                self.stop.ask(reason)
+        self.curves.leave_out(time.monotonic() - began)
+        return found
+
+    def _follow_curriculum(self) -> None:
+        """Go on to the next stage if the present one has ended; after the last, stop."""
+        curriculum = self.plan.curriculum
+        why = None if curriculum is None or self.stop.reason is not None else curriculum.ended()
+        if curriculum is None or why is None:
+            return
+        said, recorder = f"{self.step:,} steps: {curriculum.label} ended: {why}", self.curves.recorder
+        if curriculum.is_last:
+            curriculum.close(why)
+            self._complete(said)
+        else:
+            stage = curriculum.advance(why, self.step, recorder.trials, self.clock.times()[0])
+            recorder.begin_stage(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
+            self.learner.change_stage(stage)
+            self.curves.begin_stage()
+            self.curves.display.say(f"{said}; now {curriculum.label}")
+        self.run.update(stages=curriculum.record())
+
+    def _look_whether_good_enough(self) -> None:
+        """Stop if the criterion of the run holds."""
+        until = self.plan.until
+        if until is not None and self.stop.reason is None and until.due(self.step) and self._holds(until):
+            self.evaluate()
+            if self.stop.reason is None:
+                self._complete(until.sentence())
+
+    def _holds(self, until: Until) -> bool:
+        """Look whether the present policy meets the criterion, with more and more trials as long as that is open."""
+        for k, trials in enumerate(until.looks(self.evaluator.trials), start=1):
+            found = self.evaluator.on_fresh_trials(trials, self.step, k)
+            decided = until.decided(found.table)
+            if decided:
+                performance, looked = found.summary["performance"], found.summary["trials"]
+                until.hold(performance, looked, self.step, self.curves.recorder.trials, self.clock.times()[0])
+            if decided is not None:
+                return decided
+        return False
+
+    def _complete(self, why: str) -> None:
+        """Let the learner stop for good."""
+        self.curves.display.say(why)
+        self.stop.ask(why, complete=True)
+
+    # -- continuing ---------------------------------------------------------------------------------------------------
+
+    def state(self) -> Numbers:
+        """Return what the run's records depend on, as plain data and arrays; everything before it is on the disk."""
+        curriculum, until = self.plan.curriculum, self.plan.until
+        return {
+            "recorder": self.curves.recorder.state(),
+            "board": self.curves.board.state(),
+            **self.curves.state(),
+            **self.evaluator.state(),
+            "best": self.checkpoints.best,
+            "spent": list(self.clock.times()),
+            "curriculum": curriculum.state() if curriculum else None,
+            "until": until.state() if until else None,
+        }
+
+    def set_state(self, step: int, state: Mapping[str, Any]) -> None:
+        """Continue from what ``state`` returned at a step; recorder, board and curriculum are continued apart."""
+        self.step = self.checkpoints.last = step
+        self.checkpoints.best = float(state["best"])
+        self.curves.set_state(state)
+        self.evaluator.set_state(state)
+        self.clock.set_state(state["spent"])
+        if self.plan.until is not None and state.get("until"):
+            self.plan.until.set_state(state["until"])
