@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.sweeps import folder, one_run, results, status, worker
+from tests.ngym_cli.sameness import assert_same_run
 
 FAILING = """
 import neurogym as ngym
@@ -75,6 +78,22 @@ def stop_and_resume(make_sweep, monkeypatch):
     first, second = read_trials(one.path / "trials"), read_trials(two.path / "trials")
     for name in first:
         np.testing.assert_array_equal(first[name], second[name])
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [["GoNogo-v0", "RDM-v0"], ["NBack-v0+GoNogo-v0", "NBack-v0+DelayComparison-v0"]],
+    ids=["another task before", "other tasks before, one in common"],
+)
+def test_a_run_of_a_sweep_is_the_same_run_alone_whatever_its_process_did_before(make_sweep, tmp_path, tasks):
+    wrappers = "pass_reward,pass_action,side_bias:probs=0.8/0.2//0.2/0.8:block_dur=5" if "+" not in tasks[0] else ""
+    sweep = make_sweep(run={"wrappers": wrappers or "pass_reward", "seed": 7}, grid={"task": tasks})
+    assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [one_run.DONE, one_run.DONE]
+    in_sweep = sweep.run_path(sweep.entries[1], sweep.entries[1].values)
+    command = ["run", "--config", str(in_sweep / "config.toml"), "--name", "alone"]
+    subprocess.run([sys.executable, "-m", "ngym_cli", *command], cwd=tmp_path, check=True, capture_output=True)
+    (alone,) = (tmp_path / "runs").glob("*/*/alone")
+    assert_same_run(in_sweep, alone)
 
 
 def test_a_failing_run_says_why_and_the_others_go_on(make_sweep, tmp_path, monkeypatch):
