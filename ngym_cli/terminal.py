@@ -147,6 +147,7 @@ def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
     else:
         for row in rows:
             sys.stdout.write("\t".join(printable(cell(row.get(name))) for name in names) + "\n")
+        return
     noun = {"algs": "algorithms"}.get(what, what)
     one = {"analyses": "analysis", "differences": "difference"}.get(noun, noun.removesuffix("s"))
     out.print(f"{len(rows)} {noun if len(rows) != 1 else one}", style="dim")

@@ -192,10 +192,10 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
 
     def psychometric(table: Table) -> dict[str, Estimate]:
         fit = from_trials.psychometric(table, column, model="weibull", n_boot=n_boot, level=level)
-        return {f"psychometric {name}": getattr(fit, name) for name in ("threshold", "slope", "lapse")}
+        return {"81.6 % threshold": fit.threshold, "Weibull slope": fit.slope, "lapses": fit.lapse}
 
     def bias(table: Table) -> dict[str, Estimate]:
-        return {"bias": from_trials.psychometric(table, column, n_boot=n_boot, level=level).threshold}
+        return {"PSE": from_trials.psychometric(table, column, n_boot=n_boot, level=level).threshold}
 
     def diffusion(table: Table) -> dict[str, Estimate]:
         fit = from_trials.chronometric(table, column, n_boot=n_boot, level=level)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis import from_trials
+from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.results import Estimate, Result
 from neurogym.analysis.trial_tables import groups, is_correct, numbers, require, responded, select
@@ -76,4 +77,6 @@ def block_psychometrics(data: Any, block: str, strength: str = "coh", **options:
     answered = select(table, responded(table))
     size = np.abs(numbers(answered[strength]))
     easy = is_correct(answered)[size == size.max()]
-    return BlockPsychometrics(fits, max(equal) - min(equal), lapse, Estimate.proportion(easy.sum(), len(easy)))
+    linked = clusters(answered)
+    accuracy = mean_interval(easy, None if linked is None else linked[size == size.max()])
+    return BlockPsychometrics(fits, max(equal) - min(equal), lapse, accuracy)

@@ -7,14 +7,17 @@ accuracy and mean reaction time together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, normal_quantile
+from neurogym.analysis.intervals import mean_interval, proportion_curve
+from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
 
 PARAMETERS = ("sensitivity", "bound", "residual_time")
 
@@ -29,8 +32,8 @@ class ChronometricFit(Result):
         residual_time: mean time outside the decision t_R, ms.
         log_likelihood: at the estimates.
         n: number of trials.
-        reaction_time: mean reaction time (ms) at each strength, with intervals from its standard error.
-        accuracy: proportion correct at each strength, with Wilson intervals.
+        reaction_time: mean reaction time (ms) at each strength, with its interval.
+        accuracy: proportion correct at each strength, with its interval.
         draws: bootstrap draws of the three parameters, shape (n_boot, 3), in the order of ``PARAMETERS``.
     """
 
@@ -76,6 +79,7 @@ def fit_chronometric(
     n_boot: int = 400,
     level: float = 0.95,
     seed: int | None = 0,
+    groups: ArrayLike | None = None,
 ) -> ChronometricFit:
     """Fit the proportional-rate diffusion model to choices and mean reaction times.
 
@@ -91,6 +95,8 @@ def fit_chronometric(
         n_boot: bootstrap draws.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
+        groups: session or block of each trial where trials are linked, shape (trials,): intervals come from resampled
+            groups.
 
     Raises:
         ValueError: fewer than two strengths with at least two reaction times each, or reaction times that do not fall
@@ -117,11 +123,10 @@ def fit_chronometric(
         outside = max(float(np.average(variance - predicted, weights=n / variance**2)), 1.0)
         se = np.sqrt((predicted + outside) / n)
     best = _fit(levels, k, n, mean, se, best)
-    rng = np.random.default_rng(seed)
-    counts, means = rng.binomial(n.astype(int), k / n, (n_boot, len(n))), rng.normal(mean, se, (n_boot, len(n)))
-    fits = [np.exp(_fit(levels, ki.astype(float), n, mi, se, best)) for ki, mi in zip(counts, means, strict=True)]
+    linked = None if groups is None else np.asarray(groups)[timed]
+    samples = _samples(index, t[timed], c[timed], (n, k, mean, se), linked, n_boot, seed)
+    fits = [np.exp(_fit(levels, ki, ni, mi, se * np.sqrt(n / ni), best)) for ni, ki, mi in samples]
     draws = np.array(fits).reshape(n_boot, 3)
-    half = normal_quantile(level) * np.sqrt(variance / n)
     estimates = [Estimate.percentile(v, d, level) for v, d in zip(np.exp(best), draws.T, strict=True)]
     return ChronometricFit(
         sensitivity=estimates[0],
@@ -129,10 +134,45 @@ def fit_chronometric(
         residual_time=estimates[2],
         log_likelihood=-_loss(best, levels, k, n, mean, se),
         n=int(n.sum()),
-        reaction_time=Curve(levels, mean, mean - half, mean + half, n.astype(np.int64)),
-        accuracy=Curve.proportions(levels, k, n, level),
+        reaction_time=Curve.estimates(levels, _mean_times(index, t[timed], linked, level), n),
+        accuracy=proportion_curve(levels, index, c[timed], linked, level),
         draws=draws,
     )
+
+
+def _mean_times(index: NDArray[Any], rt: FloatArray, linked: NDArray[Any] | None, level: float) -> list[Estimate]:
+    """Return the mean reaction time at each strength."""
+    rows = [index == i for i in range(int(index.max()) + 1)]
+    return [mean_interval(rt[r], None if linked is None else linked[r], level, bounded=False) for r in rows]
+
+
+def _samples(
+    index: NDArray[Any],
+    rt: FloatArray,
+    correct: FloatArray,
+    found: tuple[FloatArray, ...],
+    linked: NDArray[Any] | None,
+    n_boot: int,
+    seed: int | None,
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Trials, correct ones and mean time at each strength: redrawn around what was found, or of resampled groups."""
+    rng = np.random.default_rng(seed)
+    n, k, mean, se = found
+    if linked is None:
+        counts, means = rng.binomial(n.astype(int), k / n, (n_boot, len(n))), rng.normal(mean, se, (n_boot, len(n)))
+        yield from ((n, ki.astype(float), mi) for ki, mi in zip(counts, means, strict=True))
+        return
+    label = np.unique(linked, return_inverse=True)[1]
+    shape = (int(label.max()) + 1, len(n))
+    cell, size = label * len(n) + index, shape[0] * shape[1]
+    trials, hits, times = (
+        np.bincount(cell, weights=w, minlength=size).reshape(shape) for w in (np.ones(len(cell)), correct, rt)
+    )
+    for _ in range(n_boot):
+        drawn = rng.integers(0, shape[0], shape[0])
+        ni = trials[drawn].sum(axis=0)
+        there = np.maximum(ni, 1e-9)
+        yield there, hits[drawn].sum(axis=0), np.where(ni > 0, times[drawn].sum(axis=0) / there, mean)
 
 
 def _start(x: FloatArray, mean: FloatArray) -> FloatArray:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import Curve, Estimate, Result, bootstrap
+from neurogym.analysis.intervals import mean_interval, proportion_curve, resampled
+from neurogym.analysis.results import Curve, Estimate, Result
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ def wagering(
     n_boot: int = 1000,
     level: float = 0.95,
     seed: int | None = 0,
+    groups: ArrayLike | None = None,
 ) -> Wagering:
     """Analyse choices with an occasional sure option, on trials that were answered.
 
@@ -50,6 +52,7 @@ def wagering(
         n_boot: bootstrap draws for the advantage.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
+        groups: session or block of each trial where trials are linked, shape (trials,).
     """
     levels, index = np.unique(np.abs(np.asarray(strength, float)), return_inverse=True)
     was_offered, took = np.asarray(offered, bool), np.asarray(sure, bool)
@@ -69,10 +72,15 @@ def wagering(
         )
         return float(np.average(difference, weights=n_waived[both]))
 
+    linked = None if groups is None else np.asarray(groups)
+
+    def curve(hits: np.ndarray, among: np.ndarray) -> Curve:
+        return proportion_curve(levels, index[among], hits[among], None if linked is None else linked[among], level)
+
     return Wagering(
-        Curve.proportions(levels, counts(was_offered & took), counts(was_offered), level),
-        Curve.proportions(levels, counts(waived & right), counts(waived), level),
-        Curve.proportions(levels, counts(forced & right), counts(forced), level),
-        Estimate.proportion(int((was_offered & took).sum()), int(was_offered.sum()), level),
-        Estimate.percentile(advantage(slice(None)), bootstrap(advantage, len(index), n_boot, seed), level),
+        curve(took, was_offered),
+        curve(right, waived),
+        curve(right, forced),
+        mean_interval(took[was_offered], None if linked is None else linked[was_offered], level),
+        Estimate.percentile(advantage(slice(None)), resampled(advantage, len(index), groups, n_boot, seed), level),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from neurogym.analysis.intervals import proportion_curve
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result
 
@@ -36,6 +37,7 @@ def indifference_point(
     n_boot: int = 400,
     level: float = 0.95,
     seed: int | None = 0,
+    groups: ArrayLike | None = None,
 ) -> Indifference:
     """Fit a probit of the log quantity ratio to the choices between two goods.
 
@@ -46,6 +48,7 @@ def indifference_point(
         n_boot: bootstrap draws.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
+        groups: session or block of each trial where trials are linked, shape (trials,); see `fit_psychometric`.
 
     Raises:
         ValueError: fewer than two quantity ratios with both goods on offer.
@@ -53,15 +56,24 @@ def indifference_point(
     a, b, y = (np.asarray(column, float) for column in (quantity_a, quantity_b, chose_b))
     offered = (a > 0) | (b > 0)
     a, b, y = a[offered], b[offered], y[offered]
+    linked = None if groups is None else np.asarray(groups)[offered]
     ratio = np.divide(b, a, out=np.full(len(a), np.inf), where=a > 0)
     levels, index = np.unique(ratio, return_inverse=True)
     both = (a > 0) & (b > 0)
     fit = fit_psychometric(
-        np.log(ratio[both]), y[both], model="probit", guess=0.0, lapse=0.0, n_boot=n_boot, level=level, seed=seed
+        np.log(ratio[both]),
+        y[both],
+        model="probit",
+        guess=0.0,
+        lapse=0.0,
+        n_boot=n_boot,
+        level=level,
+        seed=seed,
+        groups=None if linked is None else linked[both],
     )
     return Indifference(
         Estimate.percentile(np.exp(fit.threshold.value), np.exp(fit.draws[:, 0]), level),
         fit.slope,
-        Curve.proportions(levels, np.bincount(index, weights=y), np.bincount(index), level),
+        proportion_curve(levels, index, y, linked, level),
         fit,
     )

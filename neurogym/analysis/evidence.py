@@ -46,7 +46,13 @@ class ContextUse(Result):
 
 
 def psychophysical_kernel(
-    stimulus: ArrayLike, choice: ArrayLike, *, dt: float = 1.0, start: float = 0.0, level: float = 0.95
+    stimulus: ArrayLike,
+    choice: ArrayLike,
+    *,
+    dt: float = 1.0,
+    start: float = 0.0,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
 ) -> PsychophysicalKernel:
     """Regress the choice on the stimulus at each time (logistic regression).
 
@@ -59,12 +65,13 @@ def psychophysical_kernel(
         dt: length of a step, ms.
         start: time of the first step, ms.
         level: coverage of the intervals.
+        groups: session or block of each trial where trials are linked, shape (trials,); see `regress_choice`.
     """
     s = np.asarray(stimulus, float)
     if s.ndim != 2 or s.shape[1] < 2:
         raise ValueError(f"a kernel needs a stimulus of shape (trials, steps >= 2), got {s.shape}")
     names = [str(step) for step in range(s.shape[1])]
-    fit = regress_choice(dict(zip(names, s.T, strict=True)), choice, level=level)
+    fit = regress_choice(dict(zip(names, s.T, strict=True)), choice, level=level, groups=groups)
     half = s.shape[1] // 2
     draws = fit.draws()
     weights = np.stack([np.r_[fit.weights[name].value, draws[name]] for name in names])
@@ -78,7 +85,14 @@ def psychophysical_kernel(
     )
 
 
-def context_use(evidence: ArrayLike, choice: ArrayLike, context: ArrayLike, *, level: float = 0.95) -> ContextUse:
+def context_use(
+    evidence: ArrayLike,
+    choice: ArrayLike,
+    context: ArrayLike,
+    *,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+) -> ContextUse:
     """Return the weights of relevant and irrelevant evidence (Mante et al. 2013, 10.1038/nature12742).
 
     Args:
@@ -86,6 +100,7 @@ def context_use(evidence: ArrayLike, choice: ArrayLike, context: ArrayLike, *, l
         choice: 0 or 1, shape (trials,).
         context: which source is relevant, 0 or 1, shape (trials,).
         level: coverage of the intervals.
+        groups: session or block of each trial where trials are linked, shape (trials,); see `regress_choice`.
     """
     x, y, relevant = np.asarray(evidence, float), np.asarray(choice, float), np.asarray(context).astype(int)
     if x.shape != (len(y), 2) or not np.isin(relevant, (0, 1)).all():
@@ -96,7 +111,7 @@ def context_use(evidence: ArrayLike, choice: ArrayLike, context: ArrayLike, *, l
     pooled = dict(columns)
     if len(contexts) == 2:
         pooled["context"] = relevant - 0.5
-    fit = regress_choice(pooled, y, level=level)
+    fit = regress_choice(pooled, y, level=level, groups=groups)
     draws = fit.draws()
     a, b = (np.r_[fit.weights[name].value, draws[name]] for name in ("relevant", "irrelevant"))
     selectivity = (a - b) / (a + b)
@@ -104,7 +119,8 @@ def context_use(evidence: ArrayLike, choice: ArrayLike, context: ArrayLike, *, l
     for c in contexts:
         trials = relevant == c
         within = {name: column[trials] for name, column in columns.items()}
-        by_context[c] = regress_choice(within, y[trials], level=level)
+        linked = None if groups is None else np.asarray(groups)[trials]
+        by_context[c] = regress_choice(within, y[trials], level=level, groups=linked)
     return ContextUse(
         fit.weights["relevant"],
         fit.weights["irrelevant"],

@@ -53,17 +53,18 @@ def psychometric(
     if options.get("model") == "weibull":
         table = require(data, "outcome", strength)
         table = select(table, responded(table))
-        options = {"guess": 0.5, "groups": clusters(table), **options}
+        options = _linked(table, {"guess": 0.5, **options})
         return fit_psychometric(np.abs(numbers(table[strength])), is_correct(table), **options)
     table, second = two_choices(data, choices)
     x = signed_strength(table, second, strength) if signed is None else numbers(require(table, signed)[signed])
-    return fit_psychometric(x, second, **{"groups": clusters(table), **options})
+    return fit_psychometric(x, second, **_linked(table, options))
 
 
 def chronometric(data: Any, strength: str = "coh", **options: Any) -> ChronometricFit:
     """Fit reaction times and accuracy against strength; see `fit_chronometric`."""
     table = require(data, "outcome", "rt", strength)
     table = select(table, responded(table))
+    options = _linked(table, options)
     return fit_chronometric(numbers(table[strength]), numbers(table["rt"]), is_correct(table), **options)
 
 
@@ -84,7 +85,7 @@ def choice_history(
     several = pair is None and len(np.unique(numbers(table["choice"])[responded(table)])) > 2
     told = answered & (is_correct(table) if several else True)
     return history.choice_history(
-        np.where(told, sign * size, 0.0), second, is_correct(table), session=session, **options
+        np.where(told, sign * size, 0.0), second, is_correct(table), session=session, **_linked(table, options)
     )
 
 
@@ -118,7 +119,7 @@ def context_use(
     sign = np.where(towards == towards.max(), 1.0, -1.0)
     size = np.stack([numbers(table[name]) for name in strengths], axis=1)
     by_source = np.take_along_axis(sign, np.stack([relevant, 1 - relevant], axis=1), axis=1)
-    return evidence.context_use(by_source * size, second, relevant, **options)
+    return evidence.context_use(by_source * size, second, relevant, **_linked(table, options))
 
 
 def cue_combination(
@@ -134,6 +135,7 @@ def cue_combination(
         **options: see `multisensory.cue_combination`.
     """
     table, second = two_choices(data, choices)
+    options = _linked(table, options)
     if signed is not None:
         table = require(table, signed, "modality")
         return multisensory.cue_combination(numbers(table[signed]), second, table["modality"], **options)
@@ -151,10 +153,10 @@ def cue_weights(data: Any, choices: Choices = None, **options: Any) -> multisens
     if "coh_1" in table and "coh_2" in table:
         side = np.where(second == is_correct(table), 1.0, -1.0)
         first, other = (side * numbers(table[name]) for name in ("coh_1", "coh_2"))
-        return multisensory.cue_weights(first, other, second, **options)
+        return multisensory.cue_weights(first, other, second, **_linked(table, options))
     table, second = two_choices(require(data, "coh", "coh_prop"), choices)
     signed, share = signed_strength(table, second), numbers(table["coh_prop"])
-    return multisensory.cue_weights(signed * share, signed * (1 - share), second, **options)
+    return multisensory.cue_weights(signed * share, signed * (1 - share), second, **_linked(table, options))
 
 
 def wagering(data: Any, sure: float = 3, strength: str = "coh", **options: Any) -> confidence.Wagering:
@@ -164,6 +166,7 @@ def wagering(data: Any, sure: float = 3, strength: str = "coh", **options: Any) 
     rows = responded(table) | took
     table, took = select(table, rows), took[rows]
     offered = numbers(table["wager"]) > 0
+    options = _linked(table, options)
     return confidence.wagering(numbers(table[strength]), offered, took & offered, is_correct(table), **options)
 
 
@@ -185,7 +188,8 @@ def indifference_point(
     """
     table, second = two_choices(require(data, *amounts, first), choices)
     chose_b = second == (numbers(table[first]) > 0)
-    return economic.indifference_point(numbers(table[amounts[0]]), numbers(table[amounts[1]]), chose_b, **options)
+    of_a, of_b = (numbers(table[name]) for name in amounts)
+    return economic.indifference_point(of_a, of_b, chose_b, **_linked(table, options))
 
 
 def interval_reproduction(
@@ -202,7 +206,8 @@ def interval_reproduction(
     """
     table = require(data, "outcome", target, produced)
     table = select(table, responded(table))
-    return timing.interval_reproduction(numbers(table[target]), numbers(table[produced]) + lag, **options)
+    wanted, given = numbers(table[target]), numbers(table[produced]) + lag
+    return timing.interval_reproduction(wanted, given, **_linked(table, options))
 
 
 def two_step(data: Any, common: str = "common", won: str = "reward", **options: Any) -> planning.TwoStep:
@@ -241,6 +246,11 @@ def _pair_in_play(table: Mapping[str, NDArray[Any]]) -> Choices:
     found = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
     pair = found[0].split("-") if len(found) == 1 else []
     return (float(pair[0]), float(pair[1])) if len(pair) == 2 else None
+
+
+def _linked(table: Mapping[str, NDArray[Any]], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with the sessions or blocks that intervals come from where trials are linked."""
+    return {"groups": clusters(table), **options}
 
 
 def _answers(table: Mapping[str, NDArray[Any]], choices: Choices) -> tuple[NDArray[np.bool_], FloatArray]:

@@ -60,6 +60,7 @@ def choice_history(
     session: ArrayLike | None = None,
     n_lags: int = 4,
     level: float = 0.95,
+    groups: ArrayLike | None = None,
 ) -> ChoiceHistory:
     """Regress choices on the stimulus, on past choices and on past transitions, after correct and after error trials.
 
@@ -74,6 +75,8 @@ def choice_history(
         session: trials of different sessions (environments, animals) do not follow each other, shape (trials,).
         n_lags: number of past trials and transitions.
         level: coverage of the intervals.
+        groups: session or block of each trial where trials are linked beyond what the regressors say; see
+            `regress_choice`.
 
     Raises:
         ValueError: fewer than two lags (the first transition that can be told from a choice has lag 2), or no trials
@@ -94,9 +97,10 @@ def choice_history(
         if not rows.any():
             raise ValueError(f"no trial follows {name} trial; the choice-history regression cannot be made")
         varying = {name: column[rows] for name, column in columns.items() if np.ptp(column[rows]) > 0}
-        fits.append(regress_choice(varying, right[rows] > 0.5, level=level))
+        linked = None if groups is None else np.asarray(groups)[rows]
+        fits.append(regress_choice(varying, right[rows] > 0.5, level=level, groups=linked))
     after_correct, after_error = fits
-    sums = [_transition_sum(fit, n_lags, level) for fit in fits]
+    sums = [_transition_sum(fit, n_lags) for fit in fits]
     reset = 1 - abs(sums[1][0].value) / max(abs(sums[0][0].value), 1e-12)
     draws = 1 - np.abs(sums[1][1]) / np.maximum(np.abs(sums[0][1]), 1e-12)
     return ChoiceHistory(after_correct, after_error, sums[0][0], sums[1][0], ratio_interval(reset, draws, level))
@@ -152,12 +156,11 @@ def _regressors(
     return columns, last_win, (before != 0) & ~last_win
 
 
-def _transition_sum(fit: ChoiceRegression, n_lags: int, level: float) -> tuple[Estimate, FloatArray]:
+def _transition_sum(fit: ChoiceRegression, n_lags: int) -> tuple[Estimate, FloatArray]:
     """Return the summed transition weights and their draws; regressors that did not vary count as zero."""
     names = [f"transition_{k}" for k in range(2, n_lags + 1) if f"transition_{k}" in fit.weights]
     if not names:
         return Estimate(0.0, np.nan, np.nan, np.nan), np.zeros(2000)
     draws = fit.draws(2000)
-    mean = fit.mean(names)
-    total = Estimate.normal(mean.value * len(names), mean.se * len(names), level)
+    total = fit.estimate([name in names for name in fit.weights])
     return total, np.sum([draws[name] for name in names], axis=0)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurogym.analysis.results import Curve, Estimate, FloatArray, normal_quantile
+from neurogym.analysis.results import Curve, Estimate, FloatArray, bootstrap, normal_quantile
 from neurogym.analysis.trial_tables import sessions
 
 Labels = NDArray[np.int64]
@@ -78,7 +78,7 @@ def mean_interval(
     sums = np.bincount(labels, weights=x - mean)
     variance = float(sums @ sums) / n**2 * count / (count - 1) if count > 1 else np.nan
     if not bounded:
-        half = _quantile(level, count) * np.sqrt(variance)
+        half = quantile(level, count) * np.sqrt(variance)
         return Estimate(mean, mean - half, mean + half, float(np.sqrt(variance)))
     binary = groups is None and bool(np.isin(x, (0.0, 1.0)).all())
     if binary or (variance == 0 and mean in (0.0, 1.0)):
@@ -87,7 +87,7 @@ def mean_interval(
         return Estimate(mean, 0.0, 1.0, np.nan)
     if variance == 0:
         return Estimate(mean, mean, mean, 0.0)
-    low, high = _score_interval(mean, mean * (1 - mean) / variance, _quantile(level, count))
+    low, high = _score_interval(mean, mean * (1 - mean) / variance, quantile(level, count))
     return Estimate(mean, low, high, float(np.sqrt(variance)))
 
 
@@ -124,15 +124,20 @@ def upper_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> fl
     return mean_interval(values, groups, 1 - 2 * alpha).high
 
 
-def grouped_bootstrap(statistic: Any, groups: ArrayLike, n_boot: int = 1000, seed: int | None = 0) -> FloatArray:
-    """Draws of a statistic, computed on the trials of resampled groups.
+def resampled(
+    statistic: Any, n: int, groups: ArrayLike | None = None, n_boot: int = 1000, seed: int | None = 0
+) -> FloatArray:
+    """Draws of a statistic, computed on resampled trials or, where trials are linked, on those of resampled groups.
 
     Args:
         statistic: takes indices of trials and returns a number or an array.
-        groups: label of the session or block of each trial, shape (trials,).
+        n: number of trials.
+        groups: label of the session or block of each trial, shape (trials,); None: trials are independent.
         n_boot: number of resamples.
         seed: seed of the resampling.
     """
+    if groups is None:
+        return bootstrap(statistic, n, n_boot, seed)
     labels = np.unique(np.asarray(groups), return_inverse=True)[1]
     order = np.argsort(labels, kind="stable")
     members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
@@ -146,8 +151,8 @@ def grouped_bootstrap(statistic: Any, groups: ArrayLike, n_boot: int = 1000, see
     )
 
 
-def _quantile(level: float, groups: int) -> float:
-    """Student's quantile; the normal one for many groups."""
+def quantile(level: float, groups: int) -> float:
+    """Student's quantile for the spread of so many groups; the normal one for many."""
     if groups > 1000:
         return normal_quantile(level)
     from scipy.stats import t

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neurogym.analysis.intervals import enough_groups, proportion_curve
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, bootstrap, interquartile_mean
 
 
@@ -172,17 +172,17 @@ def reversal_curve(
     new_session = np.flatnonzero(np.r_[True, session[1:] != session[:-1]])
     ends = np.sort(np.r_[change, new_session, len(chosen)])
     offsets = np.arange(-before, after)
-    hits, counts, switch = np.zeros(len(offsets)), np.zeros(len(offsets)), []
+    places, hits, of, switch = [], [], [], []
     for start in change:
         place = np.searchsorted(ends, start)
         trials = np.arange(max(ends[place - 1], start - before), min(ends[place + 1], start + after))
-        follows: NDArray[Any] = chosen[trials] == right[start]
-        hits[trials - start + before] += follows
-        counts[trials - start + before] += 1
+        places.append(trials - start + before)
+        hits.append(chosen[trials] == right[start])
+        of.append(np.full(len(trials), session[start]))
         block = chosen[start : ends[place + 1]] == right[start]
         runs = np.convolve(block, np.ones(streak), "valid") == streak
         if len(block) >= streak and runs.any():
             switch.append(float(np.argmax(runs)))
-    return ReversalCurve(
-        Curve.proportions(offsets, hits, counts, level), len(change), Estimate.mean(np.array(switch), level)
-    )
+    at = np.concatenate(places)
+    correct = proportion_curve(offsets, at, np.concatenate(hits), enough_groups(np.concatenate(of)), level)
+    return ReversalCurve(correct, len(change), Estimate.mean(np.array(switch), level))

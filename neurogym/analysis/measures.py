@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurogym.analysis import from_trials
+from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.results import Estimate, Result
 from neurogym.analysis.trial_tables import MissingColumnsError, in_sequence, numbers, require, responded, select
 
@@ -61,14 +62,16 @@ def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> 
     return Measure(id_, label, estimate.value, estimate.low, estimate.high, unit, int(of))
 
 
-def _proportion(id_: str, label: str, rows: NDArray[np.bool_], among: NDArray[np.bool_]) -> Measure:
-    n = int(among.sum())
-    return _from(id_, label, Estimate.proportion(int((rows & among).sum()), n), n)
+def _proportion(
+    id_: str, label: str, rows: NDArray[np.bool_], among: NDArray[np.bool_], linked: NDArray[np.int64] | None
+) -> Measure:
+    found = mean_interval(rows[among], None if linked is None else linked[among])
+    return _from(id_, label, found, int(among.sum()))
 
 
 def psychometric(data: Any) -> list[Measure]:
     """Return point of subjective equality, slope and lapses of choices against signed strength."""
-    fit = from_trials.psychometric(data, n_boot=0)
+    fit = from_trials.psychometric(data, n_boot=200)
     lapses = fit.guess.value + fit.lapse.value
     return [
         _from("pse", "PSE", fit.threshold, fit.n, "%"),
@@ -82,14 +85,17 @@ def reaction(data: Any) -> list[Measure]:
     table = require(data, "outcome", "rt", "coh")
     rt = numbers(table["rt"])
     rows = responded(table) & np.isfinite(rt)
-    rt, strength = rt[rows], np.abs(numbers(table["coh"])[rows])
-    strong, weak = rt[strength == strength.max()], rt[strength == strength.min()]
-    difference = Estimate.normal(
-        weak.mean() - strong.mean(), np.sqrt(weak.var() / max(len(weak), 1) + strong.var() / max(len(strong), 1))
-    )
+    rt, strength, linked = rt[rows], np.abs(numbers(table["coh"])[rows]), clusters(select(table, rows))
+
+    def mean(among: NDArray[np.bool_]) -> Estimate:
+        return mean_interval(rt[among], None if linked is None else linked[among], bounded=False)
+
+    at_weakest, at_strongest = strength == strength.min(), strength == strength.max()
+    weak, strong = mean(at_weakest), mean(at_strongest)
+    difference = Estimate.normal(weak.value - strong.value, float(np.hypot(weak.se, strong.se)))
     return [
-        _from("reaction_time", "mean reaction time", Estimate.mean(rt), len(rt), "ms"),
-        _from("speed_up", "faster when strong", difference, len(weak) + len(strong), "ms"),
+        _from("reaction_time", "mean reaction time", mean(np.ones(len(rt), bool)), len(rt), "ms"),
+        _from("speed_up", "faster when strong", difference, int((at_weakest | at_strongest).sum()), "ms"),
     ]
 
 
@@ -107,9 +113,10 @@ def detection(data: Any) -> list[Measure]:
     if not due.any() or due.all():
         raise ValueError("hits and false alarms need trials of both kinds")
     hits, alarms = (float((acted & rows).sum() + 0.5) / float(rows.sum() + 1) for rows in (due, ~due))
+    linked = clusters(table)
     return [
-        _proportion("hits", "hits", acted, due),
-        _proportion("false_alarms", "false alarms", acted, ~due),
+        _proportion("hits", "hits", acted, due, linked),
+        _proportion("false_alarms", "false alarms", acted, ~due, linked),
         Measure("d_prime", "d'", float(ndtri(hits) - ndtri(alarms)), of=len(due)),
     ]
 
@@ -181,7 +188,7 @@ def bandit(data: Any) -> list[Measure]:
     each = Estimate.mean(regret) if len(regret) > 1 else Estimate(float(regret[0]), np.nan, np.nan, np.nan)
     return [
         _from("regret", "regret per trial", each, len(chosen)),
-        _proportion("best_arm", "P(best arm)", gained >= best - 1e-12, np.ones(len(chosen), bool)),
+        _proportion("best_arm", "P(best arm)", gained >= best - 1e-12, np.ones(len(chosen), bool), clusters(table)),
     ]
 
 
@@ -199,7 +206,7 @@ def switching(data: Any) -> list[Measure]:
     right = numbers(table["choice"]) == numbers(table["ground_truth"])
     found = from_trials.win_stay_lose_shift(data, won="reward")
     return [
-        _proportion("better", "P(better option)", right, responded(table)),
+        _proportion("better", "P(better option)", right, responded(table), clusters(table)),
         _from("win_stay", "win-stay", found.win_stay, found.n_win),
         _from("lose_shift", "lose-shift", found.lose_shift, found.n_lose),
     ]
@@ -207,7 +214,7 @@ def switching(data: Any) -> list[Measure]:
 
 def indifference(data: Any) -> list[Measure]:
     """Return how many B are worth one A."""
-    found = from_trials.indifference_point(data, n_boot=0)
+    found = from_trials.indifference_point(data, n_boot=200)
     return [_from("relative_value", "value of A in B", found.relative_value, len(as_rows(data)))]
 
 

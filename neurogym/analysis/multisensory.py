@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,6 +57,7 @@ def cue_combination(
     n_boot: int = 400,
     level: float = 0.95,
     seed: int | None = 0,
+    groups: ArrayLike | None = None,
 ) -> CueCombination:
     """Compare the sigma of the combined cue with the optimum predicted by the single cues.
 
@@ -70,6 +72,7 @@ def cue_combination(
         n_boot: bootstrap draws.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
+        groups: session or block of each trial where trials are linked, shape (trials,); see `fit_psychometric`.
 
     Raises:
         ValueError: there are not two single modalities and the combination.
@@ -80,12 +83,13 @@ def cue_combination(
         raise ValueError(f"cue combination needs two single modalities and {combined!r}, got {names}")
     singles = [name for name in names if name != combined]
     streams = np.random.SeedSequence(seed).generate_state(3)
-    fits = {
-        name: fit_psychometric(
-            x[kind == name], y[kind == name], guess=lapse, lapse=lapse, n_boot=n_boot, level=level, seed=int(stream)
-        )
-        for name, stream in zip([*singles, combined], streams, strict=True)
-    }
+    linked = None if groups is None else np.asarray(groups)
+    options: dict[str, Any] = {"guess": lapse, "lapse": lapse, "n_boot": n_boot, "level": level}
+    fits = {}
+    for name, stream in zip([*singles, combined], streams, strict=True):
+        rows = kind == name
+        own = None if linked is None else linked[rows]
+        fits[name] = fit_psychometric(x[rows], y[rows], seed=int(stream), groups=own, **options)
     sigma = {name: np.r_[1 / fit.slope.value, 1 / fit.draws[:, 1]] for name, fit in fits.items()}
     first, second = (sigma[name] ** 2 for name in singles)
     optimal = np.sqrt(first * second / (first + second))
@@ -102,7 +106,14 @@ def cue_combination(
     )
 
 
-def cue_weights(first: ArrayLike, second: ArrayLike, choice: ArrayLike, *, level: float = 0.95) -> CueWeights:
+def cue_weights(
+    first: ArrayLike,
+    second: ArrayLike,
+    choice: ArrayLike,
+    *,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+) -> CueWeights:
     """Regress the choice on two cues that vary independently.
 
     Args:
@@ -110,8 +121,9 @@ def cue_weights(first: ArrayLike, second: ArrayLike, choice: ArrayLike, *, level
         second: signed strength of the second cue, shape (trials,).
         choice: 0 or 1, shape (trials,).
         level: coverage of the intervals.
+        groups: session or block of each trial where trials are linked, shape (trials,); see `regress_choice`.
     """
-    fit = regress_choice({"first": first, "second": second}, choice, level=level)
+    fit = regress_choice({"first": first, "second": second}, choice, level=level, groups=groups)
     a, b, draws = fit.weights["first"], fit.weights["second"], fit.draws()
     share = draws["first"] / (draws["first"] + draws["second"])
     return CueWeights(a, b, ratio_interval(a.value / (a.value + b.value), share, level))

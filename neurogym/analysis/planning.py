@@ -71,7 +71,10 @@ def two_step(
         _contrast(estimates, (0.5, 0.5, -0.5, -0.5), level),
         _contrast(estimates, (0.5, -0.5, -0.5, 0.5), level),
         regress_choice(
-            {"reward": signs[0], "transition": signs[1], "interaction": signs[0] * signs[1]}, stay, level=level
+            {"reward": signs[0], "transition": signs[1], "interaction": signs[0] * signs[1]},
+            stay,
+            level=level,
+            groups=linked,
         ),
     )
 

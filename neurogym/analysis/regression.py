@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
+from neurogym.analysis.intervals import quantile
 from neurogym.analysis.results import Estimate, FloatArray, Result, normal_quantile
 
 
@@ -22,6 +23,7 @@ class ChoiceRegression(Result):
         n: number of trials.
         level: coverage of the intervals.
         covariance: of the weights, in the order of ``weights``.
+        groups: number of sessions or blocks that the intervals come from, 0 where trials are independent.
     """
 
     weights: dict[str, Estimate]
@@ -29,6 +31,7 @@ class ChoiceRegression(Result):
     n: int
     level: float
     covariance: FloatArray = field(repr=False, compare=False, metadata={"draws": True})
+    groups: int = 0
 
     @property
     def values(self) -> FloatArray:
@@ -36,18 +39,33 @@ class ChoiceRegression(Result):
         return np.array([estimate.value for estimate in self.weights.values()])
 
     def draws(self, n_draws: int = 2000, seed: int | None = 0) -> dict[str, FloatArray]:
-        """Return draws from the Gaussian around the estimates: intervals of whatever is computed from the weights."""
-        draws = np.random.default_rng(seed).multivariate_normal(self.values, self.covariance, n_draws, method="svd")
-        return dict(zip(self.weights, draws.T, strict=True))
+        """Return draws around the estimates, for intervals of whatever is computed from the weights.
+
+        They are Gaussian, or of Student's distribution where the spread is that of a number of groups.
+        """
+        rng = np.random.default_rng(seed)
+        around = rng.multivariate_normal(np.zeros(len(self.weights)), self.covariance, n_draws, method="svd")
+        if self.groups:
+            around /= np.sqrt(rng.chisquare(self.groups - 1, (n_draws, 1)) / (self.groups - 1))
+        return dict(zip(self.weights, (self.values + around).T, strict=True))
+
+    def estimate(self, contrast: ArrayLike) -> Estimate:
+        """Return a weighted sum of the weights."""
+        c = np.asarray(contrast, float)
+        return _estimate(float(c @ self.values), float(np.sqrt(c @ self.covariance @ c)), self.groups, self.level)
 
     def mean(self, names: list[str]) -> Estimate:
         """Return the mean of several weights."""
-        pick = np.array([name in names for name in self.weights]) / len(names)
-        return Estimate.normal(float(pick @ self.values), float(np.sqrt(pick @ self.covariance @ pick)), self.level)
+        return self.estimate(np.array([name in names for name in self.weights]) / len(names))
 
 
 def regress_choice(
-    regressors: dict[str, ArrayLike], choice: ArrayLike, *, prior_sd: float = 20.0, level: float = 0.95
+    regressors: dict[str, ArrayLike],
+    choice: ArrayLike,
+    *,
+    prior_sd: float = 20.0,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
 ) -> ChoiceRegression:
     """Regress a binary choice on named regressors; an intercept named ``bias`` comes first.
 
@@ -60,6 +78,8 @@ def regress_choice(
         choice: 0 or 1, shape (trials,).
         prior_sd: standard deviation of the prior, in log odds per standard deviation of the regressor.
         level: coverage of the intervals.
+        groups: session or block of each trial where trials are linked, shape (trials,): intervals come from how much
+            the weights change when one of them is left out.
 
     Raises:
         ValueError: no trials, or a regressor of another length.
@@ -75,12 +95,47 @@ def regress_choice(
     scale = np.r_[1.0, [column.std() for column in columns]]
     scale[scale == 0] = 1.0
     weights, information = _most_probable(x / scale, y, 1 / prior_sd**2)
-    covariance = np.linalg.pinv(information) / np.outer(scale, scale)
+    if groups is None:
+        covariance, count = np.linalg.pinv(information), 0
+    else:
+        covariance, count = _without_each(x / scale, y, weights, information, groups)
+    covariance = covariance / np.outer(scale, scale)
     weights = weights / scale
-    estimates = [Estimate.normal(w, se, level) for w, se in zip(weights, np.sqrt(np.diag(covariance)), strict=True)]
+    errors = np.sqrt(np.diag(covariance))
+    estimates = [_estimate(w, se, count, level) for w, se in zip(weights, errors, strict=True)]
     likelihood = float(log_expit((2 * y - 1) * (x @ weights)).sum())
     named = dict(zip(["bias", *regressors], estimates, strict=True))
-    return ChoiceRegression(named, likelihood, y.size, level, covariance)
+    return ChoiceRegression(named, likelihood, y.size, level, covariance, count)
+
+
+def _estimate(value: float, se: float, groups: int, level: float) -> Estimate:
+    if not groups:
+        return Estimate.normal(value, se, level)
+    half = quantile(level, groups) * se
+    return Estimate(float(value), float(value - half), float(value + half), float(se))
+
+
+def _without_each(
+    x: FloatArray, y: FloatArray, weights: FloatArray, information: FloatArray, groups: ArrayLike
+) -> tuple[FloatArray, int]:
+    """Return the jackknife covariance over groups, and their number.
+
+    Each group is left out in one Newton step, which is not optimistic where there are few groups and many regressors
+    (MacKinnon, Nielsen & Webb 2023, 10.1016/j.jeconom.2022.04.001).
+    """
+    label = np.unique(np.asarray(groups), return_inverse=True)[1]
+    count = int(label.max()) + 1
+    if count < 2:
+        return np.full_like(information, np.inf), 2
+    p = expit(x @ weights)
+    order = np.argsort(label, kind="stable")
+    moved = []
+    for rows in np.split(order, np.cumsum(np.bincount(label))[:-1]):
+        part = x[rows]
+        score, own = part.T @ (y[rows] - p[rows]), (part.T * (p[rows] * (1 - p[rows]))) @ part
+        moved.append(np.linalg.lstsq(information - own, score, rcond=None)[0])
+    steps = np.array(moved)
+    return (count - 1) / count * steps.T @ steps, count
 
 
 def _most_probable(x: FloatArray, y: FloatArray, precision: float) -> tuple[FloatArray, FloatArray]:

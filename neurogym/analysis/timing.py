@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, bootstrap
+from neurogym.analysis.intervals import mean_interval, resampled
+from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,13 @@ class IntervalReproduction(Result):
 
 
 def interval_reproduction(
-    target: ArrayLike, produced: ArrayLike, *, n_boot: int = 1000, level: float = 0.95, seed: int | None = 0
+    target: ArrayLike,
+    produced: ArrayLike,
+    *,
+    n_boot: int = 1000,
+    level: float = 0.95,
+    seed: int | None = 0,
+    groups: ArrayLike | None = None,
 ) -> IntervalReproduction:
     """Analyse produced against target intervals.
 
@@ -44,6 +51,7 @@ def interval_reproduction(
         n_boot: bootstrap draws.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
+        groups: session or block of each trial where trials are linked, shape (trials,).
 
     Raises:
         ValueError: fewer than four produced intervals or a single target.
@@ -51,13 +59,14 @@ def interval_reproduction(
     x, y = np.asarray(target, float), np.asarray(produced, float)
     done = np.isfinite(x) & np.isfinite(y)
     x, y = x[done], y[done]
+    linked = None if groups is None else np.asarray(groups)[done]
     if len(x) < 4 or np.ptp(x) == 0:
         raise ValueError(f"interval reproduction needs four trials and two targets, got {len(x)} trials")
 
     def statistics(rows: np.ndarray | slice) -> FloatArray:
         return _statistics(x[rows], y[rows])
 
-    values, draws = statistics(slice(None)), bootstrap(statistics, len(x), n_boot, seed)
+    values, draws = statistics(slice(None)), resampled(statistics, len(x), linked, n_boot, seed)
     levels = np.unique(x)
     edges = levels if len(levels) <= 12 else np.quantile(x, np.arange(10) / 10)
     index = np.searchsorted(edges, x, side="right") - 1
@@ -66,14 +75,9 @@ def interval_reproduction(
     estimates = {
         name: Estimate.percentile(value, draw, level) for name, value, draw in zip(names, values, draws.T, strict=True)
     }
-    return IntervalReproduction(
-        **estimates,
-        produced=Curve.estimates(
-            [x[rows].mean() for rows in members],
-            [Estimate.mean(y[rows], level) for rows in members],
-            [int(rows.sum()) for rows in members],
-        ),
-    )
+    means = [mean_interval(y[r], None if linked is None else linked[r], level, bounded=False) for r in members]
+    n = [int(rows.sum()) for rows in members]
+    return IntervalReproduction(**estimates, produced=Curve.estimates([x[r].mean() for r in members], means, n))
 
 
 def _statistics(x: FloatArray, y: FloatArray) -> FloatArray:

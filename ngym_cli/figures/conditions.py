@@ -203,7 +203,7 @@ def responses_check(view: View) -> None:
 
 def responses(view: View) -> Figure:
     """Draw how often the agent answers where it should and where it should not; reaction times where they vary."""
-    from neurogym.analysis import Curve
+    from neurogym.analysis.intervals import clusters, proportion_curve
 
     parts = view.parts("ground_truth", "choice", "outcome", "rt")
     timed = any(len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1 for part in parts)
@@ -215,7 +215,7 @@ def responses(view: View) -> Figure:
         went = np.nan_to_num(part.table["choice"]) > 0
         rows = [part.table["ground_truth"] == truth for truth in truths]
         offset = 0.12 * (k - (len(parts) - 1) / 2)
-        curve = Curve.proportions(np.arange(2) + offset, [went[r].sum() for r in rows], [r.sum() for r in rows])
+        curve = proportion_curve(np.arange(2) + offset, rows[1].astype(int), went, clusters(part.table))
         prime = sensitivity(went[rows[1]].sum(), rows[1].sum(), went[rows[0]].sum(), rows[0].sum())
         text = f"{part.label}: d' {prime:.2f}, n = {len(went):,}"
         interval_points(left, curve, color=part.colour, label=text)

@@ -55,6 +55,7 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
 def kernel(view: View) -> Figure:
     """Draw how much the fluctuations of the stimulus at each time bear on the choice, on trials of weak evidence."""
     from neurogym.analysis import Activity, psychophysical_kernel
+    from neurogym.analysis.intervals import clusters
     from neurogym.analysis.trial_tables import numbers, responded
 
     series = view.recorded
@@ -75,12 +76,14 @@ def kernel(view: View) -> Figure:
     figure, axes = new_figure(width=4.6)
     aligned = channels.align(onset, stop=steps)[weak]
     evidence = {name: aligned[..., second] - aligned[..., first] for name, (first, second) in _pairs(view).items()}
+    groups = clusters(table)
     for (name, signed), colour in zip(_by_relevance(evidence, table, weak).items(), COLOURS, strict=False):
         signed = _fluctuations(signed, table, weak)
         if signed.std() == 0:
             continue
         second = choice[weak] == sides[1]
-        found = psychophysical_kernel(signed / signed.std(), second, dt=recording.dt)
+        linked = None if groups is None else groups[weak]
+        found = psychophysical_kernel(signed / signed.std(), second, dt=recording.dt, groups=linked)
         text = f"{name}: primacy {found.primacy.value:.2f} [{found.primacy.low:.2f}, {found.primacy.high:.2f}]"
         interval_points(axes, found.weights, color=colour, fmt="o-", label=text)
     axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)

@@ -49,10 +49,10 @@ def test_monkeys_differ_from_each_other_but_not_from_themselves(monkeys):
     same = analysis.compare(analysis.select(one, half), analysis.select(one, ~half), n_boot=50)
     different = analysis.compare(one, two, n_boot=50)
     names = {c.name for c in different}
-    assert {"accuracy", "reaction time", "psychometric threshold", "diffusion bound", "accuracy at coh 6.4"} <= names
+    assert {"accuracy", "reaction time", "81.6 % threshold", "diffusion bound", "accuracy at coh 6.4"} <= names
     assert "win-stay" not in names
     assert analysis.distance(same) < 2 < analysis.distance(different)
-    threshold = next(c for c in different if c.name == "psychometric threshold")
+    threshold = next(c for c in different if c.name == "81.6 % threshold")
     assert threshold.difference.low > 0 and threshold.distance > 2
 
 

@@ -66,8 +66,14 @@ def test_tasks_are_grouped_by_tag_each_once(ngym, on_terminal):
 @pytest.mark.parametrize("what", ["tasks", "wrappers", "algs", "figures", "differences"])
 def test_piped_rows_are_one_line_each_with_tabs_and_no_padding(ngym, what):
     lines = ngym("list", what).out.splitlines()
-    assert len(lines) == len(rows(ngym, what)) + 1
-    assert all("\t" in line and "  " not in line.replace("\t", "") for line in lines[:-1])
+    assert len(lines) == len(rows(ngym, what))
+    assert all("\t" in line and "  " not in line.replace("\t", "") for line in lines)
+
+
+def test_no_rows_are_told_on_a_terminal_only(ngym, on_terminal):
+    assert ngym("list", "runs").out == ""
+    on_terminal(80)
+    assert ngym("list", "runs").out.strip() == "0 runs"
 
 
 def test_old_names_find_their_task(ngym, on_terminal):

@@ -25,7 +25,6 @@ LISTINGS = ("tasks", "wrappers", "algs", "networks", "tags")
         (["list", "algs"], "recurrent_ppo"),
         (["list", "networks"], "lstm"),
         (["list", "tags"], "working memory"),
-        (["list", "runs"], "0 runs"),
         (["info", "RDM-v0"], "ceiling          0.8957"),
         (["info", "RDM-v0", "--dt", "20", "--timing", "delay=uniform:200:600"], "uniform between 200 and 600"),
         (["info", "GoNogo-v0", "--wrappers", "pass_reward"], "reward"),

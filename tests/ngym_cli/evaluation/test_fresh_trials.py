@@ -127,3 +127,28 @@ def test_scores_are_those_of_the_stack_that_ran():
     assert unknown.ceiling is None and "shaping" in unknown.no_ceiling
     alone = untrained(task="DawTwoStep-v0")[2]
     assert alone.lacks_reward and alone.ceiling["performance"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"wrappers": "trial_history:after_error=reset"}, "errors"),
+        ({"wrappers": "trial_history_evolution"}, "evolve"),
+        ({"task": "NAltPerceptualDecisionMaking-v0", "wrappers": "variable_nch"}, "come and go"),
+        ({"task": "NAltConditionalVisuomotor-v0", "wrappers": "variable_mapping"}, "mappings"),
+        ({"wrappers": "random_ground_truth,schedule_attr:schedule=block:block=90:p=0.8/0.2//0.2/0.8"}, "scheduled"),
+        ({"wrappers": "noise:std_noise=0.5", "timing": {"stimulus": "uniform:200:600"}}, ""),
+        ({"wrappers": "shaping"}, "phase"),
+    ],
+)
+def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(given, why, capsys):
+    from ngym_cli import terminal
+
+    policy, config, facts = untrained(**given)
+    found = fresh_trials.evaluate(policy, config, facts, 60, seed=0)
+    terminal.print_evaluation(found.summary)
+    text = capsys.readouterr().out
+    if facts.ceiling is None:
+        assert why in facts.no_ceiling and "not known" in text and "of the ceiling" not in text
+    else:  # where it is known after all, it says how
+        assert not why and facts.ceiling["method"] and "of the ceiling" in text

@@ -1,0 +1,174 @@
+"""Whatever is read from a trial table: where trials are linked, its intervals come from sessions."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from neurogym.analysis import Curve, Estimate, from_trials
+from neurogym.analysis.measures import MEASURES
+from neurogym.analysis.regression import regress_choice
+
+SESSIONS, TRIALS = 24, 100
+
+
+def table(seed=0):
+    """Sessions that differ in side bias, quality and speed, with the columns of all analyses."""
+    rng = np.random.default_rng(seed)
+    env, n = np.repeat(np.arange(SESSIONS), TRIALS), SESSIONS * TRIALS
+    bias, skill, slow = (rng.normal(0, sd, SESSIONS)[env] for sd in (1.0, 1.0, 60.0))
+    coh, truth = rng.choice([5.0, 10.0, 20.0, 40.0], n), rng.integers(1, 3, n)
+    second = rng.random(n) < expit(bias + (2 * truth - 3) * coh * 0.1 * np.exp(skill))
+    choice = 1 + second
+    sure = (rng.random(n) < 0.5) & (rng.random(n) < expit(bias - coh / 10))
+    production = rng.choice([400.0, 600.0, 800.0], n)
+    a, b = rng.integers(1, 5, n), rng.integers(1, 5, n)
+    found = {
+        "env": env, "trial": np.tile(np.arange(TRIALS), SESSIONS), "linked": np.full(n, True), "coh": coh,
+        "choice": choice, "ground_truth": truth, "outcome": np.where(choice == truth, "correct", "error"),
+        "rt": 900 - 8 * coh + slow + rng.normal(0, 40, n) + 500 / (1 + coh), "reward": rng.integers(0, 2, n),
+        "production": production, "common": rng.integers(0, 2, n), "n_a": a, "n_b": b, "a_first": rng.integers(0, 2, n),
+        "context": rng.integers(0, 2, n), "coh_1": rng.choice([0.0, 20.0], n), "coh_2": rng.choice([5.0, 20.0], n),
+        "other_choice": rng.integers(1, 3, n), "wager": (sure | (rng.random(n) < 0.3)).astype(int),
+        "sure_taken": sure, "p0": 0.4 + bias / 10, "p1": 0.6 - bias / 10,
+    }  # fmt: skip
+    return found
+
+
+def produced(trials):
+    return {**trials, "rt": trials["production"] + trials["rt"] - trials["rt"].mean()}
+
+
+def wagered(trials):
+    return {**trials, "choice": np.where(trials["sure_taken"], 3, trials["choice"]),
+            "outcome": np.where(trials["sure_taken"], "sure", trials["outcome"])}  # fmt: skip
+
+
+def cues(trials):
+    return {**trials, "coh_2": np.where(trials["coh_1"] == 0, trials["coh_2"], trials["coh_2"] - 5)}
+
+
+def goods(trials):
+    return {**trials, "a_first": np.ones(len(trials["env"]))}
+
+
+def detected(trials):
+    return {**trials, "choice": trials["choice"] - 1, "ground_truth": trials["ground_truth"] - 1}
+
+
+ANALYSES = {
+    "psychometric": lambda t: from_trials.psychometric(t, n_boot=100),
+    "weibull": lambda t: from_trials.psychometric(t, model="weibull", n_boot=100),
+    "chronometric": lambda t: from_trials.chronometric(t, n_boot=100),
+    "choice_history": lambda t: from_trials.choice_history(t, n_lags=2).after_correct.weights["bias"],
+    "context_use": lambda t: from_trials.context_use(t).by_context[0].weights["bias"],
+    "cue_combination": lambda t: from_trials.cue_combination(cues(t), n_boot=100),
+    "cue_weights": from_trials.cue_weights,
+    "wagering": lambda t: from_trials.wagering(wagered(t), n_boot=100),
+    "indifference_point": lambda t: from_trials.indifference_point(goods(t), n_boot=100),
+    "interval_reproduction": lambda t: from_trials.interval_reproduction(produced(t), n_boot=100),
+    "measure psychometric": MEASURES["psychometric"],
+    "measure reaction": MEASURES["reaction"],
+    "measure detection": lambda t: MEASURES["detection"](detected(t)),
+    "measure interval": lambda t: MEASURES["interval"](produced(t)),
+    "measure wagering": lambda t: MEASURES["wagering"](wagered(t)),
+    "measure bandit": lambda t: MEASURES["bandit"](detected(t))[1:],
+    "measure switching": lambda t: MEASURES["switching"](t)[:1],
+    "measure indifference": lambda t: MEASURES["indifference"](goods(t)),
+}
+
+
+def widths(found):
+    """Widths of all intervals of a result, in the order of its fields."""
+    if isinstance(found, list | tuple):
+        return [width for each in found for width in widths(each)]
+    if isinstance(found, dict):
+        return widths(list(found.values()))
+    if isinstance(found, Curve):
+        return list(found.high - found.low)
+    if isinstance(found, Estimate) or {"low", "high"} <= set(getattr(found, "__dataclass_fields__", ())):
+        return [found.high - found.low]
+    if dataclasses.is_dataclass(found):
+        return [width for field in dataclasses.fields(found) for width in widths(getattr(found, field.name))]
+    return []
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_intervals_of_linked_trials_are_wider(name):
+    trials = table()
+    wide, narrow = (
+        np.array(widths(ANALYSES[name](each)))
+        for each in (trials, {**trials, "linked": np.full(len(trials["env"]), None)})
+    )
+    there = np.isfinite(wide) & np.isfinite(narrow) & (narrow > 0)
+    assert there.any()
+    assert np.max(wide[there] / narrow[there]) > 1.15
+
+
+def linked_choices(rng, sessions, trials, spread):
+    label = np.repeat(np.arange(sessions), trials)
+    x = rng.normal(size=sessions * trials) + rng.normal(0, spread, sessions)[label]
+    p = expit(0.3 + x + rng.normal(0, spread, sessions)[label])
+    return x, (rng.random(len(x)) < p).astype(float), label
+
+
+def test_weights_of_a_regression_are_covered():
+    rng = np.random.default_rng(0)
+    x, y, _ = linked_choices(rng, 20_000, 20, 0.8)
+    truth = regress_choice({"x": x}, y).weights
+    held = {True: [], False: []}
+    for _ in range(200):
+        x, y, label = linked_choices(rng, 16, 60, 0.8)
+        for by_session in held:
+            found = regress_choice({"x": x}, y, groups=label if by_session else None).weights
+            held[by_session].append([truth[name].value in found[name] for name in ("bias", "x")])
+    assert np.all(np.mean(held[True], axis=0) >= 0.92) and np.all(np.mean(held[True], axis=0) <= 0.985)
+    assert np.mean(held[False], axis=0)[0] < 0.8
+
+
+def test_many_regressors_and_few_sessions_are_covered():
+    rng = np.random.default_rng(1)
+    held = []
+    for _ in range(200):
+        columns = {f"x{k}": rng.normal(size=16 * 60) for k in range(14)}
+        y = rng.random(16 * 60) < expit(columns["x0"])
+        found = regress_choice(columns, y, groups=np.repeat(np.arange(16), 60)).weights
+        held.append([1.0 in found["x0"], *(0.0 in found[f"x{k}"] for k in range(1, 14))])
+    assert 0.93 <= np.mean(held) <= 0.985
+
+
+def test_a_single_session_tells_nothing_of_others():
+    rng = np.random.default_rng(0)
+    x, y, label = linked_choices(rng, 1, 200, 0.0)
+    found = regress_choice({"x": x}, y, groups=label).weights["x"]
+    assert np.isfinite(found.value) and found.low == -np.inf and found.high == np.inf
+
+
+def reaction_times(rng, sessions, trials, slow):
+    """Diffusion to a bound: sensitivity 0.05, bound 0.8, a residual time of 300 ms that differs by session."""
+    from neurogym.analysis import mean_reaction_time
+    from neurogym.analysis.chronometric import decision_variance
+
+    label = np.repeat(np.arange(sessions), trials)
+    x = rng.choice([3.2, 6.4, 12.8, 25.6, 51.2], len(label))
+    sd = np.sqrt(decision_variance(x, 0.05, 0.8))
+    mean = mean_reaction_time(x, 0.05, 0.8, 300)
+    rt = mean + sd * rng.normal(size=len(x)) + rng.normal(0, slow, sessions)[label]
+    return x, rt, (rng.random(len(x)) < expit(2 * 0.8 * 0.05 * x)).astype(float), label
+
+
+def test_errors_of_times_outside_the_decision_are_those_between_sessions():
+    from neurogym.analysis import fit_chronometric
+
+    rng = np.random.default_rng(0)
+    found = {True: [], False: []}
+    for _ in range(16):
+        x, rt, correct, label = reaction_times(rng, 20, 60, 250.0)
+        for by_session in found:
+            groups = label if by_session else None
+            found[by_session].append(fit_chronometric(x, rt, correct, n_boot=30, groups=groups).residual_time)
+    spread = np.std([each.value for each in found[True]], ddof=1)
+    by_session, alone = (np.mean([each.se for each in found[way]]) for way in (True, False))
+    assert 0.65 < by_session / spread < 2
+    assert alone < 0.8 * by_session
