@@ -37,13 +37,12 @@ def gallery(tasks: Sequence[Found]) -> str:
 
 
 def by_tag(tasks: Sequence[Found]) -> dict[str, list[Found]]:
-    """Return the tasks by tag, the most common first; those whose tags say little under the ones they have."""
+    """Return the tasks by tag, the most common first, but last those that nearly all have."""
     groups: dict[str, list[Found]] = {}
     for found in tasks:
-        telling = [tag for tag in found["tags"] if tag not in COMMON] or found["tags"] or ["no tag"]
-        for tag in {*telling, *found["tags"]}:
+        for tag in found["tags"] or ["no tag"]:
             groups.setdefault(tag, []).append(found)
-    return dict(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
+    return dict(sorted(groups.items(), key=lambda group: (group[0] in COMMON, -len(group[1]), group[0])))
 
 
 def _cards(members: Sequence[Found]) -> str:

@@ -1,4 +1,4 @@
-"""Where tutorials are run: a terminal without colours and moving lines, the checkout's programs first."""
+"""Where tutorials are run: the checkout's programs are found first, and a command that fails is an error."""
 
 from __future__ import annotations
 
@@ -7,13 +7,25 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Run by the kernel before the first cell: it asks programs for colours, which a page does not show.
+#: Run by the kernel before the first cell: what is typed after ``!`` has no terminal, whose colours and moving lines
+#: a page does not show; and a command that fails ends the tutorial.
 STARTUP = """
 import os
+import subprocess
 
 for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"):
     os.environ.pop(name, None)
-os.environ.update(TERM="dumb", NO_COLOR="1")
+
+
+def _run(line):
+    command = ["bash", "-o", "pipefail", "-c", get_ipython().var_expand(line, depth=1)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(done.stdout, end="")
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode}")
+
+
+get_ipython().system = _run
 """
 
 

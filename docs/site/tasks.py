@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from docs.site import trained, trials
 from docs.site.writing import Site, code, escaped, figure, page, paragraphs, prose, sentence, table, value
 from neurogym.envs import registration
 from ngym_cli.catalog import pages
+
+#: Share of two sentences that agrees where they say the same.
+ALIKE = 0.75
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,7 +75,7 @@ def text(site: Site, found: Mapping[str, Any], pictures: list[str]) -> str:
 
 
 def _lead(found: Mapping[str, Any]) -> list[str]:
-    parts = [f"**{sentence(prose(found['description']))}**", *paragraphs(found["text"])]
+    parts = [f"**{sentence(prose(found['description']))}**", *_more(found)]
     if found["paper"]:
         named = escaped(found["paper"])
         parts.append(f"Paper: [{named}]({found['link']})" if found["link"] else f"Paper: {named}")
@@ -83,6 +87,14 @@ def _lead(found: Mapping[str, Any]) -> list[str]:
     if found["needs_reward"]:
         rows.append(("Needs as input", "the last reward: [`pass_reward`](../wrappers/pass_reward.md)"))
     return [*parts, "\n".join(f"{name}\n: {what}\n" for name, what in rows)]
+
+
+def _more(found: Mapping[str, Any]) -> list[str]:
+    """Return the paragraphs of the docstring, without a first sentence that says what the description says."""
+    told = paragraphs(found["text"])
+    first, stop, rest = (told[0] if told else "").partition(". ")
+    alike = SequenceMatcher(None, first.lower().rstrip("."), found["description"].lower()).ratio() > ALIKE
+    return [part for part in ([rest, *told[1:]] if alike else told) if part]
 
 
 def anchor(tag: str) -> str:

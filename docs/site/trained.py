@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,9 +49,9 @@ def reasons() -> dict[str, str]:
     found = {}
     for line in REASONS.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("|") and len(cells) == 4 and not re.match(r"-+$|task$", cells[0]):
+        if line.startswith("|") and len(cells) == 4:
             found |= {f"{name.strip()}-v0": cells[3] for name in cells[0].split(",")}
-    return found
+    return {id_: why for id_, why in found.items() if id_ in trainable()}
 
 
 def section(site: Site, id_: str) -> str:

@@ -17,6 +17,9 @@ from ngym_cli.figures.wording import index_names
 #: Seeds among which a telling trial is looked for.
 SEEDS = range(10)
 
+#: Lines that names of periods may take above a trial, beyond which they stand upright.
+LEVELS = 3
+
 #: Frames of an image task that are shown.
 FRAMES = 6
 
@@ -61,7 +64,7 @@ def drawing(found: Mapping[str, Any], frames: np.ndarray | None = None) -> Any:
         got.axhline(0, color=GREY, linewidth=0.5)
         got.set(ylabel="reward", xlabel="time (ms)", xlim=(0, edges[-1]))
         top = seen if frames is None else done
-        _periods([axes for axes in figure.axes], top, found)
+        _periods(figure.axes, top, found)
     return figure
 
 
@@ -93,26 +96,37 @@ def _actions(axes: Any, edges: np.ndarray, found: Mapping[str, Any]) -> None:
     named = index_names(found["action"]["names"])
     if actions.shape[1] == 1 and "n" in found["action"] and named and len(named) <= 6:
         axes.set_yticks(sorted(named), [named[index] for index in sorted(named)])
+    elif "n" in found["action"]:
+        axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("action")
     legend_beside(axes)
 
 
 def _periods(all_axes: list[Any], top: Any, found: Mapping[str, Any]) -> None:
     """Write the periods above the trial, and draw where they begin."""
-    dt, height, last = found["dt"], 0, -np.inf
+    dt, whole = found["dt"], len(found["trial"]["actions"])
     spans = sorted((span[0], span[1], name) for name, span in found["trial"]["periods"].items() if span[1] > span[0])
-    whole = len(found["trial"]["actions"])
-    for begin, end, name in spans:
+    middles = [(begin + end) / 2 / whole for begin, end, _ in spans]
+    heights = _heights([(middle, name) for middle, (_, _, name) in zip(middles, spans, strict=True)])
+    upright = max(heights, default=0) >= LEVELS
+    for middle, height, (begin, _, name) in zip(middles, heights, spans, strict=True):
         for axes in all_axes:
             axes.axvline(begin * dt, color="black", linewidth=0.6, linestyle=":", zorder=3)
-        middle = (begin + end) / 2 / whole
-        half = 0.0085 * len(name)
-        height = height + 1 if middle - half < last else 0
-        last = middle + half
         top.annotate(
-            name, ((begin + end) / 2 * dt, 1), xycoords=("data", "axes fraction"), xytext=(0, 2 + 9 * height),
-            textcoords="offset points", ha="center", va="bottom", fontsize=8,
+            name, (middle, 1), xycoords="axes fraction", xytext=(0, 2 if upright else 2 + 9 * height),
+            textcoords="offset points", ha="center", va="bottom", fontsize=8, rotation=90 if upright else 0,
         )  # fmt: skip
+
+
+def _heights(names: list[tuple[float, str]]) -> list[int]:
+    """Return on which line each name stands so that none touches the one before; places are fractions of the width."""
+    found: list[int] = []
+    last = -np.inf
+    for middle, name in names:
+        half = 0.0085 * len(name)
+        found.append(found[-1] + 1 if middle - half < last else 0)
+        last = middle + half
+    return found
 
 
 def frames_of(id_: str, seed: int) -> np.ndarray:

@@ -13,7 +13,7 @@ def command(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A task, wrapper, algorithm, network, figure, launcher, analysis, paper or command; default: the start.",
+            help="A task, wrapper, algorithm, network, figure, launcher, analysis, paper or command; default: all.",
             autocompletion=completion.everything,
         ),
     ] = None,

@@ -142,32 +142,34 @@ def context(view: View) -> Figure:
 
     found = view.analysed(view.parts("context", "coh_1", "coh_2", "other_choice", "choice"),
                           lambda part: from_trials.context_use(part.table))  # fmt: skip
-    figure, axes = new_figure(2, 3, width=2.9, height=2.5)
-    for row in range(2):
+    contexts = sorted({int(name) for _, use in found for name in use.by_context})  # a task may have only one
+    figure, axes = new_figure(len(contexts), 3, width=2.9, height=2.5, squeeze=False)
+    for row, context in enumerate(contexts):
+        having = [(part, use) for part, use in found if context in use.by_context]
         for modality in range(2):
             axis = axes[row][modality]
-            for part, _ in found:
-                evidence_curve(axis, part, row, modality)
+            for part, _ in having:
+                evidence_curve(axis, part, context, modality)
             axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
             axis.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-            kind = "relevant" if row == modality else "irrelevant"
+            kind = "relevant" if context == modality else "irrelevant"
             axis.set(ylim=(-0.03, 1.03), title=f"modality {modality + 1}, {kind}")
-            if row == 1:
+            if row == len(contexts) - 1:
                 axis.set_xlabel(f"signed coherence\nof modality {modality + 1} (%)")
         second = second_choice(found[0][0].table, view.facts.labels)
-        axes[row][0].set_ylabel(f"context {row + 1}\nP({second})")
+        axes[row][0].set_ylabel(f"context {context + 1}\nP({second})")
         bars = axes[row][2]
-        for k, (part, use) in enumerate(found):
-            fit = list(use.by_context.values())[row]
+        for k, (part, use) in enumerate(having):
+            fit = use.by_context[context]
             weights = [fit.weights[kind] for kind in ("relevant", "irrelevant")]
             s = use.selectivity
             n = len(part.table["trial"])
             text = f"{part.label}: selectivity {s.value:.2f} [{s.low:.2f}, {s.high:.2f}], n = {n:,}"
             interval_bars(bars, ["relevant", "irrelevant"], weights, color=part.colour, label=text,
-                          offset=0.12 * (k - (len(found) - 1) / 2))  # fmt: skip
+                          offset=0.12 * (k - (len(having) - 1) / 2))  # fmt: skip
         bars.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-        bars.set(ylabel="log odds per %", title=f"weights in context {row + 1}", xlim=(-0.5, 1.5))
-    legend_below(axes[1][2])
+        bars.set(ylabel="log odds per %", title=f"weights in context {context + 1}", xlim=(-0.5, 1.5))
+    legend_below(axes[-1][2])
     return figure
 
 

@@ -18,7 +18,7 @@ from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.trial_table import read_trials
-from tests.ngym_cli.figures.made_up import TASKS
+from tests.ngym_cli.figures.made_up import TASKS, made_up_run
 
 
 @pytest.fixture(params=TASKS)
@@ -236,3 +236,16 @@ def test_wrong_words_are_refused(ngym, run_folder, tmp_path, arguments, message)
     result = ngym("plot", run_folder, *arguments, "--out", tmp_path / "figures")
     assert result.code == 2
     assert message in result.err
+
+
+def test_context_is_drawn_where_there_is_only_one(tmp_path):
+    run = made_up_run(tmp_path / "run", "ContextDecisionMaking-v0", {"task_args": {"impl_context_modality": 1}})
+    figure = requests.drawn(requests.view([str(run)], Path("runs")), FIGURES["context"]).figure
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "modality 1, irrelevant", "modality 2, relevant", "weights in context 2"
+    ]  # fmt: skip
+
+
+def test_the_telling_figure_is_the_task_s_own(made_up):
+    for task, name in (("DawTwoStep-v0", "stay"), ("RDM-v0", "psychometric"), ("ReversalLearning-v0", "reversal")):
+        assert requests.telling(runs.find(str(made_up(task))))[0] == name

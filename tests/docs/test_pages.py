@@ -1,0 +1,190 @@
+"""The sources of the site: every name has a page, pages say what the code says, links and pictures are there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from docs.site import commands, gallery, home, papers, reference, tasks, trained, trials, writing
+from docs.site.writing import Site
+from neurogym.envs.registration import every_task
+from ngym_cli.catalog import addresses, pages
+from ngym_cli.commands.app import COMMANDS
+from ngym_cli.papers import collection
+
+#: One of each sort: plain, image, collection, history, continuous, without ground truth, empty, many periods.
+SOME = ("GoNogo-v0", "VisualSearch-v0", "yang19.dm1-v0", "ReversalLearning-v0", "CueSetGo-v0", "Bandit-v0", "Null-v0",
+        "NBack-v0")  # fmt: skip
+
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)")
+FIGURE = re.compile(r"```\{figure\} (\S+)\n:alt: (.*)\n")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Some of the pages of the site, and what is known of their tasks."""
+    site = Site(tmp_path_factory.mktemp("site"))
+    found = [tasks.write(site, id_) for id_ in SOME]
+    gallery.write(site, found)
+    commands.write(site)
+    papers.write(site)
+    home.write(site, len(found))
+    for kind in reference.KINDS:
+        reference.write_list(site, kind)
+        reference.write(site, kind, reference.names(kind)[0])
+    return site, found
+
+
+def expected():
+    """Names of all pages of a whole site."""
+    found = {f"{addresses.FOLDERS[kind]}/{name}.md" for kind in reference.KINDS for name in reference.names(kind)}
+    found |= {f"{addresses.FOLDERS[kind]}/index.md" for kind in reference.KINDS}
+    found |= {f"tasks/{id_}.md" for id_ in every_task()} | {f"commands/{name}.md" for name in COMMANDS}
+    found |= {f"papers/{name}.md" for name in collection.ids()} | {"tasks/index.md", "tasks/table.md", "api/index.md"}
+    found |= {f"tutorials/{path.name}" for path in home.TUTORIALS.glob("*.md")} | set(home.TEXTS)
+    return found | {f"{folder}/index.md" for folder in ("commands", "papers", "tutorials")}
+
+
+def test_every_link_leads_to_a_page(written):
+    site, _ = written
+    known, wrong = expected(), []
+    for path in site.folder.rglob("*.md"):
+        place = path.relative_to(site.folder)
+        for target, _ in LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(), flags=re.DOTALL)):
+            whole = (path.parent / target).resolve() if target else path
+            name = whole.relative_to(site.folder.resolve()).as_posix()
+            if name not in known and not whole.is_file():
+                wrong.append(f"{place}: {target}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_figure_has_words_and_a_file(written):
+    site, found = written
+    for described in found:
+        text = (site.folder / "tasks" / f"{described['id']}.md").read_text()
+        drawn = FIGURE.findall(text)
+        assert drawn and all(len(alt) > 20 for _, alt in drawn)
+        assert all((site.folder / "tasks" / name).stat().st_size < 400_000 for name, _ in drawn)
+
+
+@pytest.mark.parametrize("id_", SOME)
+def test_a_page_says_what_info_says(written, id_):
+    site, found = written
+    text = (site.folder / "tasks" / f"{id_}.md").read_text()
+    described = pages.describe(id_, {})
+    assert text.startswith(f"# {id_.removesuffix('-v0')}\n")
+    for period in described["periods"]:
+        assert f"`{period['id']}`" in text
+    for name in (*described["conditions"], *described["rewards"], *described["arguments"]):
+        assert f"`{name}`" in text
+    if described["ceiling"]:
+        assert f"| ceiling | {described['ceiling']['performance']:.4f} |" in text
+    else:
+        assert "The ceiling is not known" in text
+    for difference in described["differences"]:
+        assert writing.prose(difference)[1:] in text
+    assert "## A trained agent" in text and f"ngym run --task {id_}" in text
+
+
+def test_the_gallery_has_every_task_under_its_tags(written):
+    site, found = written
+    text = (site.folder / "tasks" / "index.md").read_text()
+    for described in found:
+        assert text.count(f"]({described['id']}.md)") == max(len(described["tags"]), 1)
+        for tag in described["tags"]:
+            assert f"({tasks.anchor(tag)})=" in text
+    lines = (site.folder / "tasks" / "table.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| [")]
+    assert len(rows) == len(found) and len({line.count(" | ") for line in rows}) == 1
+
+
+def test_every_option_is_on_the_page_of_its_command(written):
+    site, _ = written
+    text = (site.folder / "commands" / "run.md").read_text()
+    for flag in ("`--task`", "`--until`", "`--wrappers`"):
+        assert flag in text
+    assert "## ngym runs tag" in (site.folder / "commands" / "runs.md").read_text()
+
+
+def test_what_has_an_address_has_a_page():
+    known = expected()
+    for kind in reference.KINDS:
+        for name in reference.names(kind):
+            page = addresses.page(name, COMMANDS)  # of a name with two kinds it is the first
+            assert page.removesuffix("html") + "md" in known
+    for name in ("RDM-v0", "GoNogo", "run", "yang19", "yang19.dm1-v0", *collection.ids()):
+        assert addresses.page(name, COMMANDS).removesuffix("html") + "md" in known
+
+
+# -- a trained agent, from the record ---------------------------------------------------------------------------------
+
+ROW = {
+    "wrappers": "", "reached": True, "of": "ceiling", "target": 0.95, "performance": 0.99, "chance": 0.5,
+    "ceiling": 1.0, "steps": 61440, "trials": 5000, "seconds": 30.0,
+    "command": "ngym run --task GoNogo-v0 --until 0.95 --seed 0",
+    "machine": {"processor": "x86_64", "kernels": "avx2"}, "curve": [[1000, 0.5], [61440, 0.99]], "figure": None,
+    "made": {"commit": "abc", "digest": "", "on": "2026-01-01"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def section(tmp_path, monkeypatch):
+    def of(id_, rows):
+        monkeypatch.setattr(trained, "kept", lambda: {id_: rows} if rows else {})
+        return trained.section(Site(tmp_path), id_), sorted(path.name for path in tmp_path.rglob("*.*"))
+
+    return of
+
+
+def test_what_is_learned(section):
+    text, files = section("GoNogo-v0", {"0": ROW, "1": {**ROW, "seconds": 60.0}})
+    assert "With each of 2 seeds the defaults reach 95 % of its ceiling, after 61,440 steps and 45 seconds" in text
+    assert ROW["command"] in text and "`abc`" in text and "avx2" in text
+    assert files == ["GoNogo-v0-learning.svg"] and "not in the records" not in text
+
+
+def test_what_is_not_learned_says_why(section, monkeypatch):
+    monkeypatch.setattr(trained, "reasons", lambda: {"GoNogo-v0": "rewards are rare"})
+    text, _ = section("GoNogo-v0", {"0": {**ROW, "reached": False, "performance": 0.6}})
+    assert "Not learned with the defaults" in text and "Rewards are rare." in text and "0.600" in text
+
+
+def test_what_is_not_in_the_records_is_said(section):
+    text, files = section("GoNogo-v0", {})
+    assert "no trained agent of this task in the records yet" in text and not files
+    old = {name: value for name, value in ROW.items() if name not in ("curve", "figure", "command", "machine")}
+    text, files = section("GoNogo-v0", {"0": old})
+    assert text.count("not in the records yet") == 2 and not files
+    assert "no ground truth" in section("Bandit-v0", {})[0]
+
+
+def test_reasons_are_read_from_the_text_beside_the_record():
+    for id_, why in trained.reasons().items():
+        assert id_ in trained.trainable() and len(why) > 10
+
+
+# -- drawing and writing ----------------------------------------------------------------------------------------------
+
+
+def test_the_trial_drawn_is_a_rewarded_one():
+    assert sum(trials.telling("GoNogo-v0")["rewards"]) == 1
+    assert trials.telling("PerceptualDecisionMaking-v0")["conditions"]["coh"] >= 25
+
+
+def test_text_is_shown_as_it_is():
+    assert writing.prose("a*b of ``x_1`` and :class:`~a.b.C`, <i>") == r"a\*b of `x_1` and `C`, \<i\>"
+    assert writing.table(("a|b",), [("c\nd",)]).splitlines()[-1] == "| c d |"
+    assert writing.paragraphs("One.\n\nTwo.\n\nArgs:\n    x: no.\n\nSource: a paper.") == ["One.", "Two."]
+
+
+def test_only_what_changed_is_written(tmp_path):
+    first = Site(tmp_path)
+    first.write("a/b.md", "one")
+    first.write("old/c.md", "two")
+    before = (tmp_path / "a/b.md").stat().st_mtime_ns
+    second = Site(tmp_path)
+    second.write("a/b.md", "one\n")
+    second.remove_others()
+    assert (tmp_path / "a/b.md").stat().st_mtime_ns == before
+    assert not (tmp_path / "old").exists()
