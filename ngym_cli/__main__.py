@@ -6,10 +6,13 @@ import glob
 import re
 import sys
 
+from ngym_cli.agents import threads
+
 
 def main() -> None:
     """Run the command line, unless packages that it needs are not installed."""
     warn_of_namesake()
+    threads.one_in_blas()
     try:
         from ngym_cli.commands.app import main as run
 

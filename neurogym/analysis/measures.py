@@ -71,7 +71,7 @@ def _proportion(
 
 def psychometric(data: Any) -> list[Measure]:
     """Return point of subjective equality, slope and lapses of choices against signed strength."""
-    fit = from_trials.psychometric(data, n_boot=200)
+    fit = from_trials.psychometric(data, n_boot=200, profile=False)
     lapses = fit.guess.value + fit.lapse.value
     return [
         _from("pse", "PSE", fit.threshold, fit.n, "%"),

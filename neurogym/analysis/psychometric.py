@@ -121,6 +121,7 @@ def fit_psychometric(
     level: float = 0.95,
     seed: int | None = 0,
     groups: ArrayLike | None = None,
+    profile: bool = True,
 ) -> PsychometricFit:
     """Fit a psychometric function to single trials.
 
@@ -140,6 +141,7 @@ def fit_psychometric(
         seed: seed of the bootstrap.
         groups: session or block of each trial where trials are linked, shape (trials,): points, threshold and slope get
             their intervals from resampled groups, and goodness of fit is not told.
+        profile: whether to look for the intervals of the asymptotes, which takes most of the time without a bootstrap.
 
     Raises:
         ValueError: unknown model, no trials, a single strength, responses other than 0 and 1, or negative strengths
@@ -166,7 +168,8 @@ def fit_psychometric(
         for i, (name, value) in enumerate(zip(PARAMETERS, problem.natural(best), strict=True))
     }
     for i, known in ((2, guess), (3, lapse)):
-        estimates[PARAMETERS[i]] = Estimate.fixed(best[i]) if known is not None else problem.profile(i, best, k, level)
+        sought = known is None and profile
+        estimates[PARAMETERS[i]] = problem.profile(i, best, k, level) if sought else Estimate.fixed(best[i])
     return PsychometricFit(
         model,
         **estimates,

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, logsumexp
-from scipy.stats import chisquare
+from scipy.special import chdtrc, log_ndtr, logsumexp
 
 from neurogym.cycle import TrialCycle
 from neurogym.sampling.distributions import Distribution
@@ -244,7 +243,8 @@ def _shares(count: NDArray[np.int64], most: int = 12) -> Floats:
     """Probabilities behind counts: simple ratios where the counts do not speak against them, else the shares seen."""
     for unit in range(1, most + 1):
         ratios = np.maximum(1, np.round(count * unit / np.median(count)))
-        if chisquare(count, ratios / ratios.sum() * count.sum()).pvalue > LEVEL:
+        expected = ratios / ratios.sum() * count.sum()
+        if chdtrc(len(count) - 1, float(((count - expected) ** 2 / expected).sum())) > LEVEL:
             return np.asarray(ratios / ratios.sum())
     return np.asarray(count / count.sum())
 

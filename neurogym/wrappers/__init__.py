@@ -7,6 +7,7 @@ Belongs here: one wrapper per file, and what they have in common (`base`, `stack
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 from typing import Any
@@ -87,7 +88,13 @@ def wrapper_class(name: str) -> Any:
         ValueError: If there is no such wrapper; the message names the nearest.
     """
     plain = name.removesuffix("-v0")
-    keys = {key_of(cls): cls for cls in WRAPPERS} | {cls: cls for cls in WRAPPERS}
+    keys = _names()
     if plain not in keys:
         raise ValueError(unknown("wrapper", name, (key_of(cls) for cls in WRAPPERS)))
     return __getattr__(keys[plain])
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    """Command-line name or class name to class name."""
+    return {key_of(cls): cls for cls in WRAPPERS} | {cls: cls for cls in WRAPPERS}

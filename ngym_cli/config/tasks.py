@@ -216,6 +216,7 @@ def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str, 
             raise unknown(f"argument of {what}", name, valid)
 
 
+@functools.cache
 def keyword_parameters(entry: Callable[..., Any]) -> dict[str, Any] | None:
     """Return the keyword arguments of a class or function and their defaults; None if it takes any keyword."""
     parameters = inspect.signature(entry).parameters.values()

@@ -79,3 +79,17 @@ def test_training_imports_nothing_that_only_evaluations_and_reports_use(tmp_path
     program = PROGRAM.format(argv=["ngym", *arguments, "--runs", str(tmp_path)], heavy=("torch", *only_later))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.rpartition("LOADED")[2]) == ["torch"]
+
+
+def test_fits_after_a_run_are_not_slowed_by_threads_that_wait():
+    """Libraries of matrices are told to use one thread before they are loaded, unless the user said otherwise."""
+    code = (
+        "import os, sys; sys.argv = ['ngym', '--version']\n"
+        "from ngym_cli.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(os.environ.get('OPENBLAS_NUM_THREADS'), os.environ.get('OMP_NUM_THREADS'))"
+    )
+    for given, expected in (({}, "1 None"), ({"OMP_NUM_THREADS": "3"}, "None 3")):
+        kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**kept, **given})
+        assert done.stdout.splitlines()[-1] == expected, done.stderr
