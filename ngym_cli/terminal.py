@@ -77,14 +77,24 @@ def left_in_words(seconds: float) -> str:
     """Return how long something still takes.
 
     Example:
-        >>> left_in_words(38.2), left_in_words(130), left_in_words(4500)
-        ('38 s left', '2 min 10 s left', '1 h 15 min left')
+        >>> left_in_words(38.2)
+        '38 s left'
+    """
+    return f"{in_words(seconds)} left"
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration as people say it.
+
+    Example:
+        >>> in_words(38.2), in_words(130), in_words(4500)
+        ('38 s', '2 min 10 s', '1 h 15 min')
     """
     whole = max(int(round(seconds)), 0)
     if whole < 60:
-        return f"{whole} s left"
+        return f"{whole} s"
     minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s left" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min left"
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def bar_row(what: str, done: int, total: int, *texts: str) -> Table:
@@ -324,3 +334,25 @@ def print_checked(found: Mapping[str, Any], in_full: bool) -> None:
     skipped = sum(row["status"] == "skipped" for row in found["checks"])
     if skipped:
         out.print(f"  {skipped} more checks fail for the same reason", soft_wrap=True)
+
+
+def print_timed(found: Mapping[str, Any]) -> None:
+    """Print what ``ngym_cli.training.timing.bench`` found."""
+    steps = int(found["timesteps"])
+    rows = [
+        (str(row["n_envs"]), str(row["threads"]), f"{row['speed']:,.0f}", in_words(steps / row["speed"]))
+        for row in found["tried"]
+    ]
+    print_columns(rows, ("environments", "threads", "steps a second", f"{steps:,} steps"), right=4)
+    out = console()
+    out.print(
+        f"\nbest: {found['flags']}; {steps:,} steps take about {in_words(found['expected_seconds'])}, "
+        f"of which learning {in_words(found['learning_seconds'])}",
+        soft_wrap=True,
+    )
+    if len({row["n_envs"] for row in found["tried"]}) > 1:
+        out.print(
+            "More environments mean longer rollouts and fewer updates in as many steps; the number of threads changes "
+            "nothing but time.",
+            soft_wrap=True,
+        )

@@ -23,7 +23,7 @@ MEANT = {
     "tasks": "list", "compare": "diff", "grid": "sweep", "search": "sweep", "hyper": "sweep", "create": "new",
     "html": "report", "validate": "check", "rm": "runs rm", "tag": "runs tag", "note": "runs note",
     "resume": "run --resume", "paper": "reproduce", "papers": "reproduce", "replicate": "reproduce",
-    "doc": "docs", "help": "docs", "man": "docs",
+    "doc": "docs", "help": "docs", "man": "docs", "benchmark": "bench",
 }  # fmt: skip
 
 
@@ -91,6 +91,11 @@ COMMANDS = {
     "check": Entry(
         "Check that tasks follow the rules that every task follows; exit code 1 if one does not work.",
         ("ngym check my_task.py:MyTask", "ngym check RDM-v0 GoNogo-v0"),
+    ),
+    "bench": Entry(
+        "Find the fastest number of environments and threads for a run, and how long it will take.",
+        ("ngym bench --task RDM-v0 --wrappers pass_reward,pass_action",
+         "ngym bench --task GoNogo-v0 --units 256 --n-envs 64 --timesteps 1e7"),
     ),
     "diff": Entry(
         "Say where two runs differ: configuration, seeds, versions, results. Exit code 1 if they do, 0 if not.",

@@ -30,8 +30,8 @@ PACKAGES = (
 )
 
 
-def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
-    """Return what the manifest says when a run begins."""
+def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
+    """Return what the manifest says when a run begins with so many threads that share the learning."""
     code = trust.record(config)
     return {
         "status": "running",
@@ -50,21 +50,23 @@ def opening(config: RunConfig, facts: Facts) -> dict[str, Any]:
         **facts.references,
         "rt_from": facts.rt_from,
         "process": runs.this_process(),
-        "machine": machine(),
+        "machine": machine(threads),
         "versions": versions(),
         "git": git_state(Path(__file__).resolve().parents[1]),
         **({"code": code} if code else {}),
     }
 
 
-def reopening(manifest: Mapping[str, Any], step: int) -> dict[str, Any]:
+def reopening(manifest: Mapping[str, Any], step: int, threads: int) -> dict[str, Any]:
     """Return what the manifest says when a run goes on.
 
     Args:
         manifest: what it said so far.
         step: steps after which it goes on.
+        threads: threads that share the learning.
     """
-    here = {"at": runs.now(), "step": step, "command": sys.argv, "machine": machine(), "versions": versions()}
+    here = {"at": runs.now(), "step": step, "command": sys.argv, "versions": versions()}
+    here["machine"] = machine(threads)
     earlier = manifest.get("resumed")
     return {
         "status": "running",
@@ -92,13 +94,14 @@ def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, A
     }
 
 
-def machine() -> dict[str, Any]:
-    """Return what is known of this machine."""
+def machine(threads: int) -> dict[str, Any]:
+    """Return what is known of this machine, and how many threads share the learning."""
     return {
         "host": platform.node(),
         "system": platform.platform(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
+        "threads": threads,
         "kernels": kernels.variant(),
         "python": platform.python_version(),
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs
-from ngym_cli.agents import checkpoints, saving
+from ngym_cli.agents import checkpoints, saving, threads
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.environments.stack import Facts, build_venv, inspect, resolve
@@ -27,7 +27,7 @@ from ngym_cli.training.session import CheckpointKeeper, Numbers, Plan, Session, 
 from ngym_cli.training.stopping import Until
 
 MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
-Announce = Callable[[RunConfig], None]
+Announce = Callable[[RunConfig, Facts], None]
 
 
 @dataclass
@@ -50,7 +50,7 @@ def train(
     root: Path = runs.ROOT,
     name: str | None = None,
     overwrite: bool = False,
-    announce: Announce = lambda _: None,
+    announce: Announce = lambda *_: None,
     make_display: MakeDisplay = lambda *_: Silent(),
     watch: Watch | None = None,
 ) -> Outcome:
@@ -63,7 +63,7 @@ def train(
         root: folder below which the run's own is made.
         name: its name; default from the time and the seed.
         overwrite: replace a run of that name.
-        announce: told the complete configuration before torch is imported.
+        announce: told the complete configuration, and what is known of the task, before torch is imported.
         make_display: returns what shows the progress.
         watch: told of each evaluation; may end the run early.
 
@@ -77,14 +77,16 @@ def train(
     config, facts = resolve(config)
     tracking.check(config)
     config = complete(config, facts)
-    announce(config)
+    announce(config, facts)
     course = _course(config, facts)
     _until(config, _goal(course, facts))  # refused before anything is written
     venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
     model = build_model(config, venv)
     begun = saving.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
     venv.seed(streams(config.seed)["environments"])
-    manifest = provenance.opening(config, _goal(course, facts)) | ({"init_from": begun} if begun else {})
+    manifest = provenance.opening(config, _goal(course, facts), threads.learning()) | (
+        {"init_from": begun} if begun else {}
+    )
     manifest |= {"stages": course.record()} if course else {}
     run = runs.create(path, overwrite, config.to_toml(), manifest, rename=name is None)
     with locks.held(run.path):
@@ -94,7 +96,7 @@ def train(
 def resume(
     run: runs.Run,
     trust: bool = False,
-    announce: Announce = lambda _: None,
+    announce: Announce = lambda *_: None,
     make_display: MakeDisplay = lambda *_: Silent(),
     watch: Watch | None = None,
 ) -> Outcome:
@@ -105,7 +107,7 @@ def resume(
     Args:
         run: its folder.
         trust: let its record name a user's own code.
-        announce: told the configuration once the task is known to work, before torch is imported.
+        announce: told the configuration and what is known of the task, before torch is imported.
         make_display: returns what shows the progress.
         watch: told of each evaluation; may end the run early.
 
@@ -121,7 +123,7 @@ def resume(
         config = run.config(trust)
         facts = inspect(config)
         find_algorithm(config.alg)
-        announce(config)
+        announce(config, facts)
         saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
         with checkpoints.fitting(saved):
             course = _course(config, facts, saved)
@@ -136,7 +138,7 @@ def resume(
             venv.seed(streams(config.seed)["environments"])
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
-            run.update(**provenance.reopening(manifest, saved.step if saved else 0), **begun)
+            run.update(**provenance.reopening(manifest, saved.step if saved else 0, threads.learning()), **begun)
         parts = _Parts(run, config, _goal(course, facts), model, venv, make_display, watch, course)
         return _go(parts, saved, complaints)
 

@@ -42,13 +42,19 @@ def run(
         raise UserError("--resume continues a run as it was configured; no other settings go with it")
     config = configuration.load(file, flags, trust) if resume is None else None
     err = terminal.console(stderr=True)
-    from ngym_cli.training import main_loop
+    from ngym_cli.training import main_loop, timing
     from ngym_cli.training.progress import LiveDisplay, Silent
 
-    def announce(resolved: RunConfig) -> None:
+    def announce(resolved: RunConfig, facts: Any) -> None:
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
-        err.print(f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}", soft_wrap=True)
+        seconds = timing.expected(resolved, facts) if resume is None else None
+        about = f"; about {terminal.in_words(seconds)}" if seconds else ""
+        steps = f"{int(resolved.timesteps or 0):,} steps"
+        err.print(
+            f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}: {steps}{about}",
+            soft_wrap=True,
+        )
         threads.one_in_torch()
 
     def display(resolved: RunConfig, facts: Any, path: Path) -> Any:

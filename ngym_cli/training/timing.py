@@ -1,0 +1,217 @@
+"""How fast a run goes: what it will take by arithmetic, and which environments and threads are fastest by trying."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ngym_cli.agents import threads
+from ngym_cli.agents.from_config import build_model, complete, find_algorithm
+from ngym_cli.config import RunConfig
+from ngym_cli.environments.stack import Facts, build_venv, resolve
+from ngym_cli.errors import UserError
+
+#: Numbers of environments that are tried where the user asks for none.
+ENVIRONMENTS = (16, 64, 256)
+
+#: Seconds that trying takes at most, and the share of them in which every candidate is made ready.
+SECONDS, READY = 40.0, 0.5
+
+#: Share of the greatest speed that is as good, for more environments than needed are not.
+ALIKE = 0.9
+
+#: Steps of each environment in a turn of algorithms that have no rollouts; of others a turn is a rollout.
+STEPS = 256
+
+#: Gates of a cell, each a product of inputs and units with weights.
+GATES: Mapping[str, int] = {"lstm": 4, "gru": 3}
+
+#: Share of the rate of large matrix products that small networks reach in the compiled passes, what a step of an
+#: environment takes beside (s), and what starting, evaluating and writing take in any case (s).
+REACHED, STEP, START = 0.5, 1.5e-6, 4.0
+
+
+@dataclass(frozen=True)
+class Timed:
+    """How fast a run goes with so many environments and threads.
+
+    Attributes:
+        n_envs: environments.
+        threads: threads that share the learning.
+        speed: steps a second of rollouts and updates, the median of the turns.
+        turns: how many there were.
+    """
+
+    n_envs: int
+    threads: int
+    speed: float
+    turns: int
+
+
+# -- by arithmetic ---------------------------------------------------------------------------------------------------
+
+
+def expected(config: RunConfig, facts: Facts) -> float | None:
+    """Return the seconds that a run will take, by the arithmetic of its network and the rate of this machine.
+
+    Args:
+        config: complete.
+        facts: what is known of the task.
+
+    Returns:
+        None where the arithmetic says too little: agents without a recurrent network, and images.
+    """
+    algorithm = find_algorithm(config.alg)
+    features = int(np.prod(facts.observation_space.shape or (1,)))
+    if not algorithm.recurrent or len(facts.observation_space.shape or (1,)) > 1:
+        return None
+    units, layers = int(config.units or 1), int(config.network_args.get("layers", 1))
+    wide = GATES.get(str(config.network), 1) * units
+    weights = wide * (features + units) + (layers - 1) * wide * 2 * units
+    passes = 3 if algorithm.needs_truth else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
+    per_step = 2 * weights * passes / (REACHED * _rate()) + STEP
+    return START + per_step * int(config.timesteps or 0)
+
+
+def _rate(size: int = 256, rounds: int = 5) -> float:
+    """Return floating-point operations a second of a matrix product, the best of some; takes a few milliseconds."""
+    left, right = np.ones((2, size, size), np.float32)
+    left @ right
+    spent = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        left @ right
+        spent.append(time.perf_counter() - began)
+    return 2 * size**3 / max(min(spent), 1e-9)
+
+
+# -- by trying -------------------------------------------------------------------------------------------------------
+
+
+def try_out(
+    config: RunConfig,
+    n_threads: int | None = None,
+    seconds: float = SECONDS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[RunConfig, list[Timed], float]:
+    """Train with different numbers of environments and threads, in turns, and time each.
+
+    Args:
+        config: what the run is to be; a number of environments in it is the only one that is tried.
+        n_threads: the only number of threads that is tried; None: one, two, ... up to one on each core.
+        seconds: how long at most.
+        clock: tells the time (s).
+
+    Returns:
+        The complete configuration with the best number of environments; all that was tried, the best first (the fewest
+        environments and threads of those that are about as fast as the fastest), then the others, the fastest first;
+        and the seconds of the evaluations and the start of such a run.
+
+    Raises:
+        UserError: if the configuration does not work.
+    """
+    began = clock()
+    kept = threads.learning()
+    threads.one_in_torch()
+    resolved, facts = resolve(config)
+    numbers = [int(config.n_envs)] if config.n_envs else ENVIRONMENTS
+    counts = [n_threads] if n_threads else range(1, threads.cores() + 1)
+    turns: dict[tuple[int, int], Callable[[], float]] = {}
+    configs: dict[int, RunConfig] = {}
+    try:
+        for n_envs in numbers:
+            if turns and clock() - began > READY * seconds:
+                break
+            configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), facts)
+            for count in counts:
+                threads.learn_with(count)
+                turns[n_envs, count] = _turn(configs[n_envs], clock)
+        speeds = _in_turns(turns, lambda: clock() - began < seconds)
+    finally:
+        threads.learn_with(kept)
+    found = [Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()]
+    most = max(timed.speed for timed in found)
+    found.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
+    found[1:] = sorted(found[1:], key=lambda timed: -timed.speed)
+    best = configs[found[0].n_envs]
+    return best, found, START + _evaluations(best, facts)
+
+
+def _turn(config: RunConfig, clock: Callable[[], float]) -> Callable[[], float]:
+    """Return what trains for a moment and tells how many steps a second it made; the first turn is over already."""
+    venv = build_venv(config, int(config.n_envs or 1))
+    model = build_model(config, venv)
+    venv.seed(config.seed)
+    each = int(getattr(model, "n_steps", STEPS)) * model.n_envs
+
+    def take() -> float:
+        before, began = model.num_timesteps, clock()
+        model.learn(each, reset_num_timesteps=False)
+        return (model.num_timesteps - before) / max(clock() - began, 1e-9)
+
+    take()
+    return take
+
+
+def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], bool]) -> dict[Any, list[float]]:
+    """Let all take turns as long as there is time, each at least once."""
+    speeds: dict[Any, list[float]] = {who: [] for who in turns}
+    for who in _round_after_round(list(turns)):
+        if all(speeds.values()) and not going_on():
+            return speeds
+        speeds[who].append(turns[who]())
+    return speeds
+
+
+def _round_after_round(names: Sequence[Any]) -> Iterator[Any]:
+    while names:
+        yield from names
+
+
+def _evaluations(config: RunConfig, facts: Facts) -> float:
+    """Return the seconds that the evaluations of a run take, by the steps that they have."""
+    steps, every = int(config.timesteps or 0), config.evaluation.every
+    count = 1 + (steps - 1) // every if every and steps else 1
+    trials = int(config.evaluation.trials or 0)
+    return count * trials * max(facts.trial_steps, 1) * 2 * STEP
+
+
+def bench(
+    flags: Mapping[str, Any], file: Any, n_threads: int | None, seconds: float, trust: bool = False
+) -> dict[str, Any]:
+    """Find the fastest number of environments and threads for a run.
+
+    Args:
+        flags: from ``ngym_cli.config.flags.settings``.
+        file: configuration file below the flags.
+        n_threads: the only number of threads that is tried.
+        seconds: how long at most.
+        trust: let the file name a user's own code.
+
+    Returns:
+        ``flags`` to add to the line, ``expected_seconds`` of the run with them, of which ``learning_seconds``,
+        ``timesteps``, and ``tried``, the best first.
+
+    Raises:
+        UserError: if the configuration does not work, or there is no time.
+    """
+    from ngym_cli import config as configuration
+
+    if not seconds > 0:
+        raise UserError(f"--seconds must be more than 0, not {seconds:g}")
+    asked = configuration.load(file, flags, trust)
+    best, found, rest = try_out(asked, n_threads, seconds)
+    learning = int(best.timesteps or 0) / found[0].speed
+    return {
+        "task": best.task,
+        "alg": best.alg,
+        "flags": f"--n-envs {found[0].n_envs} --threads {found[0].threads}",
+        "timesteps": best.timesteps,
+        "learning_seconds": round(learning, 1),
+        "expected_seconds": round(learning + rest, 1),
+        "tried": [asdict(timed) for timed in found],
+    }

@@ -1,0 +1,80 @@
+"""What a run will take: by arithmetic, and by trying (``ngym bench``)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ngym_cli.agents import threads
+from ngym_cli.agents.from_config import complete
+from ngym_cli.config import from_dict
+from ngym_cli.environments.stack import resolve
+from ngym_cli.training import timing
+
+FEW = {"task": "PerceptualDecisionMaking-v0", "timesteps": 2_000, "hyperparameters": {"n_steps": 16}}
+
+
+def expected(**settings):
+    config, facts = resolve(from_dict({"task": "PerceptualDecisionMaking-v0", **settings}))
+    return timing.expected(complete(config, facts), facts)
+
+
+def test_more_steps_and_units_are_expected_to_take_longer(monkeypatch):
+    monkeypatch.setattr(timing, "_rate", lambda: 1e11)
+    usual = expected()
+    assert timing.START < usual < expected(timesteps=800_000) < expected(timesteps=800_000, units=256)
+    assert expected(alg="supervised", timesteps=400_000) < usual  # each step is learned from once
+
+
+@pytest.mark.parametrize("settings", [{"alg": "ppo"}, {"task": "RandomDotMotion-v0"}])
+def test_where_the_arithmetic_says_little_nothing_is_expected(settings):
+    assert expected(**settings) is None
+
+
+def test_candidates_take_turns_until_the_time_is_over():
+    moment = iter(range(10_000))
+    best, found, rest = timing.try_out(from_dict(FEW), seconds=60, clock=lambda: float(next(moment)))
+    assert {timed.n_envs for timed in found} <= set(timing.ENVIRONMENTS) and best.n_envs == found[0].n_envs
+    assert all(timed.speed > 0 and timed.turns >= 1 for timed in found)
+    assert max(timed.turns for timed in found) - min(timed.turns for timed in found) <= 1
+    assert rest >= timing.START
+
+
+def test_of_those_about_as_fast_the_fewest_environments_are_best(monkeypatch):
+    speed = {16: 50.0, 64: 95.0, 256: 100.0}
+    monkeypatch.setattr(timing, "_turn", lambda config, clock: lambda: speed[config.n_envs])
+    moment = iter(range(10_000))
+    _, found, _ = timing.try_out(from_dict(FEW), n_threads=1, seconds=40, clock=lambda: float(next(moment)))
+    assert [timed.n_envs for timed in found] == [64, 256, 16]
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "ppo"])
+def test_bench_prints_flags_and_time(ngym, alg):
+    before = threads.learning()
+    line = ("bench", "--task", "RDM-v0", "--alg", alg, "--n-envs", "4", "--threads", "1", "--seconds", "0.1")
+    result = ngym(*line, "--timesteps", "3000", "--json")
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    assert found["flags"] == "--n-envs 4 --threads 1" and found["timesteps"] == 3000
+    (tried,) = found["tried"]
+    assert found["learning_seconds"] == pytest.approx(3000 / tried["speed"], abs=0.051)
+    assert found["expected_seconds"] > found["learning_seconds"]
+    assert threads.learning() == before
+
+
+def test_bench_leaves_nothing_and_refuses_what_run_refuses(ngym, tmp_path):
+    assert ngym("bench", "--task", "RDM-v1x").code == 2
+    refused = ngym("bench", "--task", "RDM-v0", "--seconds", "0")
+    assert refused.code == 2 and "--seconds" in refused.err
+    assert "bench" in ngym("benchmark").err
+
+
+def test_the_first_line_of_a_run_says_how_long_it_takes_and_the_record_how_many_threads(ngym, tmp_path):
+    few = ("--timesteps", "512", "--n-envs", "4", "--threads", "2", "--name", "a", "--runs", str(tmp_path / "r"))
+    result = ngym("run", "--task", "RDM-v0", *few)
+    assert result.code == 0, result.err
+    first = result.err.splitlines()[0]
+    assert "512 steps; about " in first and first.endswith(" s")
+    (manifest,) = (tmp_path / "r").rglob("manifest.json")
+    assert json.loads(manifest.read_text())["machine"]["threads"] == 2
