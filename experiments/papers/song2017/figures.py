@@ -127,7 +127,7 @@ def figure_3_multisensory(paper):
 
 
 def figure_4_comparison(paper):
-    """Proportion correct for each pair of vibrations, three seconds apart; the first one is named first. Trials of all
+    """Proportion correct for each pair of vibrations, three seconds apart; the first one stands above. Trials of all
     networks; 95 % intervals.
     """
     figure, axes = new_figure(width=5.5)
@@ -136,7 +136,7 @@ def figure_4_comparison(paper):
     interval_points(axes, curve, color=COLOURS[0])
     axes.set_xticks(range(len(rows)), [f"{r.condition['v1']:g}\n{r.condition['v2']:g}" for r in rows])
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    axes.set(xlabel="frequencies (Hz)", ylabel="proportion correct", ylim=(0.4, 1.03))
+    axes.set(xlabel="frequencies, the first above (Hz)", ylabel="proportion correct", ylim=(0.4, 1.03))
     return figure
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from neurogym.analysis import from_trials
 from neurogym.analysis.best_arms import best_choices, thompson
 from neurogym.analysis.trial_tables import in_sequence, numbers, select, sessions
-from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 
 PULLS = 100
 ARMS = ("p0", "p1")
@@ -90,7 +90,7 @@ def figure_5_stay_probabilities(paper):
         axis.set_xticks(places, WORDS)
         axis.set(ylabel="P(stay)", ylim=(0, 1.1), title=f"{paper.config.parts[part].what}, n = {len(values)}")
         axis.title.set_fontsize(8)
-    axes[0][0].legend(loc="lower left")
+    legend_below(axes[0][0], 2)
     return figure
 
 
