@@ -2,7 +2,7 @@
 
 from ngym_cli.figures.behaviour import psychometric_axes
 from ngym_cli.figures.evidence import evidence_curve
-from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 
 CONTEXT = ("supervised-context", "reward-context")
 
@@ -30,7 +30,7 @@ def figure_2_context(paper):
         axes[context][0].set(ylabel=f"context {context + 1}\nP(second choice)", ylim=(-0.03, 1.03))
     for part in parts:
         axes[0][0].plot([], [], "o-", color=part.colour, label=part.label)
-    axes[0][0].legend()
+    legend_below(axes[0][0], 2)
     for axis in axes[1]:
         axis.set_xlabel("signed coherence (%)")
     return figure
