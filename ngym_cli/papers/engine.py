@@ -103,8 +103,13 @@ def as_sweep(place: Path, wave: Sequence[PlannedRun], launch: LaunchSettings) ->
     Raises:
         UserError: if it is in use, or something else is there.
     """
-    entries = [Entry(job, each.name, dict(each.values)) for job, each in enumerate(wave)]
+    entries = [Entry(_job(each.name), each.name, dict(each.values)) for each in wave]
     return sweeps.listed(place, entries, Recipe(launch=launch))
+
+
+def _job(name: str) -> int:
+    """Return the number of a run's job, the same whichever runs are asked for with it."""
+    return int(hashlib.sha256(name.encode()).hexdigest()[:7], 16)
 
 
 def is_done(planned: PlannedRun) -> bool:

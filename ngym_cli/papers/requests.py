@@ -85,8 +85,7 @@ def reproduce(
     planned = {key: each for key, each in whole.items() if each.part in parts}
     rows, interrupted = _train(paper, planned, place, launch, launcher)
     if interrupted:
-        words = " ".join(["ngym reproduce", reference, *(f"--only {word}" for word in only)])
-        terminal.console(stderr=True).print(f"interrupted; {words} goes on", soft_wrap=True)
+        terminal.console(stderr=True).print("interrupted; the same command goes on", soft_wrap=True)
         return control.INTERRUPTED
     if planned and not any(engine.is_done(each) for each in planned.values()):
         _print_failures(rows)

@@ -167,31 +167,38 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
 
 
 def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
-    """Make a folder whose runs are named one by one, or say anew which runs the one that is there has.
+    """Make a folder whose runs are named one by one, or add runs to one that was made so.
 
-    Runs that are there and not among these stay; what failed before is tried again.
+    Runs that were listed before stay in the list, for a cluster may still be about to make them. What failed before is
+    tried again.
 
     Args:
         path: the folder.
-        entries: the runs, each with its whole configuration as its values.
+        entries: the runs, each with its whole configuration as its values, and a job number that no other run has.
         recipe: where they are made, and what they share.
+
+    Returns:
+        The folder, with these runs alone.
 
     Raises:
         Taken: if another process makes runs there.
         UserError: if something else is there, or it cannot be written.
     """
-    if path.exists() and any(path.iterdir()) and not is_sweep(path):
+    there = is_sweep(path)
+    if not there and path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not a folder that ngym made; nothing was written")
     if locks.in_use(path):
         raise Taken(f"{path} is in use by another process")
+    every = {entry.name: entry for entry in [*(load(path).entries if there else ()), *entries]}
+    sweep = Sweep(path, recipe, tuple(entries))
     try:
-        write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+        write_text(path / LIST, json.dumps([asdict(entry) for entry in every.values()]) + "\n")
         write_text(path / RECIPE, recipe.to_toml())
-        for error in (path / ERRORS).glob("*.txt"):
-            error.unlink()
+        for entry in entries:
+            sweep.error_path(entry.job).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"cannot make {path}: {error.strerror or error}") from None
-    return Sweep(path, recipe, tuple(entries))
+    return sweep
 
 
 def load(path: Path) -> Sweep:

@@ -67,6 +67,7 @@ def test_more_seeds_train_only_what_is_missing(ngym, tmp_path, study):
     result = ngym("reproduce", "study", *ONE, "--only", "first", "--seeds", "2", "--json")
     assert result.code == 0, result.err
     assert [row["id"] for row in json.loads(result.out)["claims"]] == ["number"]
+    assert len(json.loads((place / "list.json").read_text())) == 2  # what was listed stays: a cluster may still make it
     both = runs_of(place)
     assert len(both) == 2 and first.items() <= both.items()
     assert calls(tmp_path) == ["number 0", "number 1"]
@@ -99,24 +100,29 @@ def test_a_part_begins_with_the_network_of_its_seed(ngym, tmp_path, study):
     assert manifest["init_from"]["run"].endswith(rows["first"])
 
 
-def test_killed_and_called_again_it_goes_on(ngym, tmp_path, study):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_ended_and_called_again_it_goes_on(ngym, tmp_path, study, how):
     long = RUN.replace("timesteps = 512", "timesteps = 20_000").replace("every = 64", "every = 512")
     (study / "first.toml").write_text(long)
     command = [sys.executable, "-m", "ngym_cli", "reproduce", "study", "--trust", "--only", "number", "--seeds", "1"]
     place = tmp_path / "reproductions" / "study"
-    began = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL)
+    began = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True)
     try:
         deadline = time.monotonic() + 240
         while not list(place.glob("runs/*/*/*/checkpoints/step_*")):
             assert time.monotonic() < deadline and began.poll() is None
             time.sleep(0.05)
     finally:
-        os.killpg(began.pid, signal.SIGKILL)
-        began.wait()
-    assert not runs_of(place)
+        os.killpg(began.pid, how)
+        said = began.communicate()[1]
+    if how == signal.SIGINT:
+        assert began.returncode == 130 and "the same command goes on" in said
+        assert "Traceback" not in said
+    (path,) = place.glob("runs/*/*/*/manifest.json")
+    assert json.loads(path.read_text())["status"] != "finished"
     result = ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1")
     assert result.code == 0, result.err
-    (manifest,) = [json.loads(path.read_text()) for path in place.glob("runs/*/*/*/manifest.json")]
+    manifest = json.loads(path.read_text())
     assert manifest["status"] == "finished" and manifest["resumed"][0]["step"] > 0
 
 
