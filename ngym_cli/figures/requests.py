@@ -216,7 +216,7 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
 def telling(run: runs.Run, quick: bool = True) -> tuple[str, Figure] | None:
     """Return the figure of behaviour that says most of a run's evaluation and its name, or None if there is none.
 
-    A figure of such tasks comes before one that every task has.
+    A figure of such tasks comes before one that every task has, and one that is about more columns before others.
 
     Args:
         run: the run.
@@ -225,7 +225,7 @@ def telling(run: runs.Run, quick: bool = True) -> tuple[str, Figure] | None:
     from ngym_cli.figures.view import Source, View
 
     seen = View([Source(run, trust=True)], quick=quick)
-    for spec in sorted(natural_figures(seen), key=lambda spec: not spec.tags):
+    for spec in sorted(natural_figures(seen), key=lambda spec: (not spec.tags, -len(spec.columns))):
         if spec.name in NOT_TELLING or spec.record:
             continue
         figure = drawn(seen, spec).figure

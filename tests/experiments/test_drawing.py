@@ -11,7 +11,10 @@ from matplotlib.figure import Figure
 from experiments.records.drawing import as_numbers, from_numbers
 from experiments.records.record import written
 from neurogym.analysis.results import Estimate
+from ngym_cli import runs
+from ngym_cli.figures import requests
 from ngym_cli.figures.style import interval_bars, legend_below, reference_lines, styled
+from tests.ngym_cli.figures.made_up import TASKS, made_up_run
 
 
 def curves():
@@ -73,3 +76,13 @@ def test_lists_of_a_record_stand_on_one_line():
     text = written({"a": row})
     assert json.loads(text) == {"a": row}
     assert "[1, 0.5],\n" in text and '"x": [1, null]' in text
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_telling_figure_of_every_sort_of_task_is_kept(task, tmp_path):
+    run = runs.find(str(made_up_run(tmp_path / "run", task, TASKS[task][0], 300)))
+    name, figure = requests.telling(run)
+    kept = as_numbers(figure)
+    assert name in TASKS[task][1]
+    assert any(panel["parts"] for panel in kept["panels"]) and len(json.dumps(kept)) < 20_000
+    assert as_numbers(again(kept)) == kept

@@ -247,5 +247,5 @@ def test_context_is_drawn_where_there_is_only_one(tmp_path):
 
 
 def test_the_telling_figure_is_the_task_s_own(made_up):
-    for task, name in (("DawTwoStep-v0", "stay"), ("RDM-v0", "psychometric"), ("ReversalLearning-v0", "reversal")):
+    for task, name in (("DawTwoStep-v0", "stay"), ("RDM-v0", "chronometric"), ("PostDecisionWager-v0", "wagering")):
         assert requests.telling(runs.find(str(made_up(task))))[0] == name
