@@ -20,8 +20,8 @@ PATIENCE = 10.0
 #: Rollouts of the two measured runs; their difference is what steps cost, the rest what a run costs in any case.
 ROLLOUTS = (1, 4)
 
-#: Most steps of a measured rollout, and most trials of a measured evaluation; longer ones are scaled up.
-MOST_STEPS, MOST_TRIALS = 16_384, 128
+#: Most steps of a measured rollout; most trials and steps of a measured evaluation; longer ones are scaled up.
+MOST_STEPS, MOST_TRIALS, MOST_EVALUATED = 16_384, 128, 32_768
 
 
 def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]:
@@ -31,7 +31,7 @@ def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]
         recipe: the recipe.
         configs: complete configuration of every setting, from ``check``.
     """
-    kinds: dict[Any, tuple[float, float]] = {}
+    kinds: dict[Any, tuple[float, float, int]] = {}
     each: list[float] = []
     began = time.monotonic()
     for config in configs:
@@ -39,9 +39,9 @@ def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]
         if kind not in kinds:
             enough = len(kinds) >= MOST_KINDS or kinds and time.monotonic() - began > PATIENCE
             kinds[kind] = _mean(list(kinds.values())) if enough else _measure(config)
-        fixed, per_step = kinds[kind]
+        fixed, per_step, trials = kinds[kind]
         steps, every = int(config.timesteps or 0), config.evaluation.every
-        batches = -(-int(config.evaluation.trials or 0) // MOST_TRIALS)
+        batches = -(-int(config.evaluation.trials or 0) // trials)
         each.append(per_step * steps + fixed * batches * (1 + (steps // every if every else 0)))
     seeds = len(recipe.grid.get("seed", [0]))
     if recipe.search is not None:
@@ -49,17 +49,28 @@ def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]
     return seeds * sum(each), max(each)
 
 
-def _mean(pairs: list[tuple[float, float]]) -> tuple[float, float]:
-    return sum(one for one, _ in pairs) / len(pairs), sum(two for _, two in pairs) / len(pairs)
+def _mean(found: list[tuple[float, float, int]]) -> tuple[float, float, int]:
+    fixed, per_step, trials = (sum(column) / len(found) for column in zip(*found, strict=True))
+    return fixed, per_step, max(round(trials), 1)
 
 
-def _measure(config: RunConfig) -> tuple[float, float]:
-    """Return the seconds of a run without its steps (most of them an evaluation's), and of each step."""
+def _measured_trials(config: RunConfig) -> int:
+    """Return how many trials a measured evaluation has: fewer where trials are of many steps."""
+    from ngym_cli.config.tasks import find_task
+    from ngym_cli.environments.stack import TRIALS_SEEN, make_env
+
+    env: Any = make_env(find_task(config.task), config).unwrapped
+    most = max(MOST_EVALUATED // int(env.trial_length_stats(TRIALS_SEEN)["max"]), 1)
+    return min(int(config.evaluation.trials or MOST_TRIALS), most, MOST_TRIALS)
+
+
+def _measure(config: RunConfig) -> tuple[float, float, int]:
+    """Return the seconds of a run without its steps, of each step, and the trials of the evaluation in the former."""
     n_envs, hyperparameters = int(config.n_envs or 1), dict(config.hyperparameters)
     if hyperparameters.get("n_steps"):
         hyperparameters["n_steps"] = min(hyperparameters["n_steps"], max(MOST_STEPS // n_envs, 2))
     rollout = n_envs * int(hyperparameters.get("n_steps") or 64)
-    trials = min(int(config.evaluation.trials or 0), MOST_TRIALS)
+    trials = _measured_trials(config)
     found: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number, rollouts in enumerate((ROLLOUTS[0], *ROLLOUTS)):  # the first only warms up
@@ -70,7 +81,7 @@ def _measure(config: RunConfig) -> tuple[float, float]:
             found.append(_time(from_dict(merge(config.model_dump(), short)), Path(folder), str(number)))
     (few, short_time), (many, long_time) = found[1:]
     per_step = max(long_time - short_time, 1e-9) / max(many - few, 1)
-    return max(short_time - per_step * few, 0.0), per_step
+    return max(short_time - per_step * few, 0.0), per_step, trials
 
 
 def _time(config: RunConfig, root: Path, name: str) -> tuple[int, float]:

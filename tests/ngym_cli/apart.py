@@ -17,8 +17,8 @@ from ngym_cli import runs
 from ngym_cli.commands import app
 from ngym_cli.errors import UserError
 
-#: Seconds of the processor after which a command hangs, and on the clock, for one that waits.
-PATIENCE, LONG_PATIENCE = 20.0, 120.0
+#: Seconds of the processor after which a command hangs, and on the clock, for one that waits (machines are shared).
+PATIENCE, LONG_PATIENCE = 20.0, 400.0
 
 PRELOAD = [
     "matplotlib.pyplot",
@@ -40,28 +40,35 @@ def server() -> multiprocessing.context.ForkServerContext:
 
 
 class Ended(NamedTuple):
-    """What is wrong with how a command line ended (None if nothing), and how long it took.
+    """What is wrong with how a command line ended (None if nothing), how long it took, and what it said.
 
     Attributes:
         wrong: a traceback, ``hangs``, an exit code that does not exist, ...
         seconds: seconds of the processor.
+        code: the exit code.
+        out: what it printed.
+        err: what it printed on stderr.
     """
 
     wrong: str | None
     seconds: float
+    code: int = -1
+    out: str = ""
+    err: str = ""
 
 
-def call(arguments: list[str], folder: Path, trains: bool = True) -> Ended:
+def call(arguments: list[str], folder: Path, trains: bool = True, user: int | None = None) -> Ended:
     """Run a command line in a folder, as a shell would.
 
     Args:
         arguments: what follows ``ngym``.
         folder: where it runs.
         trains: whether ``ngym run`` makes a folder and trains, or ends before that.
+        user: number of the user who runs it, if this process may choose.
     """
     context = server()
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_call, args=(arguments, folder, trains, theirs))
+    process = context.Process(target=_call, args=(arguments, folder, trains, user, theirs))
     process.start()
     theirs.close()
     ended = None
@@ -83,24 +90,43 @@ class Hangs(BaseException):
     """A command took too long."""
 
 
-def _call(arguments: list[str], folder: Path, trains: bool, pipe: multiprocessing.connection.Connection) -> None:
+def _call(
+    arguments: list[str], folder: Path, trains: bool, user: int | None, pipe: multiprocessing.connection.Connection
+) -> None:
     import torch
 
+    if user is not None:
+        _become(user)
     torch.set_num_threads(1)
     os.chdir(folder)
     if not trains:
         runs.create = _ready
     began = time.process_time()
-    wrong = _wrong(arguments)
-    pipe.send(Ended(wrong, time.process_time() - began))
+    wrong, *rest = _run(arguments)
+    pipe.send(Ended(wrong, time.process_time() - began, *rest))
     pipe.close()
+
+
+def _become(user: int) -> None:
+    """Go on as another user, who may still read everything: this Python may lie in a folder of root's."""
+    import ctypes
+
+    libc, keep_capabilities, version, read_search = ctypes.CDLL(None), 8, 0x20080522, 1 << 2
+    libc.prctl(keep_capabilities, 1, 0, 0, 0)
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+    header, sets = (ctypes.c_uint32 * 2)(version, 0), (ctypes.c_uint32 * 6)(read_search, read_search, 0, 0, 0, 0)
+    if libc.capset(header, sets):
+        raise OSError("the capability to read could not be kept")
 
 
 def _ready(*_, **__):
     raise Ready("ready to train")
 
 
-def _wrong(arguments: list[str]) -> str | None:
+def _run(arguments: list[str]) -> tuple[str | None, int, str, str]:
+    """Return what is wrong, the exit code and both outputs."""
     clock, processor = time.monotonic(), time.process_time()
 
     def ring(number, frame):
@@ -114,16 +140,17 @@ def _wrong(arguments: list[str]) -> str | None:
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             app.main()
-        return "came back without an exit code"
+        code, wrong = -1, "came back without an exit code"
     except SystemExit as ended:
-        code = ended.code or 0
+        code, wrong = ended.code or 0, ""
     except Hangs:
-        return "hangs"
+        code, wrong = -1, "hangs"
     except BaseException as error:
-        return "".join(traceback.format_exception(error)[-3:])
+        code, wrong = -1, "".join(traceback.format_exception(error)[-3:])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return _wrong_end(code, out.getvalue(), err.getvalue())
+    said = out.getvalue(), err.getvalue()
+    return (wrong or _wrong_end(code, *said), code, *said)
 
 
 def _wrong_end(code: object, out: str, err: str) -> str | None:

@@ -119,8 +119,8 @@ def test_a_thousand_command_lines(world, seed, record_property):
     count = int(os.environ.get("NGYM_LINES", "1000"))
     for number in range(count):
         arguments = mutated(random.Random(f"{seed}-{number}")) or ["--help"]
-        wrong, seconds = call(arguments, world, trains=False)
-        slowest = max(slowest, seconds)
+        ended = call(arguments, world, trains=False)
+        wrong, slowest = ended.wrong, max(slowest, ended.seconds)
         after = digests(world)
         if any(after.get(name) != digest for name, digest in before.items()):
             wrong = f"{wrong or ''} a file was changed"

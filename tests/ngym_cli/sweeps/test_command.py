@@ -93,3 +93,18 @@ def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
     result = ngym("sweep", run_folder / "config.toml", *arguments)
     assert result.code == 0, result.err
     assert [run["values"] for run in json.loads(result.out)["runs"]] == [{"seed": 0}, {"seed": 1}]
+
+
+def test_a_dry_run_of_very_long_trials_is_estimated_from_few(ngym, monkeypatch):
+    from ngym_cli.sweeps import estimate
+
+    asked = []
+    monkeypatch.setattr(
+        estimate,
+        "_time",
+        lambda config, root, name: asked.append(config) or (config.timesteps, float(config.timesteps)),
+    )
+    for dt, most in (("100", estimate.MOST_TRIALS), ("0.5", estimate.MOST_EVALUATED // 4400)):
+        assert ngym("sweep", "--task", "RDM-v0", "--dt", dt, "--seed", "0:2", "--dry-run").code == 0
+        assert asked[-1].evaluation.trials == most
+        assert max(config.timesteps for config in asked) <= 4 * estimate.MOST_STEPS
