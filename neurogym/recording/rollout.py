@@ -3,12 +3,61 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
 
 MOST_STEPS = 100_000
+
+
+class Acting(Protocol):
+    """Who chooses actions in one environment."""
+
+    def act(self, ob: Any) -> Any:
+        """The action at an observation."""
+
+    def trial_ended(self) -> None:
+        """Called at the end of each trial."""
+
+
+class Step(NamedTuple):
+    """One step of a rollout."""
+
+    seen: Any  #: the observation that was acted on
+    action: Any
+    ob: Any  #: the observation that came next
+    reward: float
+    info: dict[str, Any]
+    over: bool  #: whether a trial ended
+
+
+def rollout(env: gym.Env, agent: Acting, seed: int | None = None) -> Iterator[Step]:
+    """Let an agent act in an environment, from a reset and without end."""
+    seen, _ = env.reset(seed=seed)
+    while True:
+        action = agent.act(seen)
+        ob, reward, terminated, truncated, info = env.step(action)
+        over = bool(info.get("new_trial", terminated or truncated))
+        yield Step(seen, action, ob, float(reward), info, over)
+        if over:
+            agent.trial_ended()
+        seen = env.reset()[0] if terminated or truncated else ob
+
+
+class Oracle:
+    """Does what the task knows to be best."""
+
+    def __init__(self, env: gym.Env):
+        self.task: Any = env.unwrapped
+
+    def act(self, ob: Any) -> Any:
+        """The best action at the current row."""
+        return self.task.oracle()
+
+    def trial_ended(self) -> None:
+        """Nothing is kept from trial to trial."""
 
 
 class Agent:
@@ -85,38 +134,29 @@ def run_env(
     """
     env = unvectorised(env)
     agent = Agent(env, model, def_act, reset_each_trial)
-    ob, _ = env.reset()
-    initial, ended = ob, 0
-    obs: list[Any] = []
-    sums, rewards, actions, gts, perfs, last_actions, starts = [], [], [], [], [], [], [0]
-    total = np.zeros(np.shape(ob))
-    while len(obs) < MOST_STEPS and (len(obs) < num_steps if num_trials is None else ended < num_trials):
-        action = agent.act(ob)
-        ob, reward, terminated, truncated, info = env.step(action)
-        total = total + ob
-        obs.append(ob)
+    steps: list[Step] = []
+    sums: list[Any] = []
+    starts, total = [0], np.zeros(env.observation_space.shape or ())
+    for step in rollout(env, agent):
+        steps.append(step)
+        total = total + step.ob
         sums.append(total)
-        rewards.append(reward)
-        actions.append(action)
-        gts.append(info.get("gt", 0))
-        over = bool(info.get("new_trial", terminated or truncated))
-        perfs.append(float(info.get("performance", -1)) if over else -1.0)
-        last_actions.append(action if over else np.full(np.shape(action), -1))
-        if over:
-            ended, total = ended + 1, np.zeros(np.shape(ob))
-            starts.append(len(obs))
-            agent.trial_ended()
-        if terminated or truncated:
-            ob, _ = env.reset()
+        if step.over:
+            starts.append(len(steps))
+            total = np.zeros_like(total)
+        enough = len(steps) >= num_steps if num_trials is None else len(starts) > num_trials
+        if enough or len(steps) == MOST_STEPS:
+            break
+    actions = [step.action for step in steps]
     return {
-        "ob": np.array(obs, dtype=float),
+        "ob": np.array([step.ob for step in steps], dtype=float),
         "ob_cum": np.array(sums, dtype=float),
-        "rewards": np.array(rewards, dtype=float),
+        "rewards": np.array([step.reward for step in steps]),
         "actions": np.array(actions),
-        "perf": np.array(perfs),
-        "actions_end_of_trial": np.array(last_actions),
-        "gt": np.array(gts),
+        "perf": np.array([float(step.info.get("performance", -1)) if step.over else -1.0 for step in steps]),
+        "actions_end_of_trial": np.array([s.action if s.over else np.full(np.shape(s.action), -1) for s in steps]),
+        "gt": np.array([step.info.get("gt", 0) for step in steps]),
         "states": None,
-        "initial_ob": np.asarray(initial, dtype=float),
-        "trial_starts": [start for start in starts if start < len(obs)],
+        "initial_ob": np.asarray(steps[0].seen, dtype=float),
+        "trial_starts": [start for start in starts if start < len(steps)],
     }

@@ -17,7 +17,7 @@ from neurogym.compat.members import forgive_reset
 from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
-from neurogym.recording.rollout import Agent
+from neurogym.recording.rollout import Agent, rollout
 from neurogym.wrappers.base import Forwarding
 
 if TYPE_CHECKING:
@@ -280,23 +280,19 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """
         self._evaluations += 1
         env = copy.deepcopy(self.env)
-        ob, _ = env.reset(seed=2**20 + self._evaluations if seed is None else seed)
         agent = Agent(env, model, None, reset_state_each_trial, deterministic)
         rows: list[dict[str, Any]] = []
         trials: list[Any] = []
         summed = 0.0
-        while len(rows) < num_trials:
-            action = agent.act(ob)
-            ob, reward, terminated, truncated, info = env.step(action)
-            summed += float(reward)
-            if info.get("new_trial", terminated or truncated):
-                rows.append(_row(action, float(reward), summed, info))
-                trials.append(info.get("trial"))
+        for step in rollout(env, agent, 2**20 + self._evaluations if seed is None else seed):
+            summed += step.reward
+            if step.over:
+                rows.append(_row(step.action, step.reward, summed, step.info))
+                trials.append(step.info.get("trial"))
                 summed = 0.0
-                agent.trial_ended()
                 self._trial_ended()
-            if terminated or truncated:
-                ob, _ = env.reset()
+            if len(rows) >= num_trials:
+                break
         self.data_eval = {key: np.array([row.get(key, np.nan) for row in rows]) for key in rows[0]} | {"trial": trials}
         lists = {f"{name}s": [row[name] for row in rows] for name in ("reward", "performance")}
         lists["cum_rewards"] = [row["cum_reward"] for row in rows]

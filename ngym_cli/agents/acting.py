@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,34 @@ class Act(NamedTuple):
     values: np.ndarray | None = None
     activity: np.ndarray | None = None
     logits: np.ndarray | None = None
+
+
+class Step(NamedTuple):
+    """One step of a batch of environments.
+
+    Attributes:
+        seen: what the agent saw, shape (environments, ...).
+        act: what it did.
+        rewards: what it got for it, shape (environments,).
+        ground_truth: what was right, shape (environments, ...), or None where the task does not say.
+        finished: the trials that ended, as equally long columns, or None.
+    """
+
+    seen: np.ndarray
+    act: Act
+    rewards: np.ndarray
+    ground_truth: np.ndarray | None
+    finished: Mapping[str, np.ndarray] | None
+
+
+def rollout(venv: Any, agent: Agent) -> Iterator[Step]:
+    """Let an agent act on a ``TrialVecEnv``, from a reset and without end."""
+    seen, starts = venv.reset(), np.ones(venv.num_envs, bool)
+    while True:
+        act = agent.act(seen, starts)
+        observations, rewards, starts, _ = venv.step(act.actions)
+        yield Step(seen, act, rewards, venv.ground_truth, venv.finished)
+        seen = observations
 
 
 class Agent:

@@ -12,6 +12,7 @@ import numpy as np
 from rich.text import Text
 
 from neurogym.ceilings import needs_reward
+from neurogym.recording.rollout import Oracle, Step, rollout
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
 from ngym_cli.catalog import addresses, docstrings, reference
@@ -190,30 +191,34 @@ def _space(space: Any) -> dict[str, Any]:
 
 def draw_trial(env: Any, seed: int) -> dict[str, Any]:
     """Let the oracle do one trial and return what it saw and did, one entry per step."""
-    task: Any = env.unwrapped
-    observation, _ = env.reset(seed=seed)
-    starts, ends = dict(task.start_ind), dict(task.end_ind)
-    seen: list[np.ndarray] = []
-    actions: list[Any] = []
-    truth: list[Any] = []
-    rewards: list[float] = []
-    info: dict[str, Any] = {}
-    while not info.get("new_trial") and len(seen) < MOST_STEPS:
-        action = task.oracle()
-        seen.append(np.asarray(observation))
-        actions.append(np.asarray(action).tolist())
-        observation, reward, _, _, info = env.step(action)
-        truth.append(np.asarray(info["gt"]).tolist() if "gt" in info else None)
-        rewards.append(float(reward))
-    flat = np.array(seen)
+    oracle = _OracleOfATrial(env)
+    steps: list[Step] = []
+    for step in rollout(env, oracle, seed):
+        steps.append(step)
+        if step.over or len(steps) == MOST_STEPS:
+            break
+    seen = np.array([step.seen for step in steps])
+    record = steps[-1].info.get("trial", {})
     return {
-        "conditions": {key: value for key, value in info.get("trial", {}).items() if np.ndim(value) == 0},
-        "periods": {period: [starts[period], min(ends[period], len(seen))] for period in starts},
-        "observations": np.round(flat, 4).tolist() if flat.ndim == 2 else None,
-        "actions": actions,
-        "ground_truth": truth,
-        "rewards": rewards,
+        "conditions": {key: value for key, value in record.items() if np.ndim(value) == 0},
+        "periods": {name: [start, min(end, len(steps))] for name, (start, end) in oracle.periods.items()},
+        "observations": np.round(seen, 4).tolist() if seen.ndim == 2 else None,
+        "actions": [np.asarray(step.action).tolist() for step in steps],
+        "ground_truth": [np.asarray(step.info["gt"]).tolist() if "gt" in step.info else None for step in steps],
+        "rewards": [step.reward for step in steps],
     }
+
+
+class _OracleOfATrial(Oracle):
+    """Keeps the periods of the trial that it begins with."""
+
+    periods: dict[str, tuple[int, int]] = {}  # noqa: RUF012  (replaced, never changed)
+
+    def act(self, ob: Any) -> Any:
+        if not self.periods:
+            ends = self.task.end_ind
+            self.periods = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}
+        return super().act(ob)
 
 
 def _save(trial: Mapping[str, Any], facts: Any, path: Path) -> None:

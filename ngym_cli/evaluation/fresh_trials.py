@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.measures import measures
-from ngym_cli.agents.acting import Agent
+from ngym_cli.agents.acting import Agent, rollout
 from ngym_cli.agents.checkpoints import batch_of
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.config import RunConfig
@@ -216,23 +216,19 @@ def _run(
     activity: ActivityRecorder | None = None,
     progress: Progress | None = None,
 ) -> int:
-    observations, told = venv.reset(), time.monotonic()
-    starts = np.ones(quota.n_envs, bool)
-    done = np.zeros(quota.n_envs, int)
-    steps = 0
-    while np.any(done < quota.warm + quota.trials):
-        seen = observations
-        act = agent.act(seen, starts)
-        observations, rewards, starts, _ = venv.step(act.actions)
+    told, done, steps = time.monotonic(), np.zeros(quota.n_envs, int), 0
+    for step in rollout(venv, agent):
         steps += quota.n_envs
         if activity is not None:
-            activity.step(seen, act, rewards)
-        if venv.finished is not None:
-            envs = venv.finished["env"]
-            recorder.add(venv.finished, steps)
+            activity.step(step.seen, step.act, step.rewards)
+        if step.finished is not None:
+            envs = step.finished["env"]
+            recorder.add(step.finished, steps)
             if activity is not None:
-                activity.finish(venv.finished, quota.counts(done[envs], envs))
+                activity.finish(step.finished, quota.counts(done[envs], envs))
             done += np.bincount(envs, minlength=quota.n_envs)
+        if np.all(done >= quota.warm + quota.trials):
+            break
         if progress is not None and time.monotonic() - told > SECONDS_PER_REPORT:
             told = time.monotonic()
             progress(int(np.clip(done - quota.warm, 0, quota.trials).sum()), int(quota.trials.sum()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,19 +46,20 @@ def record(venv: Any, agent: Any, trials: int, most_steps: int = 2_000) -> Trace
         trials: how many trials to see.
         most_steps: give up after this many steps.
     """
+    from ngym_cli.agents.acting import rollout
+
     trace = Trace()
-    observations, starts = venv.reset(), np.ones(1, bool)
-    while len(trace.ends) < trials and len(trace.actions) < most_steps:
-        trace.observations.append(np.ravel(observations[0]))
-        action = agent.act(observations, starts).actions
-        observations, rewards, starts, _ = venv.step(action)
-        trace.actions.append(np.ravel(action[0]))
-        trace.rewards.append(float(rewards[0]))
-        if venv.ground_truth is not None:
-            trace.ground_truth.append(np.ravel(venv.ground_truth[0]))
-        if venv.finished is not None:
+    for step in itertools.islice(rollout(venv, agent), most_steps):
+        trace.observations.append(np.ravel(step.seen[0]))
+        trace.actions.append(np.ravel(step.act.actions[0]))
+        trace.rewards.append(float(step.rewards[0]))
+        if step.ground_truth is not None:
+            trace.ground_truth.append(np.ravel(step.ground_truth[0]))
+        if step.finished is not None:
             trace.ends.append(len(trace.actions))
-            trace.outcomes.append(str(venv.finished["outcome"][0]))
+            trace.outcomes.append(str(step.finished["outcome"][0]))
+        if len(trace.ends) == trials:
+            break
     return trace
 
 

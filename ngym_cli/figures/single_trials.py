@@ -81,7 +81,7 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
     Raises:
         UserError: if the record has no such column, or no such trial was met.
     """
-    from ngym_cli.agents.acting import Agent
+    from ngym_cli.agents.acting import Agent, rollout
     from ngym_cli.environments.probes import PeriodProbe
     from ngym_cli.environments.stack import build_venv
 
@@ -92,20 +92,17 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
     try:
         venv.seed(seed)
         agent = Agent(source.policy, 1, seed, not stochastic)
-        observations, starts = venv.reset(), np.ones(1, bool)
-        while len(found) < trials and met < MOST_TRIALS:
-            seen = observations
-            act = agent.act(seen, starts)
-            observations, rewards, starts, _ = venv.step(act.actions)
-            steps.append(
-                {"seen": _channels(seen[0]), "act": act, "reward": float(rewards[0]), "truth": venv.ground_truth}
-            )
-            if venv.finished is not None:
-                row = {name: np.asarray(values)[0] for name, values in venv.finished.items()}
+        for step in rollout(venv, agent):
+            steps.append({"seen": _channels(step.seen[0]), "act": step.act, "reward": float(step.rewards[0]),
+                          "truth": step.ground_truth})  # fmt: skip
+            if step.finished is not None:
+                row = {name: np.asarray(values)[0] for name, values in step.finished.items()}
                 met += 1
                 if _matches(row, wanted):
                     found.append(_trial(steps, row, source))
                 steps = []
+            if len(found) == trials or met == MOST_TRIALS:
+                break
     finally:
         venv.close()
     if not found:
