@@ -177,6 +177,19 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
         return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
 
 
+def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
+    """Return the score of the ideal observer of a task with its wrappers, None where it is not known.
+
+    Raises:
+        UserError: if the task cannot be built.
+    """
+    task = find_task(config.task)
+    env = make_env(task, config)
+    with user_errors(f"task {config.task}", task.own):
+        env.reset(seed=0)
+        return verdict(env, config.reset_state != "trial").score
+
+
 def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:
     """Return what is known of a stack that has been reset.
 

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngym_cli.config import RunConfig, from_dict, merge
 from ngym_cli.sweeps.recipe import Recipe
@@ -24,6 +24,22 @@ ROLLOUTS = (1, 4)
 MOST_STEPS, MOST_TRIALS, MOST_EVALUATED = 16_384, 128, 32_768
 
 
+class Costs(NamedTuple):
+    """What a kind of setting costs, in seconds of the processor.
+
+    Attributes:
+        setup: of a run without its steps and evaluations.
+        evaluation: of ``trials`` trials of an evaluation.
+        trials: so many.
+        step: of a step of training.
+    """
+
+    setup: float
+    evaluation: float
+    trials: int
+    step: float
+
+
 def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]:
     """Return the seconds that all runs take together on one core of this machine, and the longest of them.
 
@@ -31,7 +47,7 @@ def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]
         recipe: the recipe.
         configs: complete configuration of every setting, from ``check``.
     """
-    kinds: dict[Any, tuple[float, float, int]] = {}
+    kinds: dict[Any, Costs] = {}
     each: list[float] = []
     began = time.monotonic()
     for config in configs:
@@ -39,19 +55,20 @@ def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]
         if kind not in kinds:
             enough = len(kinds) >= MOST_KINDS or kinds and time.monotonic() - began > PATIENCE
             kinds[kind] = _mean(list(kinds.values())) if enough else _measure(config)
-        fixed, per_step, trials = kinds[kind]
+        costs = kinds[kind]
         steps, every = int(config.timesteps or 0), config.evaluation.every
-        batches = -(-int(config.evaluation.trials or 0) // trials)
-        each.append(per_step * steps + fixed * batches * (1 + (steps // every if every else 0)))
+        batches = -(-int(config.evaluation.trials or 0) // costs.trials)
+        evaluations = 1 + (steps // every if every else 0)
+        each.append(costs.setup + costs.step * steps + costs.evaluation * batches * evaluations)
     seeds = len(recipe.grid.get("seed", [0]))
     if recipe.search is not None:
         return recipe.search.trials * seeds * sum(each) / len(each), max(each) * seeds
     return seeds * sum(each), max(each)
 
 
-def _mean(found: list[tuple[float, float, int]]) -> tuple[float, float, int]:
-    fixed, per_step, trials = (sum(column) / len(found) for column in zip(*found, strict=True))
-    return fixed, per_step, max(round(trials), 1)
+def _mean(found: list[Costs]) -> Costs:
+    setup, evaluation, trials, step = (sum(column) / len(found) for column in zip(*found, strict=True))
+    return Costs(setup, evaluation, max(round(trials), 1), step)
 
 
 def _measured_trials(config: RunConfig) -> int:
@@ -64,8 +81,10 @@ def _measured_trials(config: RunConfig) -> int:
     return min(int(config.evaluation.trials or MOST_TRIALS), most, MOST_TRIALS)
 
 
-def _measure(config: RunConfig) -> tuple[float, float, int]:
-    """Return the seconds of a run without its steps, of each step, and the trials of the evaluation in the former."""
+def _measure(config: RunConfig) -> Costs:
+    """Return what runs of a kind cost, from three short ones."""
+    from ngym_cli.environments.stack import resolve
+
     n_envs, hyperparameters = int(config.n_envs or 1), dict(config.hyperparameters)
     if hyperparameters.get("n_steps"):
         hyperparameters["n_steps"] = min(hyperparameters["n_steps"], max(MOST_STEPS // n_envs, 2))
@@ -81,7 +100,10 @@ def _measure(config: RunConfig) -> tuple[float, float, int]:
             found.append(_time(from_dict(merge(config.model_dump(), short)), Path(folder), str(number)))
     (few, short_time), (many, long_time) = found[1:]
     per_step = max(long_time - short_time, 1e-9) / max(many - few, 1)
-    return max(short_time - per_step * few, 0.0), per_step, trials
+    began = time.process_time()
+    resolve(config)
+    setup = 2 * (time.process_time() - began)  # once before training, once for the figures after it
+    return Costs(setup, max(short_time - per_step * few - setup, 0.0), trials, per_step)
 
 
 def _time(config: RunConfig, root: Path, name: str) -> tuple[int, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 from typing import Any
 
 from ngym_cli.errors import UserError, one_line
@@ -15,6 +16,9 @@ INSTALL = "--on ray needs Ray: pip install 'ngym[ray]'"
 
 #: Seconds that interrupted tasks are given to write checkpoints.
 GRACE = 60.0
+
+#: Times in a row that the head of a cluster does not answer before it is taken to be lost.
+PATIENCE = 3
 
 
 class Ray:
@@ -37,16 +41,22 @@ class Ray:
     def launch(self, order: Order) -> None:
         """Do all jobs; see ``Launcher``."""
         self._connect()
+        lost = True  # nobody is left to be told that we leave
         try:
             self._launch(order)
+            lost = False
         except UserError:
             raise
         except Exception as error:  # Ray raises whatever its parts raise when its head or the network is lost
             where = f"Ray at {self.address or 'this machine'}"
             again = f"ngym sweep resume {order.sweep.name} goes on"
             raise UserError(f"{where} was lost: {one_line(error)[:300]}; {again}") from None
+        except BaseException:
+            lost = False
+            raise
         finally:
-            self.ray.shutdown()
+            if not lost:
+                self.ray.shutdown()
 
     def _connect(self) -> None:
         options: dict[str, Any] = {"include_dashboard": False, "num_cpus": self.workers} if not self.address else {}
@@ -56,6 +66,22 @@ class Ray:
             self.ray.init(address=self.address or "local", log_to_driver=False, logging_level=logging.ERROR, **options)
         except Exception as error:  # Ray raises whatever its parts raise
             raise UserError(f"cannot reach Ray at {self.address or 'this machine'}: {one_line(error)}") from None
+        self._unanswered = 0
+
+    def _refuse_lost(self) -> None:
+        """Find out that the head is lost before Ray does, which after a minute ends the process without a word of ours.
+
+        Raises:
+            ConnectionError: if it has not answered several times.
+        """
+        host, _, port = self.ray.get_runtime_context().gcs_address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=SECONDS_PER_LOOK).close()
+            self._unanswered = 0
+        except OSError:
+            self._unanswered += 1
+            if self._unanswered >= PATIENCE:
+                raise ConnectionError("its head no longer answers") from None
 
     def _launch(self, order: Order) -> None:
         task = self.ray.remote(num_cpus=1, max_retries=RETRIES)(_perform)
@@ -71,7 +97,10 @@ class Ray:
                 done, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
                 for reference in done:
                     self._take(reference, running.pop(reference), order)
+                self._refuse_lost()
                 order.look()
+        except ConnectionError:
+            raise
         except BaseException:
             self._end(list(running))
             raise

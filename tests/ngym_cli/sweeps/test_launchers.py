@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
@@ -153,30 +154,52 @@ def test_ray_runs_tasks(make_sweep):
     assert states(sweep) == ["done", "done"]
 
 
-def test_a_ray_that_is_lost_is_one_line(make_sweep):
-    """A stand-in for Ray whose head is gone as soon as it is asked."""
+class Head:
+    """A stand-in for Ray, whose tasks never end; its head answers at a port, until it is closed."""
+
+    exceptions = type("exceptions", (), {"RayError": RuntimeError})
+
+    def __init__(self):
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.gcs_address = f"127.0.0.1:{self.server.getsockname()[1]}"
+
+    def init(self, **_):
+        pass
+
+    def get_runtime_context(self):
+        return self
+
+    def shutdown(self):
+        raise AssertionError("nobody is there to be told")
+
+    def remote(self, **_):
+        return lambda function: type("task", (), {"remote": staticmethod(lambda *_: object())})
+
+    def wait(self, running, **_):
+        return [], running
+
+    def cancel(self, *_, **__):
+        raise AssertionError("nobody is there to be told")
+
+
+class Refusing(Head):
+    def wait(self, *_, **__):
+        raise ConnectionError("the head\nis gone")
+
+
+@pytest.mark.parametrize(("head", "said"), [(Head, "its head no longer answers"), (Refusing, "the head is gone")])
+def test_a_ray_that_is_lost_is_one_line(make_sweep, head, said):
     from ngym_cli.sweeps.launchers.ray import Ray
 
-    class Lost:
-        exceptions = type("exceptions", (), {"RayError": RuntimeError})
-
-        def init(self, **_):
-            pass
-
-        def shutdown(self):
-            pass
-
-        def remote(self, **_):
-            return lambda function: type("task", (), {"remote": staticmethod(lambda *_: object())})
-
-        def wait(self, *_, **__):
-            raise ConnectionError("the head\nis gone")
-
-        def cancel(self, *_, **__):
-            raise ConnectionError
-
     launcher = object.__new__(Ray)
-    launcher.ray, launcher.address, launcher.workers = Lost(), "auto", 1
-    sweep = make_sweep(grid={"seed": [0, 1]})
-    with pytest.raises(UserError, match="was lost: ConnectionError: the head is gone; ngym sweep resume"):
-        launcher.launch(order(sweep))
+    launcher.ray, launcher.address, launcher.workers = head(), "auto", 1
+    sweep, looks = make_sweep(grid={"seed": [0, 1]}), []
+
+    def look():
+        looks.append(1)
+        if len(looks) == 2:
+            launcher.ray.server.close()
+
+    with pytest.raises(UserError, match=f"was lost: ConnectionError: {said}; ngym sweep resume"):
+        launcher.launch(order(sweep, look))
+    assert len(looks) == (4 if head is Head else 0)
