@@ -165,7 +165,7 @@ class LiveDisplay:
     def say(self, text: str) -> None:
         """Print a line above the bar."""
         with contextlib.suppress(OSError):
-            self.console.print(text, soft_wrap=True)
+            self.console.print(text, soft_wrap=not self.console.is_terminal)  # a terminal would break words
 
     def stop(self) -> None:
         """Take the bar away."""
