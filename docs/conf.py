@@ -37,6 +37,7 @@ napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = "ngym"
+html_favicon = str(ROOT / "docs" / "static" / "icon.svg")
 html_static_path = [str(ROOT / "docs" / "static")]
 html_css_files = ["site.css"]
 html_js_files = ["sort.js"]
