@@ -243,7 +243,7 @@ def _rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | No
         ticks: dict[float, list[str]] = {}
         for event, amount in named.items():
             if np.isscalar(amount):
-                ticks.setdefault(float(np.asarray(amount)), []).append(str(event)[:5])
+                ticks.setdefault(float(np.asarray(amount)), []).append(str(event))
         name_ticks(ax, {amount: f"{'/'.join(events)} {amount:0.2f}" for amount, events in ticks.items()})
     ax.set_ylabel("Rew.")
 

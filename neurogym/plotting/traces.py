@@ -36,7 +36,7 @@ def plot_traces(
     import matplotlib.pyplot as plt
 
     if not traces:
-        raise ValueError(f"{title}: nothing has been recorded yet")
+        raise ValueError(f"{title}: nothing has been recorded yet; layers in training mode are not (model.eval())")
     units = traces[0].shape[1]
     shown = list(range(units) if neurons is None else neurons)
     if not shown or not all(0 <= unit < units for unit in shown):
@@ -53,6 +53,7 @@ def plot_traces(
             for line in lines:
                 axis.plot(np.arange(1, len(line) + 1), line, color=COLOURS[0], lw=1.5 if mean else 0.5)
             axis.set_title(f"unit {unit}")
+            axis.xaxis.get_major_locator().set_params(integer=True)
         for axis in list(axes.flat)[len(shown) :]:
             axis.set_visible(False)
         figure.supxlabel("step in the trial")

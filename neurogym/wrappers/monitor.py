@@ -174,6 +174,8 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def save_data(self) -> Path:
         """Write what was collected to a file and forget it; returns the file."""
         path = self.save_dir / f"trial_{self.num_tr}.npz"
+        if not self.data["action"] and path.exists():  # no trial has ended since it was written
+            return path
         columns = {key: np.array(values) for key, values in self.data.items()}
         columns = {key: column for key, column in columns.items() if column.dtype != object}
         beside = path.with_suffix(".tmp.npz")

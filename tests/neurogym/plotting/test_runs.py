@@ -51,6 +51,12 @@ def test_run_env() -> None:
     assert max(model.counts) == 29
 
 
+def test_rewards_are_named_in_whole_words() -> None:
+    figure = plotting.plot_env("PerceptualDecisionMaking-v0", num_steps=60, def_act=0)
+    words = " ".join(label.get_text() for label in figure.axes[2].get_yticklabels())
+    assert "correct 1.00" in words and "abort -0.10" in words
+
+
 def test_plot_env(tmp_path) -> None:
     figure = plotting.plot_env("GoNogo-v0", num_steps=40, ob_traces=["Fixation cue", "NoGo", "Go"])
     assert len(figure.axes) == 4 and figure.axes[0].get_title() == "GoNogo env"
