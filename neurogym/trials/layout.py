@@ -44,7 +44,6 @@ class Layout:
     total: int
 
     def __init__(self, n: int, dt: float, name: str, default_steps: int):
-        """See the class."""
         self.n, self.dt, self._name, self._default_steps = n, dt, name, default_steps
         self.starts: dict[str, np.ndarray] = {}
         self.ends: dict[str, np.ndarray] = {}

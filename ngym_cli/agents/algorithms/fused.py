@@ -41,7 +41,6 @@ class Fused:
     """
 
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
-        """See the class."""
         self.policy, self.rollout = policy, rollout
         names = ("sizes", "prepare", "act", "deal", "learn", "collect")
         self._functions: dict[str, Any] = {name: kernels.get(name) for name in names}

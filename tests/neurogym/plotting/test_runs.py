@@ -157,5 +157,5 @@ def test_reward_keys_need_not_be_words():
     env = ngym.make("GoNogo-v0")
     env.unwrapped.rewards = {0: -0.5, (1, "go"): 1.0}
     figure = plotting.plot_env(env, num_steps=20)
-    assert [label.get_text() for label in figure.axes[2].get_yticklabels()] == ["0 -0.50", "(1, ' 1.00"]
+    assert [label.get_text() for label in figure.axes[2].get_yticklabels()] == ["0 -0.50", "(1, 'go') 1.00"]
     plt.close(figure)
