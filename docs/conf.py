@@ -28,7 +28,9 @@ nb_execution_in_temp = True
 nb_execution_timeout = 600
 nb_merge_streams = True
 
+smartquotes = False  # two dashes before an option are two dashes
 autodoc_typehints = "description"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
 autodoc_member_order = "bysource"
 autodoc_default_options = {"show-inheritance": True}
 napoleon_google_docstring = True

@@ -46,7 +46,9 @@ def _options(parameters: Iterable[Any], level: int) -> Iterator[str]:
         panels.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(parameter)
     for title, members in panels.items():
         yield f"{'#' * level} {escaped(title)}"
-        yield table(("name", "meaning", "default"), map(_option, members), "settings")
+        rows = [_option(member) for member in members]
+        columns = 3 if any(default for *_, default in rows) else 2
+        yield table(("name", "meaning", "default")[:columns], [row[:columns] for row in rows], "settings")
 
 
 def _option(parameter: Any) -> tuple[str, str, str]:

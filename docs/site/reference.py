@@ -104,7 +104,7 @@ def _named(found: Mapping[str, Any]) -> str:
     where = f"Class: `{path.replace(':', '.')}`" if path else ""
     return page(
         f"# {found['id']}",
-        sentence(prose(found["description"])), _paper(found), _definitions(rows), where, listed,
+        "" if api else sentence(prose(found["description"])), _paper(found), _definitions(rows), where, listed,
         used if found["example"] else "", api,
     )  # fmt: skip
 
