@@ -79,7 +79,7 @@ def figure_1_random_dots(paper):
         rows = [row for row in reaction_times(select(table, table["outcome"] == outcome), "coh") if row.n > 4]
         curve = Curve.estimates([r.condition["coh"] for r in rows], [r.mean for r in rows], [r.n for r in rows])
         interval_points(right, curve, fmt="o-", color=COLOURS[1], markerfacecolor=face, label=outcome)
-    right.set(xlabel="motion coherence (%)", ylabel="reaction time from motion onset (ms)", title="reaction time")
+    right.set(xlabel="motion coherence (%)", ylabel="reaction time (ms)", title="reaction time")
     right.set_ylim(bottom=0)
     right.legend()
     return figure
