@@ -30,6 +30,7 @@ from neurogym.analysis.trial_tables import (
     numbers,
     require,
     responded,
+    rising_choices,
     select,
     signed_strength,
     two_choices,
@@ -46,7 +47,8 @@ def psychometric(
     Args:
         data: trial table with ``choice``, ``outcome`` and the strength.
         strength: column with the unsigned strength.
-        choices: the two actions, by default those that occur.
+        choices: the two actions, by default those that occur; with ``signed`` last the one that is right where it is
+            larger, so that the curve rises.
         signed: column with a strength that has its sign already (a rate, a difference), in place of ``strength``.
         **options: see `fit_psychometric`; the guess rate of a Weibull function is 0.5 unless given.
     """
@@ -55,6 +57,8 @@ def psychometric(
         table = select(table, responded(table))
         options = _linked(table, {"guess": 0.5, **options})
         return fit_psychometric(np.abs(numbers(table[strength])), is_correct(table), **options)
+    if signed is not None and choices is None:
+        choices = rising_choices(data, signed)
     table, second = two_choices(data, choices)
     x = signed_strength(table, second, strength) if signed is None else numbers(require(table, signed)[signed])
     return fit_psychometric(x, second, **_linked(table, options))

@@ -154,6 +154,23 @@ def two_choices(data: Any, choices: tuple[float, float] | None = None) -> tuple[
     return select(table, rows), choice[rows] == choices[1]
 
 
+def rising_choices(data: Any, signed: str) -> tuple[float, float] | None:
+    """Return the two choices, last the one that is right where a signed strength is larger; None if there are not two.
+
+    Args:
+        data: trial table with ``choice``, ``outcome`` and the strength.
+        signed: column with a strength that has its sign already (a rate, a difference).
+    """
+    table = require(data, "choice", "outcome", signed)
+    right = is_correct(table)
+    choice, strength = numbers(table["choice"])[right], numbers(table[signed])[right]
+    found = np.unique(choice)
+    if len(found) != 2:
+        return None
+    first, second = sorted(found.tolist(), key=lambda each: float(strength[choice == each].mean()))
+    return first, second
+
+
 def signed_strength(
     table: Mapping[str, NDArray[Any]], second: NDArray[np.bool_], strength: str = "coh"
 ) -> NDArray[np.float64]:

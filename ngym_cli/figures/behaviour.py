@@ -98,6 +98,7 @@ def psychometric_axes(
         Unavailable: if none of the parts has two choices and graded strength.
     """
     from neurogym.analysis import from_trials
+    from neurogym.analysis.trial_tables import rising_choices
 
     few = draws if len(parts) < 4 else draws // 2
     fits, left_out = [], {}
@@ -106,8 +107,10 @@ def psychometric_axes(
             table, column, axis = with_evidence(part.table)
             if len(np.unique(table[column or STRENGTH])) < 2:
                 raise ValueError("the strength of the evidence is the same in all trials")
-            fit = from_trials.psychometric(table, choices=_choices(table), signed=column, n_boot=few)
+            pair = _choices(table) if column is None else rising_choices(table, column)
+            fit = from_trials.psychometric(table, choices=pair, signed=column, n_boot=few)
             fits.append((part, fit))
+            second = second_choice(table, labels or {}, pair)
             unit = " %" if column is None else ""
         except ValueError as error:
             left_out[part.label] = str(error)
@@ -122,7 +125,6 @@ def psychometric_axes(
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     if fits[0][1].data.x.min() < 0 < fits[0][1].data.x.max():
         axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    second = second_choice(fits[0][0].table, labels or {})
     axes.set(
         xlabel=axis, ylabel=f"P({second})", ylim=(-0.03, 1.03),
         title=f"psychometric curve, {fits[0][1].model} fit, 95 % intervals",
@@ -141,15 +143,16 @@ def fit_words(fit: Any, unit: str = " %") -> str:
     from neurogym.analysis.psychometric import SHAPES
 
     reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
+    equal = round(fit.threshold.value, 3) + 0.0  # what is as good as zero is written so
     lapses = f"lapses {fit.guess.value:.2f} (low), {fit.lapse.value:.2f} (high)"
-    return f"PSE {fit.threshold.value:.3g}{unit}, 75 % threshold {reach:.2g}{unit}, {lapses}; n = {fit.n:,}"
+    return f"PSE {equal:.3g}{unit}, 75 % threshold {reach:.2g}{unit}, {lapses}; n = {fit.n:,}"
 
 
-def second_choice(table: Table, labels: Mapping[str, Any]) -> str:
-    """Return the name of the second of two choices."""
+def second_choice(table: Table, labels: Mapping[str, Any], pair: tuple[float, float] | None = None) -> str:
+    """Return the name of the second of two choices, which are by default those that occur, in their order."""
     from neurogym.analysis.trial_tables import numbers, responded
 
-    found = np.unique(numbers(table["choice"])[responded(table)])
+    found = np.unique(numbers(table["choice"])[responded(table)]) if pair is None else np.array(pair)
     names = wording.index_names(labels.get("action", {}))
     return names.get(int(found[min(1, len(found) - 1)]), "second choice") if len(found) else "second choice"
 

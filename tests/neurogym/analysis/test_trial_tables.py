@@ -137,3 +137,15 @@ def test_intervals_two_step_bandit_reversal_and_learning(rng):
     assert from_trials.reversal_curve(table).n_reversals == 1
     curve = from_trials.learning_curve([table, table], n_bins=4, n_points=5, n_boot=20)
     assert np.all(np.diff(curve.mean.value) > 0)
+
+
+@pytest.mark.parametrize("high", [1, 2])
+def test_a_psychometric_curve_rises_whichever_choice_goes_with_more(high):
+    rng = np.random.default_rng(0)
+    rate = rng.integers(9, 17, 2000).astype(float)
+    more = rng.random(2000) < 1 / (1 + np.exp(-(rate - 12.5)))
+    choice = np.where(more, high, 3 - high)
+    outcome = np.where(more == (rate > 12.5), "correct", "error")
+    fit = from_trials.psychometric({"rate": rate, "choice": choice, "outcome": outcome}, signed="rate", n_boot=0)
+    assert fit.threshold.value == pytest.approx(12.5, abs=0.2)
+    assert fit.slope.value == pytest.approx(0.6, abs=0.12)

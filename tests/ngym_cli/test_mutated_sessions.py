@@ -1,0 +1,47 @@
+"""A checkpoint in which one entry is of another type or far away: one line, or the run goes on; never a traceback."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+
+import pytest
+
+from ngym_cli.agents import checkpoints
+from tests.ngym_cli.test_hostile import interrupted, reseal  # noqa: F401 - a fixture
+from tests.ngym_cli.test_thousands import WRONG, places
+
+#: So many entries of each part of ``state.json``, each with another wrong value.
+EACH = 26
+PARTS = ("session", "learner", "environments")
+
+
+def mutated(state: dict, part: str, number: int) -> str:
+    """Change one entry of a part of the state, deterministically; return what was done."""
+    random_ = random.Random(f"{part}-{number}")
+    at = random_.choice([place for place in places(state[part]) if place][:5000])
+    inner = state[part]
+    for key in at[:-1]:
+        inner = inner[key]
+    if number % 6 == 5 and isinstance(inner, dict):
+        del inner[at[-1]]
+        return f"{at} left out"
+    inner[at[-1]] = random_.choice(WRONG)
+    return f"{at}: {inner[at[-1]]!r}"
+
+
+@pytest.mark.parametrize("number", range(EACH))
+@pytest.mark.parametrize("part", PARTS)
+def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, part, number):  # noqa: F811
+    folder = shutil.copytree(interrupted, tmp_path / "run")
+    for path in checkpoints.found_in(folder / checkpoints.FOLDER):
+        state = json.loads((path / checkpoints.STATE).read_text())
+        done = mutated(state, part, number)
+        (path / checkpoints.STATE).write_text(json.dumps(state))
+        reseal(path)
+    result = ngym("run", "--resume", folder)
+    assert result.code in (0, 2), (done, result)
+    assert "Traceback" not in result.err
+    if result.code == 2:
+        assert result.err.strip().splitlines()[-1].startswith("ngym: "), (done, result)
