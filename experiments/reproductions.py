@@ -20,7 +20,7 @@ from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 from ngym_cli import runs
 from ngym_cli.agents import threads
-from ngym_cli.papers import collection, engine, kept, printing
+from ngym_cli.papers import collection, engine, kept, measuring, printing
 from ngym_cli.papers.verdicts import STATES
 from ngym_cli.sweeps import control, launchers
 from ngym_cli.sweeps.recipe import LaunchSettings
@@ -46,7 +46,7 @@ def make(item: str, seed: int) -> Row:
         failed = [f"{row['name']}: {row['error']}" for row in rows if row["state"] != "done"]
         if failed:
             raise RuntimeError(f"{item}, seed {seed}: {'; '.join(failed)}")
-    measured = engine.measure_all(paper, claims, planned, place, 1)
+    measured = measuring.measure_all(paper, claims, planned, place, 1)
     manifests = {part: runs.Run(each.path).manifest() for (part, _), each in planned.items()}
     return {
         "claims": {each.claim: each.value for each in measured},
@@ -110,7 +110,7 @@ def claims_table(rows: Rows) -> str:
         for claim, verdict in zip(paper.config.claims, kept.verdicts(paper, rows.get(item, {})).values(), strict=True):
             row = {**claim.model_dump(), "numbers": verdict.numbers, "verdict": verdict.state, "why": verdict.why}
             found = list(printing.number_lines(row))
-            published = "; ".join(f"{name.strip()}{said}" for name, said, _ in found if said and said != "-")
+            published = "; ".join(f"{name}{said}".strip() for name, said, _ in found if said and said != "-")
             here = "; ".join(f"{name}{ours}" if name.endswith(": ") else ours for name, _, ours in found if ours)
             lines.append(f"| `{item}` | {claim.title} | {published} | {here} | {printing.verdict_words(row)} |")
     return "\n".join(lines)

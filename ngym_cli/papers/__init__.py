@@ -10,7 +10,8 @@ Belongs here: what knows of claims. May use: `sweeps` and what it uses.
 | `beginning` | the folder of a new one |
 | `script`, `measures` | `figures.py` of a paper, and the measures of the library |
 | `paper_runs` | what a measure and a figure are given: trained runs with their evaluations |
-| `engine` | trains what is missing and measures what is there; the work is done by `sweeps` |
+| `engine` | the runs of a paper, and the sweep that makes what is missing |
+| `measuring` | measures claims on the runs that are done, several seeds at a time |
 | `html` | the page |
 | `kept` | our own record |
 | `requests`, `printing` | the command, from its words to the last printed line |

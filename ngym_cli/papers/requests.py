@@ -15,9 +15,10 @@ from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
-from ngym_cli.papers import collection, engine, html, kept, printing
+from ngym_cli.papers import collection, engine, html, kept, measuring, printing
 from ngym_cli.papers.collection import Paper
-from ngym_cli.papers.engine import Measured, PlannedRun
+from ngym_cli.papers.engine import PlannedRun
+from ngym_cli.papers.measuring import Measured
 from ngym_cli.papers.paper_runs import PaperRun, Reproduction
 from ngym_cli.papers.verdicts import Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
@@ -91,8 +92,8 @@ def reproduce(
         _print_failures(rows)
         return 1
     workers = launch.workers if launch.on == "local" and launch.workers else cores()
-    found = engine.measure_all(paper, claims, planned, place, workers)
-    found += engine.measured_before(paper, [c.id for c in paper.config.claims if c.id not in claims], whole, place)
+    found = measuring.measure_all(paper, claims, planned, place, workers)
+    found += measuring.measured_before(paper, [c.id for c in paper.config.claims if c.id not in claims], whole, place)
     document = finish(paper, whole, found, place, code)
     document["claims"] = [row for row in document["claims"] if row["id"] in claims]
     if json_:

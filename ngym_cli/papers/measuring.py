@@ -1,0 +1,213 @@
+"""Measures the claims of a paper on the runs that are done, and keeps what was measured."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import signal
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ngym_cli import runs
+from ngym_cli.agents import threads
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.files.reading import read_json
+from ngym_cli.files.writing import write_json
+from ngym_cli.papers import collection
+from ngym_cli.papers.collection import Paper
+from ngym_cli.papers.engine import PlannedRun, is_done
+from ngym_cli.papers.paper_runs import PaperRun
+from ngym_cli.papers.verdicts import Value
+
+#: Folder of what was measured, in that of the reproduction.
+MEASURED = "measured"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one seed gave for one claim: a value, or why there is none."""
+
+    claim: str
+    seed: int
+    value: Value
+    why: str = ""
+
+
+def measure_all(
+    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path, workers: int
+) -> list[Measured]:
+    """Measure claims on the runs that are done: each seed for itself, several at a time.
+
+    Args:
+        paper: which.
+        claims: which.
+        planned: its runs.
+        place: folder of this reproduction.
+        workers: how many seeds at a time.
+
+    Raises:
+        UserError: if a measure fails.
+    """
+    seeds = sorted({seed for _, seed in planned})
+    done = {key: each for key, each in planned.items() if is_done(each)}
+    jobs = [(str(paper.folder), seed, list(claims), {part: each.path for (part, s), each in done.items() if s == seed})
+            for seed in seeds]  # fmt: skip
+    keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in seeds}
+    found = {key: _read(place, *key, said) for key, said in keys.items() if said is not None}
+    open_ = {seed for (_, seed), known in found.items() if known is None}
+    work = [(*job, place, {claim: keys[claim, job[1]] for claim in claims}) for job in jobs if job[1] in open_]
+    results: list[list[Measured]] = []
+    if len(work) > 1 and workers > 1:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(min(workers, len(work)), context, initializer=_begin) as pool:
+            try:
+                results = list(pool.map(_measure_seed, *zip(*work, strict=True)))
+            except BrokenProcessPool:
+                raise UserError(
+                    f"{paper.id}: a process that measured its networks died; calling again goes on"
+                ) from None
+    else:
+        results = [_measure_seed(*job) for job in work]
+    fresh = {(each.claim, each.seed): each for part in results for each in part}
+    return [each for key in keys if (each := fresh.get(key) or found.get(key)) is not None]
+
+
+def measured_before(
+    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path
+) -> list[Measured]:
+    """Return what is known of claims already; nothing is made."""
+    done = {key: each for key, each in planned.items() if is_done(each)}
+    keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in {seed for _, seed in planned}}
+    found = (_read(place, *which, key) for which, key in keys.items() if key is not None)
+    return [each for each in found if each is not None]
+
+
+def _begin() -> None:
+    """Prepare a worker: Ctrl-C ends it without a word, the parent has the last one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threads.in_worker()
+
+
+def _key(paper: Paper, claim_id: str, seed: int, done: Mapping[tuple[str, int], PlannedRun]) -> str | None:
+    """Return what the value of a claim and seed follows from; None where a run is missing, or there is no measure."""
+    claim = next(each for each in paper.config.claims if each.id == claim_id)
+    if claim.measure is None or any((part, seed) not in done for part in claim.part):
+        return None
+    asked = [paper.config.parts[part].model_dump()["evaluations"] for part in claim.part]
+    names = [done[part, seed].name for part in claim.part]
+    text = json.dumps([claim.measure, names, asked, paper.script.digest, _library()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _library() -> str:
+    """Return what changes with the code that measures."""
+    import neurogym
+
+    ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
+    found = hashlib.sha256()
+    code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
+    code += [ours / "papers" / f"{name}.py" for name in ("measures", "paper_runs", "measuring")]
+    for path in sorted(code):
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _file(place: Path, claim: str, seed: int) -> Path:
+    return place / MEASURED / f"{claim}-s{seed}.json"
+
+
+def _read(place: Path, claim: str, seed: int, key: str) -> Measured | None:
+    """Return what was measured before, if it is still what would be measured now."""
+    path = _file(place, claim, seed)
+    if not path.is_file():
+        return None
+    said = read_json(path)
+    if not isinstance(said, dict) or said.get("key") != key:
+        return None
+    return Measured(claim, seed, said.get("value"), str(said.get("why") or ""))
+
+
+def _measure_seed(
+    folder: str,
+    seed: int,
+    claims: Sequence[str],
+    paths: Mapping[str, Path],
+    place: Path,
+    keys: Mapping[str, str | None],
+) -> list[Measured]:
+    """Measure the claims of one seed, those that are known already left as they are; runs in a worker."""
+    threads.one()
+    paper = collection.load(Path(folder))
+    found: list[Measured] = []
+    opened: dict[str, PaperRun] = {}
+    for claim in paper.config.claims:
+        key = keys.get(claim.id)
+        if claim.id not in claims or key is None:
+            continue
+        known = _read(place, claim.id, seed, key)
+        if known is None:
+            for part in claim.part:
+                if part not in opened:
+                    opened[part] = evaluated(paper, part, seed, paths[part])
+            known = _measure(paper, claim, seed, [opened[part] for part in claim.part])
+            write_json(_file(place, claim.id, seed), {"key": key, "value": known.value, "why": known.why})
+        found.append(known)
+    return found
+
+
+def evaluated(paper: Paper, part: str, seed: int, path: Path) -> PaperRun:
+    """Return a run of a part with all evaluations that the part asks for; what is missing is made."""
+    from ngym_cli.agents import perturbation
+    from ngym_cli.evaluation import requests
+
+    requested = paper.config.parts[part].evaluations
+    for name, each in requested.items():
+        label = each.folder(name)
+        if (path / "eval" / label / "summary.json").is_file():
+            continue
+        units = tuple(perturbation.parse(kind, text) for kind, text in each.perturbations.items())
+        asked = requests.Request(
+            trials=each.trials, seed=each.seed + seed, deterministic=each.deterministic, balanced=each.balanced,
+            changes=each.changes, perturbations=units, record=tuple(each.record), name=label, trust=True,
+        )  # fmt: skip
+        for _ in requests.evaluate([str(path)], path.parent, asked):
+            pass
+    return PaperRun(runs.Run(path), seed, requested)
+
+
+def _measure(paper: Paper, claim: Any, seed: int, given: Sequence[PaperRun]) -> Measured:
+    try:
+        value = paper.script.measure(claim.measure)(*given)
+    except ValueError as error:  # these trials do not give the number, which is a result
+        return Measured(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{paper.script.path}: {claim.measure}, seed {seed}: {one_line(error)}") from error
+    return Measured(claim.id, seed, _plain(value, paper, claim))
+
+
+def _plain(value: Any, paper: Paper, claim: Any) -> Value:
+    """Return a number, or numbers by name, as plain data.
+
+    Raises:
+        UserError: if it is neither.
+    """
+    try:
+        if isinstance(value, Mapping):
+            return {_word(name): float(number) for name, number in value.items()}
+        return float(value)
+    except (TypeError, ValueError):
+        kind = type(value).__name__
+        raise UserError(
+            f"{paper.script.path}: {claim.measure} must return a number or a table of them, not {kind}"
+        ) from None
+
+
+def _word(name: Any) -> str:
+    return f"{name:g}" if isinstance(name, float) else str(name)
