@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
+from ngym_cli.catalog.rows import Row, holding
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from neurogym.metadata import WrapperInfo
-
-Row = dict[str, Any]
 
 
 def tasks(
@@ -107,7 +106,7 @@ def _text(row: Row) -> str:
 def tags(search: Iterable[str] = ()) -> list[Row]:
     """Return the tags with the number of tasks that carry each."""
     counts = Counter(tag for row in tasks() for tag in row["tags"])
-    return _holding(search, [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())])
+    return holding(search, [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())])
 
 
 def wrappers(search: Iterable[str] = ()) -> list[Row]:
@@ -135,7 +134,7 @@ def wrappers(search: Iterable[str] = ()) -> list[Row]:
                 "decides": list(getattr(cls, "decides", ())),
             }
         )
-    return sorted(_holding(search, rows), key=lambda row: row["id"])
+    return sorted(holding(search, rows), key=lambda row: row["id"])
 
 
 def changes(cls: type) -> list[str]:
@@ -179,7 +178,7 @@ def algorithms(search: Iterable[str] = ()) -> list[Row]:
         }
         for spec in ALGORITHMS.values()
     ]
-    return _holding(search, rows)
+    return holding(search, rows)
 
 
 def networks(search: Iterable[str] = ()) -> list[Row]:
@@ -196,65 +195,7 @@ def networks(search: Iterable[str] = ()) -> list[Row]:
         }
         for spec in NETWORKS.values()
     ]
-    return _holding(search, rows)
-
-
-def recorded_runs(
-    root: Path,
-    search: Iterable[str] = (),
-    tag: str | None = None,
-    task: str | None = None,
-    alg: str | None = None,
-    status: str | None = None,
-    sort: str | None = None,
-) -> list[Row]:
-    """Return the runs below a folder, oldest first.
-
-    Args:
-        root: the folder.
-        search: only those where each of these words occurs in id, task, algorithm, network, tags or note.
-        tag: only those with this tag (``ngym runs tag``).
-        task: only those of this task, by its id or an old name.
-        alg: only those of this algorithm.
-        status: only those in this state.
-        sort: column to sort by, a dash before it for the largest first.
-
-    Raises:
-        UserError: if there is no such column or state.
-    """
-    from ngym_cli import runs
-
-    rows = [runs.describe(run) for run in runs.find_all(root)]
-    if status is not None and status not in (*runs.STATES, "damaged"):
-        raise unknown("status", status, (*runs.STATES, "damaged"))
-    if tag is not None:
-        rows = [row for row in rows if tag in row.get("tags", ())]
-    if task is not None:
-        rows = [row for row in rows if _same_task(task, row)]
-    rows = [row for row in rows if alg in (None, row.get("alg")) and status in (None, row["status"])]
-    rows = _holding(search, rows)
-    return rows if sort is None else _sorted(rows, sort)
-
-
-def _same_task(name: str, row: Row) -> bool:
-    from ngym_cli.config.tasks import find_task
-
-    try:
-        return name == row.get("task") or find_task(name).id in (row.get("task"), row.get("task_id"))
-    except UserError:
-        return name.lower() in str(row.get("task")).lower()
-
-
-def _sorted(rows: list[Row], column: str) -> list[Row]:
-    """Return rows sorted by a column, those without a value last."""
-    from ngym_cli.runs.finding import COLUMNS
-
-    name = column.removeprefix("-")
-    if name not in COLUMNS:
-        raise unknown("column", name, COLUMNS)
-    having = [row for row in rows if row.get(name) is not None]
-    having.sort(key=lambda row: row[name], reverse=column.startswith("-"))
-    return having + [row for row in rows if row.get(name) is None]
+    return holding(search, rows)
 
 
 def differences(search: Iterable[str] = ()) -> list[Row]:
@@ -269,14 +210,14 @@ def differences(search: Iterable[str] = ()) -> list[Row]:
     for task, what in known():
         number = sum(row["task"] == task for row in rows) + 1
         rows.append({"id": f"{task}/{number}", "task": task, "difference": what})
-    return _holding(search, rows)
+    return holding(search, rows)
 
 
 def figures(search: Iterable[str] = ()) -> list[Row]:
     """Return the figures that ``ngym plot`` draws."""
     from ngym_cli.figures.registry import FIGURES
 
-    return _holding(
+    return holding(
         search,
         [
             {
@@ -295,7 +236,7 @@ def launchers(search: Iterable[str] = ()) -> list[Row]:
     """Return where sweeps can be run."""
     from ngym_cli.sweeps.launchers import MEANING
 
-    return _holding(search, [{"id": name, "description": meaning} for name, meaning in MEANING.items()])
+    return holding(search, [{"id": name, "description": meaning} for name, meaning in MEANING.items()])
 
 
 def analyses(search: Iterable[str] = ()) -> list[Row]:
@@ -303,48 +244,10 @@ def analyses(search: Iterable[str] = ()) -> list[Row]:
     import neurogym.analysis as package
     from ngym_cli.catalog import docstrings, reference
 
-    return _holding(
+    return holding(
         search,
         [{"id": name, "description": docstrings.summary(getattr(package, name))} for name in reference.analyses()],
     )
-
-
-def _written_plans(folder: str) -> list[Row]:
-    """Return the TOML files of a folder of ``experiments``, here or beside ngym's sources, with what they say first."""
-    from ngym_cli.files.reading import read_text
-
-    places = (Path("experiments"), Path(__file__).resolve().parents[2] / "experiments")
-    found = {path.resolve(): path for place in places for path in sorted((place / folder).rglob("*.toml"))}
-    rows: dict[str, Row] = {}
-    for path in found.values():
-        lines = itertools.takewhile(lambda line: line.startswith("#"), read_text(path).splitlines())
-        said = " ".join(line.lstrip("# ").strip() for line in lines)
-        rows.setdefault(path.name, {"id": str(path), "description": said.partition(". ")[0].rstrip(".")})
-    return list(rows.values())
-
-
-def recipes(search: Iterable[str] = ()) -> list[Row]:
-    """Return the recipes of sweeps that come with ngym or lie in ``experiments/recipes`` here."""
-    return _holding(search, _written_plans("recipes"))
-
-
-def papers(search: Iterable[str] = ()) -> list[Row]:
-    """Return the papers whose claims are measured by ``ngym reproduce``, with our own verdicts."""
-    from ngym_cli.papers import kept
-
-    return _holding(search, kept.rows())
-
-
-def sweeps(root: Path = Path("sweeps"), search: Iterable[str] = ()) -> list[Row]:
-    """Return the sweeps below a folder."""
-    from ngym_cli.sweeps import folder
-
-    return _holding(search, [folder.describe(sweep) for sweep in folder.find_all(root)])
-
-
-def _holding(search: Iterable[str], rows: list[Row]) -> list[Row]:
-    """Return the rows in which each of these words occurs."""
-    return [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
 
 
 LISTINGS: dict[str, Callable[..., list[Row]]] = {

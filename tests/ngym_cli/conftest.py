@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from ngym_cli.commands import app
+from ngym_cli.training.progress import Silent
 
 
 class Result(NamedTuple):
@@ -73,3 +76,53 @@ def run_folder(tmp_path_factory) -> Path:
         }
     )
     return train(config, tmp_path_factory.mktemp("work") / "runs", "shared").run.path
+
+
+#: A run that takes seconds and is long enough to be interrupted.
+BASE = {
+    "task": "RDM-v0",
+    "wrappers": "pass_reward,pass_action",
+    "timing": {"stimulus": 300, "decision": 200},
+    "n_envs": 8,
+    "units": 16,
+    "timesteps": 9000,
+    "evaluation": {"every": 4000, "trials": 40},
+    "checkpoint": {"every": 2500},
+    "seed": 5,
+}
+#: Hyperparameters that make short runs of an algorithm meaningful.
+QUICK = {
+    "recurrent_ppo": {"n_steps": 128},
+    "ppo": {"n_steps": 128, "batch_size": 256},
+    "trpo": {"n_steps": 128, "batch_size": 256},
+    "dqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
+    "qrdqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
+    "supervised": {"batch_size": 8, "seq_len": 32, "n_updates": 2},
+}
+
+
+class Interrupting(Silent):
+    """Sends this process a signal when a run has come to a step."""
+
+    def __init__(self, step, number=signal.SIGTERM):
+        self.step, self.number = step, number
+
+    def update(self, step, numbers):
+        if step >= self.step:
+            os.kill(os.getpid(), self.number)
+
+
+def configuration(alg="recurrent_ppo", **more):
+    """The run that is interrupted, with some settings changed."""
+    from ngym_cli.config import from_dict
+
+    return from_dict({**BASE, "alg": alg, "hyperparameters": QUICK.get(alg, {}), **more})
+
+
+def interrupt(config, root, name, step, number=signal.SIGTERM):
+    """Train until a step and be interrupted there; returns the run."""
+    from ngym_cli.training.main_loop import train
+
+    outcome = train(config, root, name, make_display=lambda *_: Interrupting(step, number))
+    assert outcome.status == "interrupted"
+    return outcome.run

@@ -246,7 +246,7 @@ def test_a_record_cannot_write_to_the_terminal(ngym, folder):
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
-    from tests.ngym_cli.test_resuming import configuration, interrupt
+    from tests.ngym_cli.conftest import configuration, interrupt
 
     return interrupt(configuration(), tmp_path_factory.mktemp("cut"), "cut", 3000).path
 

@@ -13,53 +13,12 @@ import pytest
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import resume, train
 from ngym_cli.training.progress import Silent
+from tests.ngym_cli.conftest import Interrupting, configuration, interrupt
 from tests.ngym_cli.files.test_writing import killed_while_writing
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
-
-BASE = {
-    "task": "RDM-v0",
-    "wrappers": "pass_reward,pass_action",
-    "timing": {"stimulus": 300, "decision": 200},
-    "n_envs": 8,
-    "units": 16,
-    "timesteps": 9000,
-    "evaluation": {"every": 4000, "trials": 40},
-    "checkpoint": {"every": 2500},
-    "seed": 5,
-}
-QUICK = {
-    "recurrent_ppo": {"n_steps": 128},
-    "ppo": {"n_steps": 128, "batch_size": 256},
-    "trpo": {"n_steps": 128, "batch_size": 256},
-    "dqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
-    "qrdqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
-    "supervised": {"batch_size": 8, "seq_len": 32, "n_updates": 2},
-}
-
-
-class Interrupting(Silent):
-    """Sends this process a signal when a run has come to a step."""
-
-    def __init__(self, step, number=signal.SIGTERM):
-        self.step, self.number = step, number
-
-    def update(self, step, numbers):
-        if step >= self.step:
-            os.kill(os.getpid(), self.number)
-
-
-def configuration(alg="recurrent_ppo", **more):
-    return from_dict({**BASE, "alg": alg, "hyperparameters": QUICK.get(alg, {}), **more})
-
-
-def interrupt(config, root, name, step, number=signal.SIGTERM):
-    outcome = train(config, root, name, make_display=lambda *_: Interrupting(step, number))
-    assert outcome.status == "interrupted"
-    return outcome.run
 
 
 @pytest.fixture(scope="module")

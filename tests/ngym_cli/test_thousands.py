@@ -207,7 +207,7 @@ def reseal(path: Path) -> None:
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
     """A small run that was interrupted, with a checkpoint."""
-    from tests.ngym_cli.test_resuming import configuration, interrupt
+    from tests.ngym_cli.conftest import configuration, interrupt
 
     run = interrupt(configuration(), tmp_path_factory.mktemp("cut"), "cut", 3000)
     return run.path

@@ -18,8 +18,8 @@ from ngym_cli.config import from_dict, streams
 from ngym_cli.errors import NotFinite, UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.main_loop import resume, train
+from tests.ngym_cli.conftest import configuration, interrupt
 from tests.ngym_cli.sameness import assert_same_run, assert_whole, curves
-from tests.ngym_cli.test_resuming import configuration, interrupt
 
 TASK = """
 import numpy as np

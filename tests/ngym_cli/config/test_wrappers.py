@@ -209,8 +209,8 @@ def test_tasks_that_cannot_be_mixed_are_refused(ngym, arguments, message):
 
 def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
     from ngym_cli.training.main_loop import resume, train
+    from tests.ngym_cli.conftest import Interrupting
     from tests.ngym_cli.sameness import assert_same_run
-    from tests.ngym_cli.test_resuming import Interrupting
 
     config = from_dict(
         {

@@ -15,8 +15,8 @@ from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
 from ngym_cli.training.main_loop import resume, train
 from ngym_cli.training.progress import LiveDisplay, Silent
+from tests.ngym_cli.conftest import Interrupting
 from tests.ngym_cli.sameness import assert_same_run
-from tests.ngym_cli.test_resuming import Interrupting
 
 STAGES = [
     {"name": "clear", "trials": 300, "task_args": {"cohs": [51.2]}},

@@ -1,0 +1,13 @@
+"""Rows of listings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def holding(search: Iterable[str], rows: list[Row]) -> list[Row]:
+    """Return the rows in which each of these words occurs."""
+    return [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
