@@ -64,7 +64,7 @@ def _error_delay(table):
 
 
 def figure_3_accuracy_and_time(paper):
-    """Proportion correct and mean reaction time by coherence: three networks and two monkeys. A point is a mean with
+    """Proportion correct and mean reaction time by coherence: our networks and two monkeys. A point is a mean with
     its 95 % interval over networks, or over the trials of both monkeys. To the networks' times one constant is added.
     """
     figure, (left, right) = new_figure(1, 2, width=3.7)
