@@ -14,7 +14,7 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-learning test-site lint smoke records papers docs bench package sanitize \
+.PHONY: help setup demo test test-long test-learning test-site lint smoke records papers docs bench guard package sanitize \
 	clang aarch64 clean
 
 help:  ## list the targets
@@ -64,6 +64,9 @@ docs: $(STAMP)  ## build the documentation site in build/docs/html; trains nothi
 
 bench: $(STAMP)  ## run the benchmarks
 	$(BIN)/python -m experiments.benchmarks
+
+guard: $(STAMP)  ## check in two minutes that the ratios to plain loops have not got worse
+	$(BIN)/python -m experiments.benchmarks.guard
 
 package: $(STAMP)  ## build wheel and sdist, check them, try each in an empty environment
 	bash .ci/package

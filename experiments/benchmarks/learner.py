@@ -173,24 +173,12 @@ def learners(reset: bool, rounds: int) -> dict[str, Any]:
     }
 
 
-def growth(rounds: int) -> dict[str, dict[int, dict[str, float]]]:
-    """Steps per second as environments, units and the trial's length (ms of stimulus) grow, the others as above."""
-    config = settings(reset=True)
-    grown = {
-        "environments": {n: turn(ours(config, n_envs=n, batch_size=32 * n), 256 // n) for n in (8, 16, 64, 256)},
-        "units": {n: turn(ours(config, units=n)) for n in (32, 64, 128, 256)},
-        "stimulus (ms)": {ms: turn(ours(settings(reset=True, stimulus=ms))) for ms in (500, 2_000, 8_000)},
-    }
-    return {what: {n: spread(speed) for n, speed in race(models, rounds).items()} for what, models in grown.items()}
-
-
 def report(rounds: int) -> dict[str, Any]:
     """All figures."""
     return {
         "state carried": learners(False, rounds),
         "state reset at each trial": learners(True, rounds),
         "peak memory (MB)": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "growth": growth(rounds),
     }
 
 
