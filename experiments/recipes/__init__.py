@@ -16,11 +16,19 @@ from experiments.records.record import Record, Row, Rows
 from ngym_cli.config import read_toml
 
 HERE = Path(__file__).parent
+PAPERS = HERE.parent / "papers"
+
+#: Files by the name of the recipe; what a paper is reproduced with is a recipe, too.
+FILES = {
+    **{path.stem: path for path in HERE.glob("*.toml")},
+    "mante2013": PAPERS / "mante2013" / "context.toml",
+    "yang2019": PAPERS / "yang2019" / "twenty_tasks.toml",
+}
 
 
 def settings(item: str) -> dict[str, Any]:
     """Return what a recipe says."""
-    return read_toml(HERE / f"{item}.toml")
+    return read_toml(FILES[item])
 
 
 def make(item: str, seed: int) -> Row:
@@ -45,7 +53,7 @@ RECORD = Record(
     name="recipes",
     what="the recipes of papers",
     file=HERE / "results.json",
-    items=lambda: sorted(path.stem for path in HERE.glob("*.toml")),
+    items=lambda: sorted(FILES),
     make=make,
     tasks=lambda item: [settings(item)["task"]],
     settings=settings,

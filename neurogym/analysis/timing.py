@@ -48,7 +48,7 @@ def interval_reproduction(
     Args:
         target: interval to be produced, ms, shape (trials,) (gain included).
         produced: produced interval, ms, shape (trials,); ``nan`` where there was none.
-        n_boot: bootstrap draws.
+        n_boot: bootstrap draws; 0 for no intervals.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
         groups: session or block of each trial where trials are linked, shape (trials,).
@@ -66,7 +66,8 @@ def interval_reproduction(
     def statistics(rows: np.ndarray | slice) -> FloatArray:
         return _statistics(x[rows], y[rows])
 
-    values, draws = statistics(slice(None)), resampled(statistics, len(x), linked, n_boot, seed)
+    values = statistics(slice(None))
+    draws = resampled(statistics, len(x), linked, n_boot, seed).reshape(n_boot, len(values))
     levels = np.unique(x)
     edges = levels if len(levels) <= 12 else np.quantile(x, np.arange(10) / 10)
     index = np.searchsorted(edges, x, side="right") - 1

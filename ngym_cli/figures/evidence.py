@@ -174,7 +174,7 @@ def context(view: View) -> Figure:
 
 
 def evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
-    """Draw P(second choice) in a context against the evidence of a modality."""
+    """Draw P(second choice) in a context (0 or 1) against the evidence of a modality (0 or 1)."""
     from neurogym.analysis.intervals import clusters, proportion_curve
     from neurogym.analysis.trial_tables import numbers, select, two_choices
 

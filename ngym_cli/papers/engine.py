@@ -69,9 +69,18 @@ def plan(paper: Paper, parts: Sequence[str], seeds: Sequence[int], place: Path) 
             if before is not None:
                 values["init_from"] = str(found[before, seed].path.resolve())
             name = f"{part}-s{seed}-{digests[part]}"
-            path = runs.folder_for(place / sweeps.RUNS, complete.task, complete.alg, name, seed)
+            own, *others = (
+                runs.folder_for(root / sweeps.RUNS, complete.task, complete.alg, name, seed)
+                for root in (place, *_beside(place))
+            )
+            path = own if is_done(own) else next(filter(is_done, others), own)
             found[part, seed] = PlannedRun(part, seed, name, path, values)
     return found
+
+
+def _beside(place: Path) -> list[Path]:
+    """Return the reproductions of other papers: a run of theirs that is the one asked for is used."""
+    return sorted(each for each in place.parent.glob("*") if each != place and (each / sweeps.RUNS).is_dir())
 
 
 def waves(paper: Paper, planned: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
@@ -100,8 +109,8 @@ def _job(name: str) -> int:
     return int(hashlib.sha256(name.encode()).hexdigest()[:7], 16)
 
 
-def is_done(planned: PlannedRun) -> bool:
+def is_done(path: Path) -> bool:
     """Say whether a run is there and finished."""
-    if not (planned.path / runs.MANIFEST).exists():
+    if not (path / runs.MANIFEST).exists():
         return False
-    return bool(runs.Run(planned.path).manifest()["status"] == "finished")
+    return bool(runs.Run(path).manifest()["status"] == "finished")

@@ -54,7 +54,7 @@ def measure_all(
         UserError: if a measure fails.
     """
     seeds = sorted({seed for _, seed in planned})
-    done = {key: each for key, each in planned.items() if is_done(each)}
+    done = {key: each for key, each in planned.items() if is_done(each.path)}
     jobs = [(str(paper.folder), seed, list(claims), {part: each.path for (part, s), each in done.items() if s == seed})
             for seed in seeds]  # fmt: skip
     keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in seeds}
@@ -81,7 +81,7 @@ def measured_before(
     paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path
 ) -> list[Measured]:
     """Return what is known of claims already; nothing is made."""
-    done = {key: each for key, each in planned.items() if is_done(each)}
+    done = {key: each for key, each in planned.items() if is_done(each.path)}
     keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in {seed for _, seed in planned}}
     found = (_read(place, *which, key) for which, key in keys.items() if key is not None)
     return [each for each in found if each is not None]

@@ -31,6 +31,8 @@ Provenance = Literal["C", "P", "F", "M", "O", "R", "ours"]
 
 #: Names of parts, evaluations and claims: they become words on the command line and parts of file names.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+#: A configuration in the folder of the paper, or of another one: the runs of both are then the same.
+BESIDE = re.compile(r"(\.\./[A-Za-z0-9][A-Za-z0-9._-]*/)?[^/\\]+\.toml")
 
 
 class SettingConfig(Section):
@@ -97,15 +99,15 @@ class PartConfig(Section):
     """One network that is trained, once for each seed."""
 
     what: str = Field(min_length=1)
-    config: str = Field(description="file of the run's configuration, in the same folder")
+    config: str = Field(description="file of the run's configuration, in the same folder or in that of another paper")
     after: str | None = Field(None, description="part whose network, of the same seed, this one begins with")
     evaluations: dict[str, EvaluationRequest] = Field(default_factory=lambda: {"main": EvaluationRequest()})
 
     @field_validator("config")
     @classmethod
     def _beside(cls, config: str) -> str:
-        if Path(config).name != config or not config.endswith(".toml"):
-            raise ValueError(f"'{config}' is no TOML file beside {FILE}")
+        if not BESIDE.fullmatch(config):
+            raise ValueError(f"'{config}' is no TOML file beside {FILE}, nor one of another paper (../PAPER/FILE.toml)")
         return config
 
     @field_validator("evaluations")

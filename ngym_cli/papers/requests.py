@@ -88,7 +88,7 @@ def reproduce(
     if interrupted:
         terminal.console(stderr=True).print("interrupted; the same command goes on", soft_wrap=True)
         return control.INTERRUPTED
-    if planned and not any(engine.is_done(each) for each in planned.values()):
+    if planned and not any(engine.is_done(each.path) for each in planned.values()):
         _print_failures(rows)
         return 1
     workers = launch.workers if launch.on == "local" and launch.workers else cores()
@@ -143,12 +143,13 @@ def _train(
 ) -> tuple[list[status.Row], bool]:
     """Train what is not done, the parts that others begin with first; return the state of all runs."""
     err = terminal.console(stderr=True)
-    done = sum(engine.is_done(each) for each in planned.values())
+    done = sum(engine.is_done(each.path) for each in planned.values())
     err.print(f"{paper.id}: {done} of {len(planned)} networks are trained; {place}", soft_wrap=True)
     if done == len(planned):
         return [], False
     rows: list[status.Row] = []
-    for wave in engine.waves(paper, planned.values()):
+    here = [each for each in planned.values() if each.path.is_relative_to(place)]  # others are done, elsewhere
+    for wave in filter(None, engine.waves(paper, here)):
         sweep = engine.as_sweep(place, wave, launch)
         found, interrupted = control.do_jobs(sweep, launcher, True)
         rows += found
@@ -184,7 +185,7 @@ def finish(
         )
         for claim in paper.config.claims
     }
-    trained = [each for each in planned.values() if engine.is_done(each)]
+    trained = [each for each in planned.values() if engine.is_done(each.path)]
     document: dict[str, Any] = {
         "id": paper.id,
         "title": paper.config.title,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neurogym.analysis import bayes_least_squares, bayesian_reproduction
+from neurogym.analysis import bayes_least_squares, bayesian_reproduction, interval_reproduction
 
 SHORT, LONG = (480, 560, 640, 720, 800), (800, 900, 1000, 1100, 1200)
 
@@ -41,3 +41,12 @@ def test_estimates_move_towards_the_mean_of_the_prior_and_more_so_with_more_nois
 def test_what_has_no_posterior_is_refused(wrong):
     with pytest.raises(ValueError, match="positive"):
         bayes_least_squares([500], **{"intervals": (400, 600), "weber": 0.1, **wrong})
+
+
+def test_reproduction_is_described_without_intervals_where_none_are_asked_for():
+    rng = np.random.default_rng(0)
+    target = rng.choice(SHORT, 500).astype(float)
+    produced = 0.8 * target + 130 + rng.normal(size=500)
+    quick, full = (interval_reproduction(target, produced, n_boot=n) for n in (0, 50))
+    assert quick.slope.value == full.slope.value == pytest.approx(0.8, abs=0.01)
+    assert np.isnan(quick.slope.low) and full.slope.low < 0.8 < full.slope.high

@@ -1,0 +1,233 @@
+"""Choices, fixed points and targeted axes of networks that integrate one of two noisy sources."""
+
+from functools import cache
+
+import numpy as np
+
+from neurogym.analysis import Activity, from_trials, line_attractor, pca_trajectories, selected_input, targeted_axes
+from neurogym.analysis.trial_tables import is_correct, numbers, responded, select
+from ngym_cli.agents.fixed_points import input_sets, network_step, points_of_sets
+from ngym_cli.figures.evidence import evidence_curve
+from ngym_cli.figures.style import COLOURS, GREY, new_figure, shades
+
+CONTEXTS = (0, 1)
+#: Words for the contexts: in the paper the first source was the motion and the second the colour of the dots.
+WORDS = {0: "modality 1 relevant", 1: "modality 2 relevant"}
+#: States from which slow points are looked for, and the speed below which a point counts as slow.
+STARTS, SLOW = 16, 0.03
+
+
+def incongruent(run):
+    """Proportion correct where the irrelevant source speaks for the other answer, in each context."""
+    table = run.trials()
+    against = table["other_choice"] != table["ground_truth"]
+    found = {}
+    for context in CONTEXTS:
+        rows = select(table, against & (table["context"] == context))
+        found[WORDS[context]] = float(np.mean(is_correct(rows)))
+    return found
+
+
+def selectivity(run):
+    """Weight of the relevant source less that of the irrelevant one, over their sum."""
+    return from_trials.context_use(run.trials()).selectivity.value
+
+
+@cache
+def _recorded(run):
+    """Activity, observations and trials of the recorded evaluation."""
+    recording = run.recording("activity")
+    observations = np.asarray(recording["observations"], float)
+    return Activity(recording["activity"], recording.offsets, recording.dt), observations, run.trials("activity")
+
+
+@cache
+def _points(run):
+    """Slow points of each context under its mean input during the stimulus."""
+    activity, observations, table = _recorded(run)
+    sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
+    found = points_of_sets(run.source.policy, activity, observations, sets, starts=STARTS, slow=SLOW)
+    return {int(each.values["context"]): (each, points) for each, points in found}
+
+
+def _of_contexts(run, value):
+    found = _points(run)
+    if set(found) != set(CONTEXTS):
+        raise ValueError(f"slow points were found in {len(found)} of two contexts")
+    return {WORDS[context]: float(value(*found[context])) for context in CONTEXTS}
+
+
+def leading_eigenvalue(run):
+    return _of_contexts(run, lambda _, points: line_attractor(points).leading)
+
+
+def next_eigenvalue(run):
+    return _of_contexts(run, lambda _, points: line_attractor(points).next)
+
+
+def dominant_axis(run):
+    """Share of the variance of the points along one axis, in each context."""
+    return _of_contexts(run, lambda _, points: line_attractor(points).share)
+
+
+def _pushes(run):
+    """Evidence of 100 % for the second choice in each source, in the space of inputs."""
+    channels = run.agent.make_env().unwrapped.observation_space.name
+    pushes = np.zeros((2, run.source.policy.observation_space.shape[0]))
+    for source in range(2):
+        pushes[source, channels[f"stim1_mod{source + 1}"]] = -0.5
+        pushes[source, channels[f"stim2_mod{source + 1}"]] = 0.5
+    return pushes
+
+
+def _selected(run):
+    """Movement along the slow direction by evidence of each source at each point, by context."""
+    step, _ = network_step(run.source.policy)
+    pushes, found = _pushes(run), {}
+    for context, (each, points) in _points(run).items():
+        found[context] = np.abs(selected_input(step, points, each.inputs, pushes))
+    return found
+
+
+def selection_ratio(run):
+    """Movement along the slow direction by relevant over that by irrelevant evidence, in each context."""
+    found = _selected(run)
+    if set(found) != set(CONTEXTS):
+        raise ValueError(f"slow points were found in {len(found)} of two contexts")
+    return {WORDS[c]: float(np.median(found[c][:, c]) / np.median(found[c][:, 1 - c])) for c in CONTEXTS}
+
+
+@cache
+def _axes(run):
+    """Targeted axes of choice, both sources and context during the stimulus, and aligned activity."""
+    activity, _, table = _recorded(run)
+    rows = responded(table)
+    onset = table["onset_stimulus"] / activity.dt
+    steps = int(table["period_stimulus"][0] / activity.dt)
+    aligned = activity.align(onset, start=0, stop=steps)[rows]
+    table = select(table, rows)
+    relevant = numbers(table["ground_truth"]) * 2 - 3
+    other = numbers(table["other_choice"]) * 2 - 3
+    context = numbers(table["context"]).astype(int)
+    signs = np.where(context == 0, relevant, other), np.where(context == 0, other, relevant)
+    coherences = [sign * numbers(table[f"coh_{k}"]) for k, sign in enumerate(signs, start=1)]
+    variables = {
+        "choice": numbers(table["choice"]) * 2 - 3,
+        "modality 1": coherences[0],
+        "modality 2": coherences[1],
+        "context": context * 2 - 1,
+    }
+    return targeted_axes(aligned, variables), aligned, table, coherences
+
+
+def _apart(run, axis, relevant):
+    """Distance between the strongest evidence of a source for either choice along an axis, where it does or does not
+    count: mean over both sources of the largest distance at any step of the stimulus.
+    """
+    axes, aligned, table, coherences = _axes(run)
+    found = []
+    for context in CONTEXTS:
+        source = context if relevant else 1 - context
+        name = f"modality {source + 1}" if axis == "own" else axis
+        place = axes.project(aligned)[..., axes.names.index(name)]
+        here = table["context"] == context
+        ends = [place[here & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
+        found.append(np.abs(ends[1] - ends[0]).max())
+    return float(np.mean(found))
+
+
+def _ends(values):
+    return values.min(), values.max()
+
+
+def evidence_on_choice_axis(run):
+    """Movement along the axis of choice by irrelevant evidence over that by relevant evidence."""
+    return _apart(run, "choice", False) / _apart(run, "choice", True)
+
+
+def evidence_on_own_axis(run):
+    """Movement along its own axis by evidence that does not count over that by evidence that does."""
+    return _apart(run, "own", False) / _apart(run, "own", True)
+
+
+def figure_1_choices(paper):
+    """Choices by the evidence of each source (columns) in each context (rows): trials of all networks, 95 % intervals.
+    On the diagonal the source is relevant, beside it it is to be ignored.
+    """
+    figure, panels = new_figure(2, 2, width=2.8, height=2.4, sharex=True, sharey=True)
+    part = paper.part("context", "networks")
+    for context in CONTEXTS:
+        for source in range(2):
+            axes = panels[context][source]
+            evidence_curve(axes, part, context, source)
+            axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+            kind = "relevant" if context == source else "irrelevant"
+            axes.set(title=f"modality {source + 1}, {kind}", ylim=(-0.03, 1.03))
+        panels[context][0].set_ylabel(f"context {context + 1}, P(choice 2)")
+    for source in range(2):
+        panels[1][source].set_xlabel(f"coherence of modality {source + 1} (%)")
+    return figure
+
+
+def figure_2_targeted_axes(paper):
+    """Mean trajectories of the first network during the stimulus in each context, in the plane of the axis of choice
+    and that of a source, sorted by the evidence of that source from the strongest for choice 1 (yellow) to that
+    for choice 2 (blue). Relevant evidence moves the state along both axes, irrelevant evidence along its own only.
+    """
+    figure, panels = new_figure(2, 2, width=3.0, height=2.6)
+    axes, aligned, table, coherences = _axes(paper.runs("context")[0])
+    projected = axes.project(aligned)
+    along = projected[..., axes.names.index("choice")]
+    for context in CONTEXTS:
+        for source in range(2):
+            panel, levels = panels[context][source], np.unique(coherences[source])
+            across = projected[..., axes.names.index(f"modality {source + 1}")]
+            for level, colour in zip(levels, shades(len(levels)), strict=True):
+                rows = (table["context"] == context) & (coherences[source] == level)
+                panel.plot(along[rows].mean(axis=0), across[rows].mean(axis=0), "o-", color=colour, markersize=3)
+            kind = "relevant" if context == source else "irrelevant"
+            panel.set(
+                title=f"context {context + 1}: modality {source + 1}, {kind}", ylabel=f"modality {source + 1} axis"
+            )
+    for source in range(2):
+        panels[1][source].set_xlabel("choice axis (s.d. of units)")
+    return figure
+
+
+def figure_5_line_attractors(paper):
+    """Left: slow points of the first network in each context and paths of single trials, along the principal components
+    of the points. Middle: eigenvalues at all points of all networks, largest and second largest. Right: movement along
+    the slow direction by evidence of each source, a dot for each network.
+    """
+    figure, (plane, spectrum, selection) = new_figure(1, 3, width=3.1)
+    networks = paper.runs("context")
+    points = _points(networks[0])
+    space = pca_trajectories(np.concatenate([each.points for _, each in points.values()])[None], 2)
+    activity, _, table = _recorded(networks[0])
+    for context, colour in zip(CONTEXTS, COLOURS, strict=False):
+        for trial in np.flatnonzero(table["context"] == context)[:8]:
+            plane.plot(*space.project(activity[trial]).T, color=colour, linewidth=0.5, alpha=0.4)
+        plane.plot(*space.project(points[context][1].points).T, "o", color=colour, markersize=5, label=WORDS[context])
+    share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
+    plane.set(xlabel=share[0], ylabel=share[1], title=f"slow points, seed {networks[0].seed}")
+    plane.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
+    places = np.arange(len(networks))
+    for context, colour, shift in zip(CONTEXTS, COLOURS, (-0.1, 0.1), strict=False):
+        for k, claim in enumerate(("leading-eigenvalue", "next-eigenvalue")):
+            values = paper.value(claim)[WORDS[context]]["seeds"]
+            spectrum.plot(places + shift, values, "os"[k], color=colour, markersize=5)
+        for k, relevant in enumerate((True, False)):
+            source = context if relevant else 1 - context
+            values = [np.median(_selected(run)[context][:, source]) for run in networks]
+            selection.plot(places + shift, values, "os"[k], color=colour, markersize=5)
+    for axes, words in ((spectrum, ("largest", "second")), (selection, ("relevant", "irrelevant"))):
+        for marker, word in zip("os", words, strict=True):
+            axes.plot([], [], marker, color=GREY, label=word)
+        axes.set(xlabel="network", xlim=(-0.5, len(networks) - 0.5))
+        axes.set_xticks(places)
+        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
+    spectrum.axhline(1, color=GREY, linestyle="--", linewidth=1)
+    spectrum.set(ylabel="size of the eigenvalue", ylim=(0, 1.08), title="eigenvalues, median of points")
+    selection.set(ylabel="movement by 100 % evidence", title="input along the slow direction")
+    selection.set_ylim(bottom=0)
+    return figure

@@ -1,0 +1,142 @@
+"""Produced intervals of networks that know two priors, beside the Bayesian observer of the same measurements."""
+
+from functools import cache
+
+import numpy as np
+
+from neurogym.analysis import Activity, bayesian_reproduction, interval_reproduction
+from neurogym.analysis.results import Curve, Estimate
+from neurogym.analysis.trial_tables import numbers, responded, select
+from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
+
+#: Height of the cue of each prior, and the word for it.
+PRIORS = {0.3: "short", 0.4: "long"}
+SHARED = 800.0  # interval (ms) that occurs under both priors
+BINS = 9  # of measured intervals, for states at set
+
+
+def _of_prior(table, cue):
+    """Interval and produced interval (ms)."""
+    table = select(table, responded(table) & np.isclose(numbers(table["cue"]), cue))
+    return numbers(table["interval"]), numbers(table["rt"])
+
+
+def slopes(run):
+    """Slope of produced on true interval under each prior."""
+    return {
+        word: interval_reproduction(*_of_prior(run.trials(), cue), n_boot=0).slope.value for cue, word in PRIORS.items()
+    }
+
+
+def _means(run):
+    """Mean produced interval of each prior and interval, and that of the Bayesian observer (ms)."""
+    weber = run.source.config.task_args["weber"]
+    found = []
+    for cue, word in PRIORS.items():
+        interval, produced = _of_prior(run.trials(), cue)
+        listed = np.unique(interval)
+        optimal, _ = bayesian_reproduction(listed, weber)
+        found += [(word, t, produced[interval == t].mean(), best) for t, best in zip(listed, optimal, strict=True)]
+    return found
+
+
+def same_interval(run):
+    """Produced interval of 800 ms under the long prior less that under the short one (ms)."""
+    made = {word: mean for word, interval, mean, _ in _means(run) if interval == SHARED}
+    return made["long"] - made["short"]
+
+
+def distance_to_observer(run):
+    """Root mean squared difference between mean produced intervals and the Bayesian observer's (ms)."""
+    return float(np.sqrt(np.mean([(mean - best) ** 2 for *_, mean, best in _means(run)])))
+
+
+def _biases(run):
+    """Biases of the network and of the Bayesian observer (ms), of each pair of prior and interval."""
+    rows = _means(run)
+    return tuple(np.array([row[k] - row[1] for row in rows]) for k in (2, 3))
+
+
+def bias_correlation(run):
+    """Correlation of the biases with the Bayesian observer's over the ten pairs of prior and interval."""
+    return float(np.corrcoef(*_biases(run))[0, 1])
+
+
+def bias_strength(run):
+    """Slope of the network's biases on the observer's: 1 is as strong, 0 none."""
+    ours, best = _biases(run)
+    return float(np.polyfit(best, ours, 1)[0])
+
+
+@cache
+def _at_set(run):
+    """Place of the state at set along the line from the shortest to the longest interval of each prior.
+
+    Returns:
+        By prior: measured intervals (ms) and places, of bins.
+    """
+    recording, table = run.recording("activity"), run.trials("activity")
+    activity = Activity(recording["activity"], recording.offsets, recording.dt)
+    state = activity.align(recording.events["set"] / recording.dt, start=-1, stop=0)[:, 0]
+    found = {}
+    for cue, word in PRIORS.items():
+        of = np.isclose(numbers(table["cue"]), cue)
+        measured, listed = numbers(table["measured"]), np.unique(numbers(table["interval"])[of])
+        edges = np.linspace(listed[0], listed[-1], BINS + 1)
+        bins = [of & (measured >= low) & (measured <= high) for low, high in zip(edges, edges[1:], strict=False)]
+        means = np.stack([state[rows].mean(axis=0) for rows in bins])
+        axis = (means[-1] - means[0]) / np.sum((means[-1] - means[0]) ** 2)
+        found[word] = np.array([measured[rows].mean() for rows in bins]), (means - means[0]) @ axis
+    return found
+
+
+def compression(run):
+    """How fast the state moves along the encoding axis near the ends of each prior, over how fast in its middle."""
+    found = {}
+    for word, (measured, place) in _at_set(run).items():
+        rate, third = np.diff(place) / np.diff(measured), (BINS - 1) // 3
+        found[word] = float(np.mean([*rate[:third], *rate[-third:]]) / np.mean(rate[third:-third]))
+    return found
+
+
+def figure_1_bias_to_the_mean_of_each_prior(paper):
+    """Left: mean produced interval by true interval under both priors, all networks with 95 % intervals over networks;
+    lines: the Bayesian least-squares observer of the same noisy measurements; dashed: no bias. Right: the biases of
+    each network against the observer's.
+    """
+    figure, (left, right) = new_figure(1, 2, width=3.8)
+    networks = paper.runs("priors")
+    rows = [_means(run) for run in networks]
+    ends = [min(row[1] for row in rows[0]), max(row[1] for row in rows[0])]
+    left.plot(ends, ends, color=GREY, linestyle="--", linewidth=1, zorder=0)
+    for word, colour in zip(PRIORS.values(), COLOURS, strict=False):
+        places = [k for k, row in enumerate(rows[0]) if row[0] == word]
+        x = np.array([rows[0][k][1] for k in places])
+        means = [Estimate.mean([each[k][2] for each in rows]) for k in places]
+        curve = Curve.estimates(x, means, [len(networks)] * len(x))
+        interval_points(left, curve, color=colour, label=f"{word} prior, {len(networks)} networks")
+        left.plot(x, [rows[0][k][3] for k in places], color=colour, label=f"{word} prior, observer")
+        for each in rows:
+            bias = np.array([[each[k][3] - each[k][1], each[k][2] - each[k][1]] for k in places])
+            right.plot(bias[:, 0], bias[:, 1], "o", color=colour, markersize=4)
+    limit = 1.1 * max(abs(right.get_xlim()[0]), abs(right.get_ylim()[0]), right.get_xlim()[1], right.get_ylim()[1])
+    right.plot([-limit, limit], [-limit, limit], color=GREY, linestyle="--", linewidth=1, zorder=0)
+    left.set(xlabel="interval (ms)", ylabel="produced interval (ms)", title="reproduction under two priors")
+    right.set(xlabel="bias of the observer (ms)", ylabel="bias of the network (ms)", title="biases, ten conditions")
+    left.legend()
+    return figure
+
+
+def figure_5_state_at_set(paper):
+    """Place of the population state at the set pulse along the axis from the shortest to the longest interval of each
+    prior, by measured interval; a line for each network. Dashed: an even spacing, without compression at the ends.
+    """
+    figure, panels = new_figure(1, 2, width=3.2, sharey=True)
+    for axes, word, colour in zip(panels, PRIORS.values(), COLOURS, strict=False):
+        for run in paper.runs("priors"):
+            measured, place = _at_set(run)[word]
+            axes.plot(measured, place, "o-", color=colour, markersize=3, linewidth=1)
+        axes.plot(measured[[0, -1]], [0, 1], color=GREY, linestyle="--", linewidth=1)
+        axes.set(xlabel="measured interval (ms)", title=f"{word} prior")
+    panels[0].set_ylabel("place along the encoding axis")
+    return figure

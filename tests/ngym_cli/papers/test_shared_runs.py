@@ -1,0 +1,36 @@
+"""Two papers about the same networks train them once."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError
+from ngym_cli.papers import collection, engine
+
+
+def planned(paper, place):
+    return engine.plan(collection.find(paper), ["tasks"], [0], place)["tasks", 0]
+
+
+def test_a_run_of_another_reproduction_is_used_once_it_is_finished(tmp_path, run_folder):
+    first, second = planned("yang2019", tmp_path / "one"), planned("driscoll2024", tmp_path / "two")
+    assert first.name == second.name
+    assert first.path.is_relative_to(tmp_path / "one") and second.path.is_relative_to(tmp_path / "two")
+    shutil.copytree(run_folder, first.path)
+    assert runs.Run(first.path).manifest()["status"] == "finished"
+    assert planned("driscoll2024", tmp_path / "two").path == first.path
+    shutil.copytree(run_folder, second.path)
+    assert planned("driscoll2024", tmp_path / "two").path == second.path  # its own comes first
+
+
+@pytest.mark.parametrize("config", ["../../etc/x.toml", "/x.toml", "../x.toml", "a/x.toml", "../other/x.py", ".."])
+def test_a_configuration_lies_in_the_folder_of_a_paper(tmp_path, config):
+    source = collection.library() / "driscoll2024"
+    folder = shutil.copytree(source, tmp_path / "mine")
+    file = folder / "paper.toml"
+    file.write_text(file.read_text().replace("../yang2019/twenty_tasks.toml", config))
+    with pytest.raises(UserError, match="no TOML file beside"):
+        collection.load(folder)
