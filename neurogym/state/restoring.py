@@ -192,7 +192,11 @@ class Decoder:
             if is_env and name in NOT_STATE or callable(getattr(type(value), name, None)):
                 raise ValueError(f"{path}.{name} is not part of a state")
             where = f"{type(value).__name__}.{name}" if is_env else f"{path}.{name}"
-            _set(value, name, self.decode(part, getattr(value, name, None), where))
+            there = getattr(value, name, None)
+            found = self.decode(part, there, where)
+            if isinstance(found, bool | int | float | str) and _is_ours(there):
+                raise ValueError(f"{where} is a {type(found).__name__} in place of a {type(there).__name__}")
+            _set(value, name, found)
         if "own" in data:
             value.load_state_dict(self.decode(data["own"], None, path))
         if is_env:
@@ -237,6 +241,11 @@ def _layers(env: Any) -> Iterator[Any]:
     while isinstance(env, gym.Wrapper):
         env = env.env
         yield env
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether it is an object of the toolkit's, for which no bare value can stand in."""
+    return type(value).__module__.startswith("neurogym.") and not isinstance(value, int | float | str)
 
 
 def _is_frozen(cls: type) -> bool:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ngym_cli import runs
 from ngym_cli.commands import app
 from ngym_cli.errors import UserError
+from ngym_cli.sweeps import folder as folder_of_sweeps
 
 #: Seconds of the processor after which a command hangs, and on the clock, for one that waits (machines are shared).
 PATIENCE, LONG_PATIENCE = 20.0, 400.0
@@ -63,7 +64,7 @@ def call(arguments: list[str], folder: Path, trains: bool = True, user: int | No
     Args:
         arguments: what follows ``ngym``.
         folder: where it runs.
-        trains: whether ``ngym run`` makes a folder and trains, or ends before that.
+        trains: whether ``ngym run`` and ``ngym sweep`` make a folder and train, or end before that.
         user: number of the user who runs it, if this process may choose.
     """
     context = server()
@@ -100,7 +101,7 @@ def _call(
     torch.set_num_threads(1)
     os.chdir(folder)
     if not trains:
-        runs.create = _ready
+        runs.create = folder_of_sweeps.make = _ready
     began = time.process_time()
     wrong, *rest = _run(arguments)
     pipe.send(Ended(wrong, time.process_time() - began, *rest))

@@ -104,13 +104,20 @@ def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
     """Continue counting from what `counters` returned.
 
     Raises:
-        ValueError: If there is one that no learner has.
+        ValueError: If there is one that no learner has, or it is no number.
     """
     strange = set(values) - set(COUNTERS)
     if strange:
         raise ValueError(f"unknown counters {sorted(strange)}")
     for name, value in values.items():
+        if not _is_number(value):
+            raise ValueError(f"counter {name} is no number")
+    for name, value in values.items():
         setattr(model, name, value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < 2**63
 
 
 def episodes(model: BaseAlgorithm) -> dict[str, list[Any]]:
@@ -119,7 +126,16 @@ def episodes(model: BaseAlgorithm) -> dict[str, list[Any]]:
 
 
 def set_episodes(model: BaseAlgorithm, values: dict[str, list[Any]]) -> None:
-    """Continue from what `episodes` returned."""
+    """Continue from what `episodes` returned.
+
+    Raises:
+        ValueError: If it is not that.
+    """
+    rows, successes = (values[name] for name in EPISODES)
+    if not all(isinstance(row, dict) and {"r", "l"} <= set(row) and all(map(_is_number, row.values())) for row in rows):
+        raise ValueError("the statistics of episodes are damaged")
+    if not all(map(_is_number, successes)):
+        raise ValueError("the successes of episodes are damaged")
     for name in EPISODES:
         setattr(model, name, deque(values[name], maxlen=model._stats_window_size))
 
