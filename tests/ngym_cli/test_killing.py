@@ -54,6 +54,9 @@ def start(*arguments) -> multiprocessing.Process:
 def kill_and_resume(root: Path, config: dict, kills: int, seed: int) -> int:
     """Kill a run at random moments until it was killed so often or has finished; return how often it was killed."""
     moments = random.Random(seed)
+    warm = server().Process(target=int)  # the time that the server takes to start is no part of a run's
+    warm.start()
+    warm.join()
     began = time.monotonic()
     whole = start(config, root, "whole")
     whole.join()
