@@ -16,6 +16,7 @@ from ngym_cli.files.writing import atomic_path, check_place
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ngym_cli.environments.stack import Facts
     from ngym_cli.figures.view import View
 
 #: Figures that say little of one evaluation.
@@ -213,7 +214,7 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
         return Drawn(None, f"the drawing failed: {one_line(error)}", False)
 
 
-def telling(run: runs.Run, quick: bool = True) -> tuple[str, Figure] | None:
+def telling(run: runs.Run, quick: bool = True, facts: Facts | None = None) -> tuple[str, Figure] | None:
     """Return the figure of behaviour that says most of a run's evaluation and its name, or None if there is none.
 
     A figure of such tasks comes before one that every task has, and one that is about more columns before others.
@@ -221,10 +222,11 @@ def telling(run: runs.Run, quick: bool = True) -> tuple[str, Figure] | None:
     Args:
         run: the run.
         quick: draw intervals of few bootstrap samples: it is made when a run ends, while somebody waits.
+        facts: what is known of its task, where that has been found out already.
     """
     from ngym_cli.figures.view import Source, View
 
-    seen = View([Source(run, trust=True)], quick=quick)
+    seen = View([Source(run, trust=True, facts=facts)], quick=quick)
     for spec in sorted(natural_figures(seen), key=lambda spec: (not spec.tags, -len(spec.columns))):
         if spec.name in NOT_TELLING or spec.record:
             continue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ngym_cli.figures.style import COLOURS, Unavailable, shades
 from ngym_cli.runs import recordings, records
 from ngym_cli.runs.trial_table import Table, concatenate, read_trials
 from ngym_cli.terminal import REFERENCES
+
+if TYPE_CHECKING:
+    from ngym_cli.environments.stack import Facts
 
 #: By what runs can be put together.
 COMPARE = ("alg", "network", "seed", "task", "run")
@@ -61,10 +64,11 @@ class Source:
     Args:
         run: the run.
         trust: let its record name a user's own code.
+        facts: what is known of its task, where that has been found out already.
     """
 
-    def __init__(self, run: runs.Run, trust: bool = False):
-        self.run, self.trust = run, trust
+    def __init__(self, run: runs.Run, trust: bool = False, facts: Facts | None = None):
+        self.run, self.trust, self._facts = run, trust, facts
         self.manifest = run.manifest()
 
     @cached_property
@@ -77,7 +81,7 @@ class Source:
         """What is known of the task."""
         from ngym_cli.environments.stack import inspect
 
-        return inspect(self.config)
+        return inspect(self.config) if self._facts is None else self._facts
 
     @cached_property
     def evaluations(self) -> list[Evaluated]:

@@ -20,6 +20,9 @@ PATIENCE = 10.0
 #: Rollouts of the two measured runs; their difference is what steps cost, the rest what a run costs in any case.
 ROLLOUTS = (1, 4)
 
+#: Seconds of a first run up to which it counts as warming up and is made again.
+WARM = 3.0
+
 #: Most steps of a measured rollout; most trials and steps of a measured evaluation; longer ones are scaled up.
 MOST_STEPS, MOST_TRIALS, MOST_EVALUATED = 16_384, 128, 32_768
 
@@ -82,7 +85,7 @@ def _measured_trials(config: RunConfig) -> int:
 
 
 def _measure(config: RunConfig) -> Costs:
-    """Return what runs of a kind cost, from three short ones."""
+    """Return what runs of a kind cost, from short ones."""
     from ngym_cli.environments.stack import resolve
 
     n_envs, hyperparameters = int(config.n_envs or 1), dict(config.hyperparameters)
@@ -92,13 +95,15 @@ def _measure(config: RunConfig) -> Costs:
     trials = _measured_trials(config)
     found: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for number, rollouts in enumerate((ROLLOUTS[0], *ROLLOUTS)):  # the first only warms up
+        for number, rollouts in enumerate((ROLLOUTS[0], *ROLLOUTS)):
+            if number == 1 and found[0][1] > WARM:
+                continue
             short = {
                 "timesteps": rollout * rollouts, "hyperparameters": hyperparameters,
                 "evaluation": {"every": 0, "trials": trials}, "checkpoint": {"every": 0},
             }  # fmt: skip
             found.append(_time(from_dict(merge(config.model_dump(), short)), Path(folder), str(number)))
-    (few, short_time), (many, long_time) = found[1:]
+    (few, short_time), (many, long_time) = found[-2:]
     per_step = max(long_time - short_time, 1e-9) / max(many - few, 1)
     began = time.process_time()
     resolve(config)

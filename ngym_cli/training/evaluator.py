@@ -91,7 +91,7 @@ class Evaluator:
         """Add the figure that says most of the last evaluation to TensorBoard; at the end, for it costs a second."""
         from ngym_cli.figures import requests
 
-        drawn = requests.telling(self.run)
+        drawn = requests.telling(self.run, facts=self.facts)
         if drawn is not None:
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self._step)
 
