@@ -30,7 +30,7 @@ def command(
     on: Annotated[
         str, typer.Option(help="local, ray, ray:auto, ray:HOST:PORT or slurm.", rich_help_panel=WHERE)
     ] = "local",
-    jobs: Annotated[
+    workers: Annotated[
         int | None, typer.Option(min=1, help="Most networks at a time; default one per core.", rich_help_panel=WHERE)
     ] = None,
     slurm: Annotated[
@@ -51,5 +51,5 @@ def command(
 
     if paper is None:
         raise typer.Exit(requests.show(json))
-    launch = requests.launch_settings(on, jobs, slurm)
+    launch = requests.launch_settings(on, workers, slurm)
     raise typer.Exit(requests.reproduce(paper, only or (), seeds, launch, reproductions, trust, json))

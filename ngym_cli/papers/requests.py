@@ -36,7 +36,7 @@ def show(json_: bool) -> int:
     return 0
 
 
-def launch_settings(on: str, jobs: int | None, slurm: Sequence[str] | None) -> LaunchSettings:
+def launch_settings(on: str, workers: int | None, slurm: Sequence[str] | None) -> LaunchSettings:
     """Return where networks are trained, from the words of the command line.
 
     Raises:
@@ -45,7 +45,7 @@ def launch_settings(on: str, jobs: int | None, slurm: Sequence[str] | None) -> L
     from ngym_cli.sweeps import requests
     from ngym_cli.sweeps.recipe import build
 
-    where = {"on": on, "workers": jobs, "slurm": list(slurm) if slurm else None}
+    where = {"on": on, "workers": workers, "slurm": list(slurm) if slurm else None}
     return build(requests.tables(None, {}, where), {}).launch
 
 

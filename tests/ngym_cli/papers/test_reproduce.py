@@ -13,7 +13,7 @@ import pytest
 
 from tests.ngym_cli.papers.conftest import RUN
 
-ONE = ("--jobs", "1")
+ONE = ("--workers", "1")
 
 
 def runs_of(folder):
