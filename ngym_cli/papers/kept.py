@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,11 +38,11 @@ def verdicts(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 
 
 def minutes(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """Return what all seeds take on two cores: as measured for the record, else as the paper's file says."""
+    """Return what all seeds take on two cores, rounded up: as measured for the record, else as the paper's file says."""
     took = [row["cpu_seconds"] for row in seeds.values() if row.get("cpu_seconds")]
     if not took:
         return paper.config.minutes
-    return sum(took) / len(took) * paper.config.seeds / CORES / 60
+    return math.ceil(sum(took) / len(took) * paper.config.seeds / CORES / 60)
 
 
 def rows() -> list[dict[str, Any]]:
