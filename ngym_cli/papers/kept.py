@@ -38,7 +38,7 @@ def verdicts(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 
 
 def minutes(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """Return what all seeds take on two cores, rounded up: as measured for the record, else as the paper's file says."""
+    """Return what all seeds take on two cores, rounded up: measured for the record, else as the paper says."""
     took = [row["cpu_seconds"] for row in seeds.values() if row.get("cpu_seconds")]
     if not took:
         return paper.config.minutes
