@@ -121,12 +121,17 @@ class RecurrentNetwork(nn.Module):
 
     def weights(self, layer: int) -> loops.Weights:
         """What multiplies the activity and the inputs of a layer, and its biases."""
-        others = (getattr(self, f"{name}_l{layer}") for name in ("weight_ih", "bias_ih", "bias_hh"))
-        return self.recurrent_weight(layer), *others
+        return self.recurrent_weight(layer), *self.parameters_of(layer)[1:]
 
     def recurrent_weight(self, layer: int) -> Tensor:
         """The matrix (gate * unit, from) that multiplies the activity of a layer."""
-        return getattr(self, f"weight_hh_l{layer}")
+        return self.parameters_of(layer)[0]
+
+    def parameters_of(self, layer: int) -> loops.Weights:
+        """A layer's parameters as torch has them: recurrent weights, input weights, bias of the inputs, of the activity."""
+        names = ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
+        recurrent, inputs, bias, second_bias = (getattr(self, f"{name}_l{layer}") for name in names)
+        return recurrent, inputs, bias, second_bias
 
     def stepper(self) -> Stepper:
         """The present weights, ready to step in NumPy; take a new one after each update."""

@@ -56,21 +56,21 @@ class EIRNN(LeakyNetwork):
     def recurrent_weight(self, layer: int) -> Tensor:
         """The signed matrix (to, from) of a layer."""
         signed = getattr(self, f"mask_l{layer}") * self.sign
-        return getattr(self, f"weight_hh_l{layer}").abs() * signed
+        return self.parameters_of(layer)[0].abs() * signed
 
     @torch.no_grad()
     def _balance(self, radius: float = 1.0) -> None:
         """Gamma-distributed strengths, inhibition scaled to cancel excitation, then scaled to a spectral radius."""
         excitatory = self.hidden_size - self.n_inhibitory
         for layer in range(self.num_layers):
-            weight = getattr(self, f"weight_hh_l{layer}")
+            weight, from_input, _, _ = self.parameters_of(layer)
             strengths = torch.distributions.Gamma(2.0, 1.0).sample(weight.shape)
             weight.copy_(strengths * getattr(self, f"mask_l{layer}"))
             received = weight[:, :excitatory].sum(1) / weight[:, excitatory:].sum(1).clamp_min(1e-6)
             weight[:, excitatory:] *= received.clamp_max(100.0)[:, None]
             spectrum = torch.linalg.eigvals(self.recurrent_weight(layer)).abs().max()
             weight *= radius / spectrum.clamp_min(1e-6)
-            nn.init.xavier_uniform_(getattr(self, f"weight_ih_l{layer}"))
+            nn.init.xavier_uniform_(from_input)
 
 
 def _connections(units: int, density: float, mask: Sequence[Sequence[float]] | None) -> Tensor:

@@ -1,38 +1,49 @@
-"""How gated networks begin: time constants spread over a range of steps, and input weights that open the gates."""
+"""What gated networks share: time constants spread over a range of steps, and input weights that open the gates."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+from ngym_cli.agents.networks.base import RecurrentNetwork
+
 #: Bound of the first weights of one input; of n inputs sqrt(n) times less.
 INPUT_GAIN = 3.0
 
 
-def check_memory(memory: float) -> None:
-    """Refuse a longest time constant of less than one step.
-
-    Raises:
-        ValueError: if it is.
-    """
-    if memory < 1:
-        raise ValueError(f"memory must be at least 1 step, got {memory}")
-
-
-@torch.no_grad()
-def spread_time_constants(bias: Tensor, memory: float) -> None:
-    """Draw the biases of gates that hold, so that what they hold fades with 1 to `memory` steps.
-
-    Tallec & Ollivier 2018, arXiv:1804.11188.
+class GatedNetwork(RecurrentNetwork):
+    """Base of networks with gates; torch's own class follows among the bases: `class GRU(GatedNetwork, nn.GRU)`.
 
     Args:
-        bias: of the gates (unit,), written in place.
-        memory: longest time constant (steps).
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) of the gates that hold are spread from 1 to this, so that what they hold fades
+            with as many steps (Tallec & Ollivier 2018, arXiv:1804.11188).
+
+    Raises:
+        ValueError: if `memory` is less than one step.
     """
-    bias.uniform_(0, memory - 1).log1p_()
 
+    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
+        if memory < 1:
+            raise ValueError(f"memory must be at least 1 step, got {memory}")
+        self.memory = memory
+        super().__init__(input_size, hidden_size, num_layers)
 
-def enlarge_input_weights(weight: Tensor) -> None:
-    """Draw the weights of the input (gate * unit, input), large enough for what is seen to open the gates."""
-    bound = INPUT_GAIN * weight.shape[1] ** -0.5
-    nn.init.uniform_(weight, -bound, bound)
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw the initial weights: torch's, then the biases of the gates, then weights of the input that open them."""
+        super().reset_parameters()  # type: ignore[misc]
+        for layer in range(self.num_layers):
+            _, _, bias, second_bias = self.parameters_of(layer)
+            nn.init.zeros_(bias)
+            nn.init.zeros_(second_bias)
+            self.holding_gate(second_bias).uniform_(0, self.memory - 1).log1p_()
+        weight = self.parameters_of(0)[1]
+        bound = INPUT_GAIN * weight.shape[1] ** -0.5
+        nn.init.uniform_(weight, -bound, bound)
+
+    def holding_gate(self, bias: Tensor) -> Tensor:
+        """The biases (unit,) of the gate that holds; in torch it is the second of the LSTM and of the GRU."""
+        return bias[self.hidden_size : 2 * self.hidden_size]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from ngym_cli.agents.networks import loops
-from ngym_cli.agents.networks.base import RecurrentNetwork, State
-from ngym_cli.agents.networks.gates import check_memory, enlarge_input_weights, spread_time_constants
+from ngym_cli.agents.networks.base import State
+from ngym_cli.agents.networks.gates import GatedNetwork
 
 
-class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
+class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
     """`torch.nn.GRU` behind the common interface.
 
     Args:
@@ -27,22 +26,6 @@ class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
     """
 
     cell = "gru"
-
-    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
-        check_memory(memory)
-        self.memory = memory
-        nn.GRU.__init__(self, input_size, hidden_size, num_layers)
-
-    def reset_parameters(self) -> None:
-        """Draw the initial weights; the gates lie in the order reset, update, candidate."""
-        super().reset_parameters()
-        units = self.hidden_size
-        for layer in range(self.num_layers):
-            bias: Any = getattr(self, f"bias_hh_l{layer}")
-            nn.init.zeros_(getattr(self, f"bias_ih_l{layer}"))
-            nn.init.zeros_(bias)
-            spread_time_constants(bias[units : 2 * units], self.memory)
-        enlarge_input_weights(cast(Tensor, self.weight_ih_l0))
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
@@ -58,8 +41,8 @@ class GRU(RecurrentNetwork, nn.GRU):  # type: ignore[misc]
 
     def weights(self, layer: int) -> loops.Weights:
         """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay apart."""
-        gates, names = 2 * self.hidden_size, ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
-        w_hh, w_ih, b_ih, b_hh = (getattr(self, f"{name}_l{layer}") for name in names)
+        gates = 2 * self.hidden_size
+        w_hh, w_ih, b_ih, b_hh = self.parameters_of(layer)
         none = [torch.zeros_like(part[gates:]) for part in (w_hh, w_ih, b_ih)]
         from_h = [torch.cat([part[:gates], zero, part[gates:]]) for part, zero in ((w_hh, none[0]), (b_hh, none[2]))]
         return from_h[0], torch.cat([w_ih, none[1]]), torch.cat([b_ih, none[2]]), from_h[1]

@@ -80,8 +80,8 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
 
     def _drive(self, seq: Tensor, layer: int) -> Tensor:
         """What a layer receives from below, biases included (step, unit)."""
-        bias = getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
-        return nn.functional.linear(seq, getattr(self, f"weight_ih_l{layer}"), bias)
+        _, weight, bias, second_bias = self.parameters_of(layer)
+        return nn.functional.linear(seq, weight, bias + second_bias)
 
 
 class RNN(LeakyNetwork):
@@ -94,7 +94,7 @@ class RNN(LeakyNetwork):
         """Draw the initial weights."""
         super().reset_parameters()
         for layer in range(self.num_layers):
-            weight = getattr(self, f"weight_hh_l{layer}")
+            weight = self.recurrent_weight(layer)
             nn.init.eye_(weight) if self.nonlinearity == "relu" else nn.init.orthogonal_(weight)
 
 
@@ -127,7 +127,7 @@ class CTRNN(LeakyNetwork):
         """Draw the initial weights."""
         super().reset_parameters()
         for layer in range(self.num_layers):
-            nn.init.orthogonal_(getattr(self, f"weight_hh_l{layer}"))
+            nn.init.orthogonal_(self.recurrent_weight(layer))
 
 
 def leak(dt: float, tau: float) -> float:

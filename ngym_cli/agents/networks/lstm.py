@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from ngym_cli.agents.networks.base import RecurrentNetwork, State
-from ngym_cli.agents.networks.gates import check_memory, enlarge_input_weights, spread_time_constants
+from ngym_cli.agents.networks.base import State
+from ngym_cli.agents.networks.gates import GatedNetwork
 
 
-class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
+class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
     """`torch.nn.LSTM` behind the common interface; its state is `(h, c)`.
 
     Args:
@@ -28,23 +27,13 @@ class LSTM(RecurrentNetwork, nn.LSTM):  # type: ignore[misc]
     n_states = 2
     cell = "lstm"
 
-    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
-        check_memory(memory)
-        self.memory = memory
-        nn.LSTM.__init__(self, input_size, hidden_size, num_layers)
-
     def reset_parameters(self) -> None:
-        """Draw the initial weights."""
+        """Draw the initial weights; a unit is overwritten as slowly as it forgets."""
         super().reset_parameters()
-        units = self.hidden_size
         for layer in range(self.num_layers):
-            bias: Any = getattr(self, f"bias_hh_l{layer}")
-            nn.init.zeros_(getattr(self, f"bias_ih_l{layer}"))
-            nn.init.zeros_(bias)
-            spread_time_constants(bias[units : 2 * units], self.memory)
+            bias = self.parameters_of(layer)[3]
             with torch.no_grad():
-                bias[:units] = -bias[units : 2 * units]
-        enlarge_input_weights(cast(Tensor, self.weight_ih_l0))
+                bias[: self.hidden_size] = -self.holding_gate(bias)
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
