@@ -20,7 +20,8 @@ from experiments.records.record import Record, Row, Rows
 from neurogym.analysis.best_arms import best_choices, thompson
 from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import from_dict, read_toml
-from ngym_cli.environments.stack import build_venv, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import build_venv
 from ngym_cli.evaluation import fresh_trials
 
 HERE = Path(__file__).parent

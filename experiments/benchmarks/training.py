@@ -17,7 +17,8 @@ from neurogym.envs.registration import every_task
 from neurogym.vector import TrialVectorEnv
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import from_dict
-from ngym_cli.environments.stack import build_venv, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import build_venv
 
 
 def built(task: str, wrappers: str = "", alg: str = "recurrent_ppo", **settings: Any) -> tuple[Any, Any]:

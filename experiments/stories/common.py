@@ -61,10 +61,10 @@ def evaluate(
     model: Any, make_env: Callable[[], gym.Env], trials: int, seed: int, reset_state: str = "trial", n_envs: int = 64
 ) -> dict[str, np.ndarray]:
     """Fresh trials of an agent (None: random actions): a column for everything that is known of a trial."""
-    from ngym_cli.agents.acting import Agent
+    from ngym_cli.agents.trained import agent_for
 
     venv = make_vec(make_env, n_envs)
-    agent = Agent(model.policy, n_envs, seed) if model is not None else None
+    agent = agent_for(model.policy, n_envs, seed) if model is not None else None
     venv.action_space.seed(seed)
     obs, _ = venv.reset(seed=10_000 + seed)
     starts, parts, count = np.ones(n_envs, bool), [], 0
@@ -82,9 +82,9 @@ class Predictor:
     """An agent in the form that ``plot_env`` and ``Monitor`` take: it keeps its own state."""
 
     def __init__(self, model: Any):
-        from ngym_cli.agents.acting import Agent
+        from ngym_cli.agents.trained import agent_for
 
-        self.agent, self.starts = Agent(model.policy, 1, 0), np.ones(1, bool)
+        self.agent, self.starts = agent_for(model.policy, 1, 0), np.ones(1, bool)
 
     def predict(self, observation: np.ndarray, deterministic: bool = True) -> tuple[Any, None]:
         action = self.agent.act(observation[None], self.starts).actions[0]

@@ -26,7 +26,7 @@ _LOOPED = "tests/ngym_cli/agents/networks/test_loops.py"
 _FUSED = "ngym_cli/agents/algorithms/fused.c"  # agent.c beside it computes
 _FUSED_TEST = "tests/ngym_cli/agents/algorithms/test_fused.py"
 _RUN = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
-_ACT = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO._act"
+_ACT = "ngym_cli.agents.algorithms.rollout_agent:RolloutAgent._act_in_numpy"
 _LEARN = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
 _FUSE = "ngym_cli.agents.algorithms.fused:Fused"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ngym_cli.agents import options
 from ngym_cli.config import RunConfig, streams
-from ngym_cli.environments.stack import Facts
+from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
 
 #: Units of a run, whatever the algorithm.

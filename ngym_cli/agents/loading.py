@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ngym_cli import runs
+from ngym_cli.agents.acting import Act
 from ngym_cli.agents.stepping import StepModule
+from ngym_cli.agents.trained import is_recurrent
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
 
@@ -60,7 +62,7 @@ class LoadedAgent:
         self.config: RunConfig = run.config(trust).in_stage(-1)
         self.policy, self.steps = load_policy(run, self.config)
         self.policy.set_training_mode(False)
-        self.recurrent = hasattr(self.policy, "initial_state")
+        self.recurrent = is_recurrent(self.policy)
         self._actor = self.policy.actor() if self.recurrent else None
 
     def make_env(self) -> Any:
@@ -101,12 +103,8 @@ class LoadedAgent:
                 torch.manual_seed(seed)
             action, _ = self.policy.predict(observation, deterministic=deterministic)
             return _plain(action), None
-        found, batched = self._advance(observation, state, deterministic, seed)
-        actions = np.asarray(found[0])
-        space = self.policy.action_space
-        if hasattr(space, "low"):
-            actions = np.clip(actions.reshape(-1, *space.shape), space.low, space.high)
-        return (actions if batched else _plain(actions[0])), found[3]
+        found, after, batched = self._advance(observation, state, deterministic, seed)
+        return (found.actions if batched else _plain(found.actions[0])), after
 
     def activity(self, observations: Any, state: State = None) -> np.ndarray:
         """Return the activity of the network's top layer along a sequence of observations.
@@ -125,19 +123,21 @@ class LoadedAgent:
             raise UserError(f"{self.config.alg} has no recurrent network, and so no activity that is carried along")
         rows = []
         for observation in np.asarray(observations):
-            found, batched = self._advance(observation, state, True, None)
-            state = found[3]
-            rows.append(np.array(found[4] if batched else found[4][0]))
+            found, state, batched = self._advance(observation, state, True, None)
+            activity: Any = found.activity
+            rows.append(np.array(activity if batched else activity[0]))
         return np.stack(rows)
 
-    def _advance(self, observation: Any, state: State, deterministic: bool, seed: int | None) -> tuple[Any, bool]:
-        """Advance the network by one step; return what the policy's ``act`` does, and whether there are several."""
+    def _advance(
+        self, observation: Any, state: State, deterministic: bool, seed: int | None
+    ) -> tuple[Act, State, bool]:
+        """Advance the network by one step; return what it does, its state, and whether there are several."""
         tensor, batched = self.policy.obs_to_tensor(np.asarray(observation))
         seen = tensor.cpu().numpy()
         state = self.policy.initial_state(len(seen)) if state is None else state
         rng = np.random.default_rng(seed) if seed is not None else None
         starts = np.zeros(len(seen), bool)
-        return self.policy.act(seen, state, starts, deterministic, rng, self._actor), batched
+        return *self.policy.act(seen, state, starts, deterministic, rng, self._actor), batched
 
 
 def _plain(action: Any) -> Any:

@@ -19,7 +19,8 @@ from ngym_cli.catalog import addresses, docstrings, reference
 from ngym_cli.catalog.listing import changes, metadata_of
 from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
-from ngym_cli.environments.stack import facts_of, make_env
+from ngym_cli.environments.facts import facts_of
+from ngym_cli.environments.stack import make_env
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import check_place
 from ngym_cli.terminal import cell, console, print_columns

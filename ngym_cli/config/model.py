@@ -1,7 +1,7 @@
 """The one typed model of a run: command-line flags, a TOML file and defaults all end here.
 
-A configuration is complete when every default is spelled out in it; ``ngym_cli.environments.stack.resolve`` does that
-for the task and ``ngym_cli.agents.from_config.complete`` for the agent, and the result is what a run folder keeps as
+A configuration is complete when every default is spelled out in it; ``environments.defaults.resolve`` does that
+for the task and ``agents.from_config.complete`` for the agent, and the result is what a run folder keeps as
 ``config.toml``.
 """
 

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.measures import measures
-from ngym_cli.agents.acting import Agent, rollout
+from ngym_cli.agents.acting import Acting, rollout
 from ngym_cli.agents.checkpoints import batch_of
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
+from ngym_cli.agents.trained import agent_for, is_recurrent
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
-from ngym_cli.environments.stack import Facts, build_venv, make_env
+from ngym_cli.environments.stack import build_venv, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import ActivityRecorder
 from ngym_cli.files.writing import atomic_folder, write_json
@@ -147,7 +149,7 @@ def evaluate(
         if protocol.perturbations:
             units = drawn(protocol.perturbations, units_of(policy), unit_seed)
             perturb = Perturber(units, _within(venv), unit_seed)
-        agent = Agent(policy, n_envs, action_seed, protocol.deterministic, perturb)
+        agent = agent_for(policy, n_envs, action_seed, protocol.deterministic, perturb)
         linked = facts.carries or config.reset_state == "never"
         recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from, linked)
         with contextlib.ExitStack() as stack:
@@ -202,7 +204,7 @@ def units_of(policy: Any) -> int:
     Raises:
         UserError: if it has no memory.
     """
-    if not hasattr(policy, "initial_state"):
+    if not is_recurrent(policy):
         raise UserError("a memoryless agent has no hidden state to perturb")
     layers, _, units = policy.initial_state(1)[0].shape
     return int(layers * units)
@@ -210,7 +212,7 @@ def units_of(policy: Any) -> int:
 
 def _run(
     venv: Any,
-    agent: Agent,
+    agent: Acting,
     recorder: TrialRecorder,
     quota: Quota,
     activity: ActivityRecorder | None = None,
@@ -221,11 +223,12 @@ def _run(
         steps += quota.n_envs
         if activity is not None:
             activity.step(step.seen, step.act, step.rewards)
-        if step.finished is not None:
-            envs = step.finished["env"]
-            recorder.add(step.finished, steps)
+        finished = venv.finished
+        if finished is not None:
+            envs = finished["env"]
+            recorder.add(finished, steps)
             if activity is not None:
-                activity.finish(step.finished, quota.counts(done[envs], envs))
+                activity.finish(finished, quota.counts(done[envs], envs))
             done += np.bincount(envs, minlength=quota.n_envs)
         if np.all(done >= quota.warm + quota.trials):
             break

@@ -12,6 +12,7 @@ from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents import perturbation, threads
 from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.agents.trained import is_recurrent
 from ngym_cli.config.model import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import read_json
@@ -204,16 +205,17 @@ def _redrawn(path: Path, asked: Request) -> bool:
 
 def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> Iterator[tuple[dict[str, Any], Path]]:
     from ngym_cli.agents.from_config import evaluation_trials
-    from ngym_cli.environments import stack
+    from ngym_cli.environments import defaults
+    from ngym_cli.environments import facts as of_task
     from ngym_cli.evaluation import export
     from ngym_cli.figures import comparison
 
     config = run.config(asked.trust).in_stage(-1)
     if asked.changes:
         config = configuration.from_dict(configuration.merge(config.model_dump(exclude_none=True), asked.changes))
-        config, facts = stack.resolve(config)
+        config, facts = defaults.resolve(config)
     else:
-        facts = stack.inspect(config)
+        facts = of_task.inspect(config)
     trials = asked.trials or evaluation_trials(facts)
     label = asked.label(trials)
     _refuse_loss(run.path / "eval" / label, asked)
@@ -242,7 +244,7 @@ def _one(
 ) -> Any:
     """Evaluate one policy and write what was found, complete or not at all."""
     record = asked.record
-    if "nwb" in asked.exports and "activity" not in record and hasattr(policy, "initial_state"):
+    if "nwb" in asked.exports and "activity" not in record and is_recurrent(policy):
         record = ("activity", *record)
     from ngym_cli.evaluation import fresh_trials
 

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.agents.fixed_points import SLOW, STARTS, InputSet, input_sets, points_of_sets
+from ngym_cli.agents.trained import is_recurrent
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
@@ -21,7 +22,7 @@ MOST_SETS = 8
 def fixed_points_check(view: View) -> None:
     """Say why there are no fixed points to look for."""
     source = view.recorded.members[0][0]
-    if not hasattr(source.policy, "actor"):
+    if not is_recurrent(source.policy):
         raise Unavailable("a memoryless agent has no recurrent dynamics")
     policy = source.policy
     if int(policy.initial_state(1)[0].shape[0]) > 1:

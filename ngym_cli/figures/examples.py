@@ -42,7 +42,7 @@ def record(venv: Any, agent: Any, trials: int, most_steps: int = 2_000) -> Trace
 
     Args:
         venv: a ``TrialVecEnv`` of one environment, seeded.
-        agent: an ``Agent`` for one environment.
+        agent: an agent for one environment.
         trials: how many trials to see.
         most_steps: give up after this many steps.
     """
@@ -53,11 +53,11 @@ def record(venv: Any, agent: Any, trials: int, most_steps: int = 2_000) -> Trace
         trace.observations.append(np.ravel(step.seen[0]))
         trace.actions.append(np.ravel(step.act.actions[0]))
         trace.rewards.append(float(step.rewards[0]))
-        if step.ground_truth is not None:
-            trace.ground_truth.append(np.ravel(step.ground_truth[0]))
-        if step.finished is not None:
+        if venv.ground_truth is not None:
+            trace.ground_truth.append(np.ravel(venv.ground_truth[0]))
+        if venv.finished is not None:
             trace.ends.append(len(trace.actions))
-            trace.outcomes.append(str(step.finished["outcome"][0]))
+            trace.outcomes.append(str(venv.finished["outcome"][0]))
         if len(trace.ends) == trials:
             break
     return trace
@@ -126,14 +126,14 @@ EXAMPLES = 5
 
 def examples(view: View) -> Figure:
     """Draw a few fresh trials of the first run."""
-    from ngym_cli.agents.acting import Agent
+    from ngym_cli.agents.trained import agent_for
     from ngym_cli.environments.stack import build_venv
 
     source = view.first
     venv = build_venv(source.config, 1)
     try:
         venv.seed(0)
-        trace = record(venv, Agent(source.policy, 1, seed=0), EXAMPLES)
+        trace = record(venv, agent_for(source.policy, 1, seed=0), EXAMPLES)
     finally:
         venv.close()
     return example_trials(trace, source.facts.dt, source.facts.labels)

@@ -16,7 +16,7 @@ from ngym_cli.files.writing import atomic_path, check_place
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.environments.stack import Facts
+    from ngym_cli.environments.facts import Facts
     from ngym_cli.figures.view import View
 
 #: Figures that say little of one evaluation.

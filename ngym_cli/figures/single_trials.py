@@ -81,7 +81,8 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
     Raises:
         UserError: if the record has no such column, or no such trial was met.
     """
-    from ngym_cli.agents.acting import Agent, rollout
+    from ngym_cli.agents.acting import rollout
+    from ngym_cli.agents.trained import agent_for
     from ngym_cli.environments.probes import PeriodProbe
     from ngym_cli.environments.stack import build_venv
 
@@ -91,12 +92,12 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
     met = 0
     try:
         venv.seed(seed)
-        agent = Agent(source.policy, 1, seed, not stochastic)
+        agent = agent_for(source.policy, 1, seed, not stochastic)
         for step in rollout(venv, agent):
             steps.append({"seen": _channels(step.seen[0]), "act": step.act, "reward": float(step.rewards[0]),
-                          "truth": step.ground_truth})  # fmt: skip
-            if step.finished is not None:
-                row = {name: np.asarray(values)[0] for name, values in step.finished.items()}
+                          "truth": venv.ground_truth})  # fmt: skip
+            if venv.finished is not None:
+                row = {name: np.asarray(values)[0] for name, values in venv.finished.items()}
                 met += 1
                 if _matches(row, wanted):
                     found.append(_trial(steps, row, source))

@@ -18,7 +18,7 @@ from ngym_cli.runs.trial_table import Table, concatenate, read_trials
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
-    from ngym_cli.environments.stack import Facts
+    from ngym_cli.environments.facts import Facts
 
 #: By what runs can be put together.
 COMPARE = ("alg", "network", "seed", "task", "run")
@@ -79,7 +79,7 @@ class Source:
     @cached_property
     def facts(self) -> Any:
         """What is known of the task."""
-        from ngym_cli.environments.stack import inspect
+        from ngym_cli.environments.facts import inspect
 
         return inspect(self.config) if self._facts is None else self._facts
 

@@ -60,7 +60,7 @@ def plan(paper: Paper, parts: Sequence[str], seeds: Sequence[int], place: Path) 
     digests: dict[str, str] = {}
     for part in parts:
         settings, before = paper.run_settings(part), paper.config.parts[part].after
-        complete = validation.complete_config(Recipe(run=settings), {})
+        complete = validation.completed(Recipe(run=settings), {}).config
         code = trust.files(trust.references(complete))
         text = json.dumps([complete.model_dump(exclude={"seed"}), digests.get(before or ""), code], sort_keys=True)
         digests[part] = hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -14,7 +14,7 @@ from typing import Any
 from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, streams, trust
-from ngym_cli.environments.stack import Facts
+from ngym_cli.environments.facts import Facts
 
 #: Packages whose versions decide what a run computes.
 PACKAGES = (

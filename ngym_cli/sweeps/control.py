@@ -65,9 +65,9 @@ def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, js
         sweep = folder.make(root, name, recipe)
     else:
         err.print(f"sweep {name}: {len(plan.entries(recipe)):,} runs; trying every setting", soft_wrap=True)
-        configs = validation.check(recipe)
+        settings = validation.check(recipe)
         if dry_run:
-            _print_plan(recipe, configs, name, json)
+            _print_plan(recipe, settings, name, json)
             return 0
         sweep = folder.make(root, name, recipe)
     if recipe.search is not None:
@@ -215,13 +215,13 @@ def show(sweep: Sweep, json: bool) -> int:
     return 0
 
 
-def _print_plan(recipe: Recipe, configs: list[RunConfig], name: str, json: bool) -> None:
+def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, json: bool) -> None:
     """Print the runs and how long they would take."""
     from ngym_cli.sweeps import estimate
     from ngym_cli.sweeps.launchers.local import cores
 
     entries = plan.entries(recipe)
-    total, longest = estimate.seconds(recipe, configs)
+    total, longest = estimate.seconds(recipe, settings)
     workers = min(recipe.launch.workers or cores(), len(entries))
     wall = max(total / workers, longest)
     if json:
@@ -236,7 +236,7 @@ def _print_plan(recipe: Recipe, configs: list[RunConfig], name: str, json: bool)
     if recipe.search is not None:
         drawn = ", ".join(f"{key} {kind}" for key, kind in recipe.search.space.items())
         out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
-    steps = sum(int(config.timesteps or 0) for config in configs) / len(configs)
+    steps = sum(int(config.timesteps or 0) for config, _ in settings) / len(settings)
     out.print(
         f"{len(entries):,} runs of {steps:,.0f} steps on average: about {live_table.duration(total)} of one core, "
         f"{live_table.duration(wall)} with {workers} at a time (from short runs measured on this machine)",

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.environments.facts import Facts
 from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.sweeps.validation import Setting
 
 #: Most kinds of settings that are measured; others are taken to be like the mean of these.
 MOST_KINDS = 6
@@ -43,21 +45,24 @@ class Costs(NamedTuple):
     step: float
 
 
-def seconds(recipe: Recipe, configs: Sequence[RunConfig]) -> tuple[float, float]:
+def seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[float, float]:
     """Return the seconds that all runs take together on one core of this machine, and the longest of them.
 
     Args:
         recipe: the recipe.
-        configs: complete configuration of every setting, from ``check``.
+        settings: every setting, from ``validation.check``.
     """
     kinds: dict[Any, Costs] = {}
+    tasks: dict[int, float] = {}
     each: list[float] = []
     began = time.monotonic()
-    for config in configs:
+    for config, facts in settings:
         kind = (config.task, config.alg, config.network, config.units, config.n_envs, config.dt)
         if kind not in kinds:
             enough = len(kinds) >= MOST_KINDS or kinds and time.monotonic() - began > PATIENCE
-            kinds[kind] = _mean(list(kinds.values())) if enough else _measure(config)
+            if not enough and id(facts) not in tasks:
+                tasks[id(facts)] = _finding_out(config, facts)
+            kinds[kind] = _mean(list(kinds.values())) if enough else _measure(config, facts, tasks[id(facts)])
         costs = kinds[kind]
         steps, every = int(config.timesteps or 0), config.evaluation.every
         batches = -(-int(config.evaluation.trials or 0) // costs.trials)
@@ -74,25 +79,24 @@ def _mean(found: list[Costs]) -> Costs:
     return Costs(setup, evaluation, max(round(trials), 1), step)
 
 
-def _measured_trials(config: RunConfig) -> int:
-    """Return how many trials a measured evaluation has: fewer where trials are of many steps."""
-    from ngym_cli.config.tasks import find_task
-    from ngym_cli.environments.stack import TRIALS_SEEN, make_env
+def _finding_out(config: RunConfig, facts: Facts) -> float:
+    """Return the seconds of the processor in which a run tries its task and finds the scores of reference agents."""
+    from ngym_cli.environments.defaults import resolve
 
-    env: Any = make_env(find_task(config.task), config).unwrapped
-    most = max(MOST_EVALUATED // int(env.trial_length_stats(TRIALS_SEEN)["max"]), 1)
-    return min(int(config.evaluation.trials or MOST_TRIALS), most, MOST_TRIALS)
+    began = time.process_time()
+    resolve(config)
+    _ = facts.references  # kept in `facts`, so that the measured runs do not look for them again
+    return time.process_time() - began
 
 
-def _measure(config: RunConfig) -> Costs:
+def _measure(config: RunConfig, facts: Facts, finding_out: float) -> Costs:
     """Return what runs of a kind cost, from short ones."""
-    from ngym_cli.environments.stack import resolve
-
     n_envs, hyperparameters = int(config.n_envs or 1), dict(config.hyperparameters)
     if hyperparameters.get("n_steps"):
         hyperparameters["n_steps"] = min(hyperparameters["n_steps"], max(MOST_STEPS // n_envs, 2))
     rollout = n_envs * int(hyperparameters.get("n_steps") or 64)
-    trials = _measured_trials(config)
+    most = max(MOST_EVALUATED // facts.trial_steps, 1)  # fewer where trials are of many steps
+    trials = min(int(config.evaluation.trials or MOST_TRIALS), most, MOST_TRIALS)
     found: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number, rollouts in enumerate((ROLLOUTS[0], *ROLLOUTS)):
@@ -102,19 +106,16 @@ def _measure(config: RunConfig) -> Costs:
                 "timesteps": rollout * rollouts, "hyperparameters": hyperparameters,
                 "evaluation": {"every": 0, "trials": trials}, "checkpoint": {"every": 0},
             }  # fmt: skip
-            found.append(_time(from_dict(merge(config.model_dump(), short)), Path(folder), str(number)))
+            found.append(_time(from_dict(merge(config.model_dump(), short)), facts, Path(folder), str(number)))
     (few, short_time), (many, long_time) = found[-2:]
     per_step = max(long_time - short_time, 1e-9) / max(many - few, 1)
-    began = time.process_time()
-    resolve(config)
-    setup = 2 * (time.process_time() - began)  # once before training, once for the figures after it
-    return Costs(setup, max(short_time - per_step * few - setup, 0.0), trials, per_step)
+    return Costs(finding_out, max(short_time - per_step * few, 0.0), trials, per_step)
 
 
-def _time(config: RunConfig, root: Path, name: str) -> tuple[int, float]:
-    """Return the steps of a run and the seconds of the processor that it took."""
+def _time(config: RunConfig, facts: Facts, root: Path, name: str) -> tuple[int, float]:
+    """Return the steps of a run of a task that is known, and the seconds of the processor that it took."""
     from ngym_cli.training.main_loop import train
 
     began = time.process_time()
-    outcome = train(config, root, name)
+    outcome = train(config, root, name, facts=facts)
     return int(outcome.run.manifest()["steps"]), time.process_time() - began

@@ -95,7 +95,7 @@ def prepare(sweep: Sweep) -> None:
     """Make the study before the first trial: the default setting is tried too, so that no search ends below it."""
     study, _ = open_study(sweep)
     if not study.get_trials(deepcopy=False):
-        values = default_params(sweep, validation.complete_config(sweep.recipe, {}))
+        values = default_params(sweep, validation.completed(sweep.recipe, {}).config)
         if values is not None:
             study.enqueue_trial(values)
         return

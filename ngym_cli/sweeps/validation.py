@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
-from ngym_cli.environments.stack import Facts, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe, nest
@@ -55,27 +56,39 @@ def settings(recipe: Recipe) -> Iterator[dict[str, Any]]:
         yield {key: values[number % len(values)] for key, values in corners.items()}
 
 
-def check(recipe: Recipe) -> list[RunConfig]:
-    """Return the complete configuration of every setting.
+class Setting(NamedTuple):
+    """A setting that works.
+
+    Attributes:
+        config: complete configuration of its runs.
+        facts: what is known of its task; settings with the same task share them.
+    """
+
+    config: RunConfig
+    facts: Facts
+
+
+def check(recipe: Recipe) -> list[Setting]:
+    """Return every setting, tried and with every default spelled out.
 
     Raises:
         UserError: on the first setting that does not work.
     """
     known: dict[str, tuple[RunConfig, Facts]] = {}
-    found: list[RunConfig] = []
+    found: list[Setting] = []
     for values in settings(recipe):
         try:
-            found.append(complete_config(recipe, values, known))
+            found.append(completed(recipe, values, known))
         except UserError as error:
             said = ", ".join(f"{key}={value}" for key, value in values.items())
             raise UserError(f"{one_line(error)} (the runs with {said})" if said else one_line(error)) from None
     return found
 
 
-def complete_config(
+def completed(
     recipe: Recipe, values: dict[str, Any], known: dict[str, tuple[RunConfig, Facts]] | None = None
-) -> RunConfig:
-    """Return the configuration of one setting with every default spelled out.
+) -> Setting:
+    """Return one setting, tried and with every default spelled out.
 
     Args:
         recipe: the recipe.
@@ -96,7 +109,8 @@ def complete_config(
     if task not in known:
         known[task] = resolve(config)
     resolved, facts = known[task]
-    return complete(config.model_copy(update={name: getattr(resolved, name) for name in _TASK}), facts)
+    config = config.model_copy(update={name: getattr(resolved, name) for name in _TASK})
+    return Setting(complete(config, facts), facts)
 
 
 #: What a configuration says of the task, as opposed to the agent.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ngym_cli.config import RunConfig, StageConfig, streams
-from ngym_cli.environments.stack import Facts, inspect
+from ngym_cli.environments.facts import Facts, inspect
 from ngym_cli.errors import UserError
 
 

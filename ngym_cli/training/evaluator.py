@@ -11,7 +11,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, streams
-from ngym_cli.environments.stack import Facts
+from ngym_cli.environments.facts import Facts
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
 from ngym_cli.terminal import REFERENCES

@@ -12,7 +12,9 @@ from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving, threads
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig, streams
-from ngym_cli.environments.stack import Facts, build_venv, inspect, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.facts import Facts, inspect
+from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
@@ -53,6 +55,7 @@ def train(
     announce: Announce = lambda *_: None,
     make_display: MakeDisplay = lambda *_: Silent(),
     watch: Watch | None = None,
+    facts: Facts | None = None,
 ) -> Outcome:
     """Train an agent and leave a run folder behind.
 
@@ -66,6 +69,7 @@ def train(
         announce: told the complete configuration, and what is known of the task, before torch is imported.
         make_display: returns what shows the progress.
         watch: told of each evaluation; may end the run early.
+        facts: what is known of the task, where it has been tried and the configuration spells its defaults out.
 
     Raises:
         UserError: if the configuration does not work, the folder cannot be made or written to, the user's task fails,
@@ -74,7 +78,8 @@ def train(
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
     if name is not None:
         runs.refuse_existing(path, overwrite)
-    config, facts = resolve(config)
+    if facts is None:
+        config, facts = resolve(config)
     tracking.check(config)
     config = complete(config, facts)
     announce(config, facts)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ngym_cli.environments.stack import Facts
+from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
 
 #: Trials of the first look and of each further one, as long as they leave it open.

@@ -12,7 +12,9 @@ import numpy as np
 from ngym_cli.agents import threads
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig
-from ngym_cli.environments.stack import Facts, build_venv, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 
 #: Numbers of environments that are tried where the user asks for none.

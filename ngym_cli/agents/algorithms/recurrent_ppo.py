@@ -15,6 +15,7 @@ see images do not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,13 +28,14 @@ from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.minibatch import Experience, Minibatch
 from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.agents.algorithms.rollout import Rollout
+from ngym_cli.agents.algorithms.rollout_agent import RolloutAgent
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Segments, cut, minibatches
-from ngym_cli.agents.networks.actor import Actor
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
@@ -102,62 +104,37 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
         """Fill the rollout; False if the callback stopped the run."""
-        rollout, networks = rollout_buffer, self.policy.networks
         self.policy.set_training_mode(False)
-        rollout.carry_over()
+        rollout_buffer.carry_over()
         callback.on_rollout_start()
-        actor = self.policy.actor()
-        rollout.noise = [network.draw_noise(n_rollout_steps, self.n_envs, self.rng) for network in networks]
-        draws = actor.draw(rollout.logits.shape, self.rng)
-        box = self.action_space if isinstance(self.action_space, spaces.Box) else None
-        for t in range(n_rollout_steps):
-            rollout.begin(t, self.seen, self.starts)
-            if self._fused is None:
-                self._act(actor, rollout, t, draws[t])
-            else:
-                self._fused.act(t, draws[t])
-            actions = rollout.actions[t]
-            clipped = actions if box is None else np.clip(actions, box.low, box.high)
-            new_obs, rewards, dones, infos = env.step(clipped)
+        agent = RolloutAgent(self.policy, rollout_buffer, self.rng, self._fused)
+        steps = acting.rollout(env, agent, self.seen, self.starts)
+        for t, (_, act, new_obs, rewards, dones, infos) in enumerate(islice(steps, n_rollout_steps)):
+            actions = act.actions
             self.num_timesteps += env.num_envs
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
-            rollout.rewards[t] = rewards
-            rollout.ends[t] = getattr(env, "trial_ended", False)
+            rollout_buffer.rewards[t] = rewards
+            rollout_buffer.ends[t] = getattr(env, "trial_ended", False)
             if dones.any():
-                self._finish_episodes(actor, rollout, t, dones, infos)
+                self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
-        rollout.mark_starts(n_rollout_steps, self.starts)
-        if self._fused is None:
-            rollout.log_probs[:] = actor.log_probs(rollout.logits, rollout.actions)
-        last_values = self._peek(actor, np.asarray(self.seen), rollout.state(n_rollout_steps))
-        rollout.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
+        agent.finish(self.starts)
+        last_values = agent.actor.values(np.asarray(self.seen), rollout_buffer.state(n_rollout_steps))
+        rollout_buffer.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
         callback.on_rollout_end()
         return True
 
-    @staticmethod
-    def _act(actor: Actor, rollout: Rollout, t: int, draws: np.ndarray) -> None:
-        """Take step t from the observations and states that are there."""
-        noise = [None if part is None else part[t] for part in rollout.noise]
-        activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
-        rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
-        rollout.actions[t] = actor.choose(logits, draws)
-
-    def _finish_episodes(self, actor: Any, rollout: Rollout, t: int, dones: np.ndarray, infos: list[dict]) -> None:
+    def _finish_episodes(self, agent: RolloutAgent, t: int, dones: np.ndarray, infos: list[dict]) -> None:
         """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
         ended = np.flatnonzero(dones)
         self.note_episodes([infos[i] for i in ended], dones[ended])
         cut_off = [i for i in ended if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]]
         if cut_off:
             obs = np.stack([infos[i]["terminal_observation"] for i in cut_off])
-            state = tuple(part.take(cut_off, axis=1) for part in rollout.state(t + 1))
-            rollout.rewards[t, cut_off] += self.gamma * self._peek(actor, obs, state)
-
-    def _peek(self, actor: Any, obs: np.ndarray, state: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Values of observations that the environments have not stepped on from."""
-        out = tuple(np.empty_like(part) for part in state)
-        return actor.heads(actor.step(actor.features(obs), state, out, [None] * len(actor.steppers)))[1]
+            state = tuple(part.take(cut_off, axis=1) for part in agent.rollout.state(t + 1))
+            agent.rollout.rewards[t, cut_off] += self.gamma * agent.actor.values(obs, state)
 
     def train(self) -> None:
         """Update the policy from the rollout: `n_epochs` passes over minibatches of whole sequences."""

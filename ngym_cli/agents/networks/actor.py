@@ -73,6 +73,11 @@ class Actor:
             return both[:, :-1], both[:, -1]
         return _run(self._pi, activity[0]), _run(self._vf, activity[-1])[:, 0]
 
+    def values(self, obs: np.ndarray, state: ArrayState) -> np.ndarray:
+        """Values of observations (environment, ...) in a state, without recurrent noise; the state stays as it is."""
+        out = tuple(np.empty_like(part) for part in state)
+        return self.heads(self.step(self.features(obs), state, out, [None] * len(self.steppers)))[1]
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Random draws that turn logits of this shape into actions: Gumbel (discrete) or normal (continuous)."""
         if self.discrete:
@@ -93,6 +98,13 @@ class Actor:
             return chosen - np.log(np.exp(shifted).sum(axis=-1))
         z = (actions - logits) * np.exp(-self.log_std)
         return -(0.5 * z * z + self.log_std + np.float32(0.5 * np.log(2 * np.pi))).sum(axis=-1)
+
+
+def within(space: spaces.Space, actions: np.ndarray) -> np.ndarray:
+    """Actions as environments take them: continuous ones in the shape of the space and within its bounds."""
+    if isinstance(space, spaces.Box):
+        return np.clip(actions.reshape(-1, *space.shape), space.low, space.high)
+    return actions
 
 
 def _layers(module: nn.Module) -> list[Layer]:

@@ -128,10 +128,10 @@ class RecurrentNetwork(nn.Module):
         return self.parameters_of(layer)[0]
 
     def parameters_of(self, layer: int) -> loops.Weights:
-        """A layer's parameters as torch has them: recurrent weights, input weights, bias of the inputs, of the activity."""
+        """A layer's parameters as torch has them: weights of h and of the inputs, biases of the inputs and of h."""
         names = ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
-        recurrent, inputs, bias, second_bias = (getattr(self, f"{name}_l{layer}") for name in names)
-        return recurrent, inputs, bias, second_bias
+        weight_hh, weight_ih, bias_ih, bias_hh = (getattr(self, f"{name}_l{layer}") for name in names)
+        return weight_hh, weight_ih, bias_ih, bias_hh
 
     def stepper(self) -> Stepper:
         """The present weights, ready to step in NumPy; take a new one after each update."""

@@ -15,8 +15,9 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 from torch.nn.functional import linear
 
+from ngym_cli.agents.acting import Act
 from ngym_cli.agents.networks import network_spec
-from ngym_cli.agents.networks.actor import Actor
+from ngym_cli.agents.networks.actor import Actor, within
 from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
 from ngym_cli.agents.networks.categorical import Categorical
 from ngym_cli.agents.networks.descent import Descent
@@ -170,7 +171,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         deterministic: bool = False,
         rng: np.random.Generator | None = None,
         actor: Actor | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, ArrayState, np.ndarray, np.ndarray]:
+    ) -> tuple[Act, ArrayState]:
         """Act on a batch of environments.
 
         Args:
@@ -182,8 +183,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             actor: snapshot to act with; made afresh by default.
 
         Returns:
-            actions, values, log_probs, new state, activity of the actor's top layer (environment, unit), logits
-            (means for continuous actions).
+            What it did, and the new state.
         """
         actor, rng = actor or self.actor(), rng or self.rng
         keep = ~np.asarray(episode_starts, bool)[None, :, None]
@@ -194,7 +194,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         activity = actor.step(actor.features(obs), state, out, noise)
         logits, values = actor.heads(activity)
         actions = actor.choose(logits, None if deterministic else actor.draw(logits.shape, rng))
-        return actions, values, actor.log_probs(logits, actions), out, activity[0], logits
+        return Act(within(self.action_space, actions), values, activity[0], logits), out
 
     def predict(
         self,
@@ -210,8 +210,5 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         obs = tensor.cpu().numpy()
         state = self.initial_state(len(obs)) if state is None else state
         starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
-        actions, _, _, state, _, _ = self.act(obs, state, starts, deterministic)
-        actions = actions.reshape(len(obs), *(self.action_space.shape or ()))
-        if isinstance(self.action_space, spaces.Box):
-            actions = np.clip(actions, self.action_space.low, self.action_space.high)
-        return (actions if batched else actions[0]), state
+        act, state = self.act(obs, state, starts, deterministic)
+        return (act.actions if batched else act.actions[0]), state

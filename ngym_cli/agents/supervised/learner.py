@@ -16,6 +16,7 @@ Steps are counted as they are learned from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,12 +28,14 @@ from stable_baselines3.common.utils import FloatSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
 from torch import Tensor
 
+from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Packed, pack
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream, check, join
 from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.agents.supervised.weighting import row_weights
+from ngym_cli.agents.trained import RecurrentAgent
 
 #: What an update reports: the whole, the loss per step unweighted, the penalties, how right the due answers are.
 DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
@@ -135,7 +138,7 @@ class Supervised(Learner):
             self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
         ).to(self.device)
         self.discrete = isinstance(self.action_space, spaces.Discrete)
-        self._state = self.policy.initial_state(self.n_envs)
+        self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
         self.carried = getattr(_trial_batch(self.env), "reset_state", "trial") == "never"
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
@@ -185,17 +188,10 @@ class Supervised(Learner):
 
     def behave(self, env: VecEnv, callback: BaseCallback) -> bool:
         """Act with the present weights; False if the callback stopped the run."""
-        self.policy.set_training_mode(False)
+        self.agent.take_weights()
         callback.on_rollout_start()
-        actor = self.policy.actor()
-        box = None if self.discrete else self.action_space
-        for _ in range(self.n_steps):
-            actions, _, _, self._state, _, _ = self.policy.act(
-                np.asarray(self.seen), self._state, self.starts, True, self.rng, actor
-            )
-            clipped = actions if box is None else np.clip(actions.reshape(-1, *box.shape), box.low, box.high)
-            observations, _, starts, _ = env.step(clipped)
-            self.see(observations, starts)
+        for step in islice(acting.rollout(env, self.agent, self.seen, self.starts), self.n_steps):
+            self.see(step.observations, step.starts)
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
@@ -292,18 +288,19 @@ class Supervised(Learner):
     def own_state(self) -> dict[str, Any]:
         """What decides how training goes on, beside what every algorithm has: plain data and arrays."""
         carry = [] if self._carry is None else [part.cpu().numpy() for part in self._carry]
-        return {"acting": list(self._state), "carry": carry, "streams": [stream.state() for stream in self.streams]}
+        streams = [stream.state() for stream in self.streams]
+        return {"acting": list(self.agent.state), "carry": carry, "streams": streams}
 
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Continue from what `own_state` returned."""
-        self._state = tuple(np.array(part) for part in state["acting"])
+        self.agent.state = tuple(np.array(part) for part in state["acting"])
         if self._carry is not None:
             self._carry = tuple(self._tensor(np.array(part)) for part in state["carry"])
         for stream, saved in zip(self.streams, state["streams"], strict=True):
             stream.set_state(saved)
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "rng", "streams", "lr_schedule", "_state", "_carry"]
+        return [*super()._excluded_save_params(), "rng", "streams", "lr_schedule", "agent", "_carry"]
 
 
 def _trial_batch(env: VecEnv | None) -> Any:

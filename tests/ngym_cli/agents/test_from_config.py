@@ -8,7 +8,8 @@ from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import from_dict
-from ngym_cli.environments.stack import build_venv, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 
 

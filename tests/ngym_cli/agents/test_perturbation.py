@@ -8,7 +8,7 @@ import pytest
 from ngym_cli.agents import from_config
 from ngym_cli.agents.perturbation import Perturbation, Perturber, drawn, parse
 from ngym_cli.config import from_dict
-from ngym_cli.environments import stack
+from ngym_cli.environments import defaults, stack
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs.recordings import Recording
@@ -24,7 +24,7 @@ def agent(request):
         "task": "RDM-v0", "alg": "recurrent_ppo", "network": request.param, "units": 16, "n_envs": 2,
         "timing": {"fixation": 200, "stimulus": 400, "delay": 300, "decision": 100}, "reset_state": "trial",
     })  # fmt: skip
-    config, facts = stack.resolve(config)
+    config, facts = defaults.resolve(config)
     config = from_config.complete(config, facts)
     venv = stack.build_venv(config, 2)
     return from_config.build_model(config, venv).policy, config, facts

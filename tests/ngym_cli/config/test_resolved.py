@@ -6,7 +6,8 @@ import pytest
 
 from neurogym.envs import registration
 from ngym_cli.config import from_dict
-from ngym_cli.environments.stack import inspect, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.facts import inspect
 
 FEW = (
     "PerceptualDecisionMaking-v0",

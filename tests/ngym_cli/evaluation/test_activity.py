@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.agents.saving import load_policy
-from ngym_cli.environments import stack
+from ngym_cli.environments import facts as of_task
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import Run
@@ -19,7 +19,7 @@ def found(run_folder, tmp_path_factory):
     """A recorded evaluation of everything there is."""
     run = Run(run_folder)
     config = run.config()
-    facts = stack.inspect(config)
+    facts = of_task.inspect(config)
     policy, _ = load_policy(run, config)
     folder = tmp_path_factory.mktemp("recorded")
     protocol = fresh_trials.Protocol(record=QUANTITIES)
@@ -50,8 +50,8 @@ def test_activity_is_what_the_network_computes_from_the_recorded_observations(fo
         rows = slice(*recording.offsets[k : k + 2])
         state = policy.initial_state(1)
         for seen, expected in zip(observations[rows], activity[rows], strict=True):
-            _, _, _, state, hidden, _ = policy.act(seen[None], state, np.zeros(1, bool), True)
-            assert np.allclose(hidden[0], expected, atol=1e-5)
+            act, state = policy.act(seen[None], state, np.zeros(1, bool), True)
+            assert np.allclose(act.activity[0], expected, atol=1e-5)
 
 
 def test_the_stimulus_is_where_the_events_say(found):

@@ -9,7 +9,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.agents import from_config
 from ngym_cli.config import from_dict
-from ngym_cli.environments import stack
+from ngym_cli.environments import defaults, stack
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.runs.trial_table import TrialRecorder, write_table
@@ -32,7 +32,7 @@ TASKS = {
 
 def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> Path:
     """A run folder with trials of an agent that mostly waits and else answers at random."""
-    config, facts = stack.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
+    config, facts = defaults.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
     venv = stack.build_venv(config, 16)
     venv.seed(1)
     venv.reset()

@@ -8,7 +8,8 @@ import pytest
 
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import find_task
-from ngym_cli.environments.stack import build_venv, make_env, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import build_venv, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import TrialRecorder, concatenate, read_trials, write_table
 

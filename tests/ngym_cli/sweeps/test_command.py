@@ -102,9 +102,22 @@ def test_a_dry_run_of_very_long_trials_is_estimated_from_few(ngym, monkeypatch):
     monkeypatch.setattr(
         estimate,
         "_time",
-        lambda config, root, name: asked.append(config) or (config.timesteps, float(config.timesteps)),
+        lambda config, facts, root, name: asked.append(config) or (config.timesteps, float(config.timesteps)),
     )
     for dt, most in (("100", estimate.MOST_TRIALS), ("0.5", estimate.MOST_EVALUATED // 4400)):
         assert ngym("sweep", "--task", "RDM-v0", "--dt", dt, "--seed", "0:2", "--dry-run").code == 0
         assert asked[-1].evaluation.trials == most
         assert max(config.timesteps for config in asked) <= 4 * estimate.MOST_STEPS
+
+
+def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, monkeypatch):
+    from ngym_cli.environments import facts
+
+    asked = []
+    for name in ("chance", "blind", "verdict"):
+        find = getattr(facts, name)
+        monkeypatch.setattr(facts, name, lambda *given, name=name, find=find: asked.append(name) or find(*given))
+    result = ngym("sweep", *FLAGS, "--units", "8,16", "--seed", "0:2", "--dry-run")
+    assert result.code == 0, result.err
+    assert "4 runs of 512 steps on average" in result.out
+    assert sorted(asked) == ["blind", "chance", "verdict"]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ngym_cli.config import from_dict
-from ngym_cli.environments.stack import inspect, resolve
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of

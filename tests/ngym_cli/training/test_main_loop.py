@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.config import from_dict, streams
-from ngym_cli.environments.stack import inspect
+from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import read_trials

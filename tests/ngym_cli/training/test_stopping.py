@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.config import from_dict
-from ngym_cli.environments.stack import Facts, inspect
+from ngym_cli.environments.facts import Facts, inspect
 from ngym_cli.errors import UserError
 from ngym_cli.training.stopping import Until
 

@@ -9,7 +9,7 @@ import pytest
 from ngym_cli.agents import threads
 from ngym_cli.agents.from_config import complete
 from ngym_cli.config import from_dict
-from ngym_cli.environments.stack import resolve
+from ngym_cli.environments.defaults import resolve
 from ngym_cli.training import timing
 
 FEW = {"task": "PerceptualDecisionMaking-v0", "timesteps": 2_000, "hyperparameters": {"n_steps": 16}}

@@ -158,7 +158,7 @@ def test_advantages_are_stable_baselines(recall, reset):
         known.reset()
         known.rewards[:], known.values[:] = rollout.rewards, rollout.values
         known.episode_starts[1:] = rollout.ends[:-1]
-        last = model._peek(model.policy.actor(), model._last_obs, rollout.state(24))
+        last = model.policy.actor().values(model._last_obs, rollout.state(24))
         known.compute_returns_and_advantage(torch.from_numpy(last), rollout.ends[-1])
         np.testing.assert_allclose(rollout.advantages, known.advantages, atol=1e-5)
         np.testing.assert_allclose(rollout.returns, known.returns, atol=1e-5)

@@ -37,7 +37,7 @@ def performance():
     """Mean performance of a policy on fresh trials, every action the preferred one."""
     import numpy as np
 
-    from ngym_cli.agents.acting import Agent
+    from ngym_cli.agents.trained import agent_for
 
     def measure(model, trials=2000, n_envs=64, seed=99):
         inside = model.env.venv.envs[0]
@@ -45,7 +45,7 @@ def performance():
 
         venv = TrialVecEnv(make_vec(lambda: copy.deepcopy(inside), n_envs), model.env.reset_state)
         venv.seed(seed)
-        agent = Agent(model.policy, n_envs, seed, deterministic=True)
+        agent = agent_for(model.policy, n_envs, seed, deterministic=True)
         obs, starts, scores = venv.reset(), np.ones(n_envs, bool), []
         while len(scores) < trials:
             obs, _, starts, _ = venv.step(agent.act(obs, starts).actions)

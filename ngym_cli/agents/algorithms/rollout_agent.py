@@ -1,0 +1,64 @@
+"""Who acts while a rollout is gathered."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ngym_cli.agents.acting import Act
+from ngym_cli.agents.algorithms.fused import Fused
+from ngym_cli.agents.algorithms.rollout import Rollout
+from ngym_cli.agents.networks.actor import within
+from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+
+class RolloutAgent:
+    """Acts through a rollout from its first step on, with a copy of the policy's weights, and leaves it filled.
+
+    Args:
+        policy: who acts; actions are drawn.
+        rollout: receives observations, states, actions, preferences and values.
+        rng: source of the recurrent noise and of the actions.
+        fused: does the same in a compiled pass; None: in NumPy.
+
+    Attributes:
+        actor: the copy of the weights.
+    """
+
+    def __init__(
+        self, policy: RecurrentPolicy, rollout: Rollout, rng: np.random.Generator, fused: Fused | None = None
+    ) -> None:
+        self.rollout, self.actor, self._fused = rollout, policy.actor(), fused
+        self._space, self._t = policy.action_space, 0
+        n_steps, n_envs, _ = rollout.logits.shape
+        rollout.noise = [network.draw_noise(n_steps, n_envs, rng) for network in policy.networks]
+        self._draws = self.actor.draw(rollout.logits.shape, rng)
+
+    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
+        """Take the next step; see `ngym_cli.agents.acting.Acting`."""
+        rollout, t = self.rollout, self._t
+        rollout.begin(t, observations, starts)
+        if self._fused is None:
+            self._act_in_numpy(t)
+        else:
+            self._fused.act(t, self._draws[t])
+        self._t += 1
+        return Act(within(self._space, rollout.actions[t]), rollout.values[t], logits=rollout.logits[t])
+
+    def _act_in_numpy(self, t: int) -> None:
+        """Take step t from the observations and states that are there."""
+        rollout, actor = self.rollout, self.actor
+        noise = [None if part is None else part[t] for part in rollout.noise]
+        activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+        rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
+        rollout.actions[t] = actor.choose(logits, self._draws[t])
+
+    def finish(self, starts: np.ndarray) -> None:
+        """Complete the rollout after its last step.
+
+        Args:
+            starts: whether states are reset before the step after it, shape (environments,).
+        """
+        rollout = self.rollout
+        rollout.mark_starts(rollout.n_steps, starts)
+        if self._fused is None:
+            rollout.log_probs[:] = self.actor.log_probs(rollout.logits, rollout.actions)

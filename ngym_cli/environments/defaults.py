@@ -1,0 +1,97 @@
+"""Every default of a task and its wrappers spelled out, so that a run's record says all of it."""
+
+from __future__ import annotations
+
+import inspect as inspection
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from neurogym.messages.plain_data import is_plain
+from ngym_cli.config import RunConfig, from_dict
+from ngym_cli.config.tasks import Task, find_task, keyword_parameters
+from ngym_cli.config.values import written_duration
+from ngym_cli.config.wrappers import ALWAYS, find_wrapper
+from ngym_cli.environments.facts import Facts, carries, inspect
+from ngym_cli.environments.stack import make_env
+from ngym_cli.errors import UserError
+
+
+def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
+    """Spell out every default of task and wrappers.
+
+    ``ngym_cli.agents.from_config.complete`` does the same for the agent.
+    No torch is imported.
+
+    Returns:
+        The configuration and what is known of the task.
+
+    Raises:
+        UserError: on anything in it that does not exist or does not fit together.
+    """
+    task = find_task(config.task)
+    facts = inspect(config, trained=True)
+    inner: Any = make_env(task, config.model_copy(update={"wrappers": []})).unwrapped
+    found = config.model_dump()
+    found["dt"] = facts.dt
+    found["task_args"] = {**_plain_defaults(task), **config.task_args}
+    takes = keyword_parameters(task.entry)
+    if not task.several and (takes is None or "timing" in takes):
+        found["timing"] = {**_written(getattr(inner, "timing", {}) or {}), **config.timing}
+    rewards = getattr(inner, "rewards", {})
+    if not task.several and isinstance(rewards, Mapping) and (takes is None or "rewards" in takes):
+        numbers = {key: value for key, value in rewards.items() if isinstance(key, str) and _is_finite(value)}
+        found["rewards"] = {**numbers, **config.rewards}
+    found["wrappers"] = [
+        {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
+    ]
+    if config.reset_state == "auto":
+        remembered = facts.carries or any(_stage_carries(config, k) for k in range(len(config.stages)))
+        found["reset_state"] = "never" if remembered else "trial"
+    return from_dict(found), facts
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _stage_carries(config: RunConfig, index: int) -> bool:
+    own = config.in_stage(index)
+    try:
+        task = find_task(own.task)
+        return carries(make_env(task, own), task)
+    except UserError as error:
+        raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
+
+
+def _plain_defaults(task: Task) -> dict[str, Any]:
+    """Return the task's own arguments with their defaults, those that an old name stands for included."""
+    registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
+    without = ("dt", "timing", "rewards")
+    if task.several:
+        parameters = inspection.signature(task.entry).parameters
+        return {name: p.default for name, p in parameters.items() if name not in without and is_plain(p.default)}
+    fixed = {name: value for name, value in registered.items() if name not in without and is_plain(value)}
+    return {**_defaults(task.entry, without), **fixed}
+
+
+def _wrapper_defaults(name: str) -> dict[str, Any]:
+    cls = find_wrapper(name)
+    return {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
+
+
+def _defaults(entry: Any, without: tuple[str, ...]) -> dict[str, Any]:
+    """Return the default arguments that can be written down (numbers, truth values, words, lists of them)."""
+    parameters = keyword_parameters(entry) or {}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in parameters.items()
+        if name not in without and is_plain(value)
+    }
+
+
+def _written(timing: Mapping[str, Any]) -> dict[str, Any]:
+    written = {period: written_duration(value) for period, value in timing.items()}
+    return {period: value for period, value in written.items() if value is not None}

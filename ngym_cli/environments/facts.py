@@ -1,0 +1,260 @@
+"""What is known of a task with its wrappers; the scores of reference agents are found when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.ceilings import blind, chance, needs_reward, sees_reward
+from neurogym.ceilings.stack import Verdict, verdict
+from neurogym.core import TrialEnv
+from neurogym.envs.multi import ScheduleEnvs
+from neurogym.recording.rollout import Agent, rollout
+from neurogym.state import CannotSave
+from neurogym.state import check as check_state
+from neurogym.vector import layers
+from ngym_cli.config import RunConfig
+from ngym_cli.config.tasks import Task, find_task, user_errors
+from ngym_cli.environments.stack import make_env
+from ngym_cli.errors import UserError
+
+#: Steps that every new stack is tried for, with random actions, before anything is written.
+TRIAL_STEPS = 200
+#: Trials whose length is looked at.
+TRIALS_SEEN = 16
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a run needs to know of its task and wrappers.
+
+    The scores of reference agents take seconds for some tasks; each is found once, when it is first asked for.
+
+    Attributes:
+        env: the stack, which has been reset; it is not stepped.
+        task: what it was made from.
+        memory: whether the agent remembers earlier trials.
+        rt_from: name of the period that reaction times count from.
+        trial_steps: steps of the longest of some trials.
+        carries: whether task or wrappers carry information across trials.
+    """
+
+    env: gym.Env
+    task: Task
+    memory: bool
+    rt_from: str
+    trial_steps: int
+    carries: bool
+
+    # -- the task -----------------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """Registered id of the task."""
+        return self.task.id
+
+    @property
+    def dt(self) -> float:
+        """Time step (ms)."""
+        return float(getattr(self.env.unwrapped, "dt", 1.0))
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The task's conditions, name to values or distribution."""
+        return dict(getattr(self.env.unwrapped, "conditions", {}) or {})
+
+    @property
+    def lacks_reward(self) -> bool:
+        """Whether the task needs the last reward as input and the agent is not shown it."""
+        return needs_reward(self.env) and not sees_reward(self.env)
+
+    @property
+    def session(self) -> int | None:
+        """Trials of a session, if the task has sessions that follow each other."""
+        trials = getattr(self.env.unwrapped, "session", None)
+        return trials if self.carries and isinstance(trials, int) and trials > 0 else None
+
+    @property
+    def observation_space(self) -> gym.Space:
+        """That of the whole stack."""
+        return self.env.observation_space
+
+    @property
+    def action_space(self) -> gym.Space:
+        """That of the whole stack."""
+        return self.env.action_space
+
+    @property
+    def labels(self) -> dict[str, dict[str, Any]]:
+        """Names of channels under ``observation``, of actions under ``action``."""
+        spaces = {"observation": self.observation_space, "action": self.action_space}
+        return {what: dict(getattr(space, "name", {}) or {}) for what, space in spaces.items()}
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What task and wrappers say that they are about, names in ``neurogym.analysis.measures.MEASURES``."""
+        stack = [self.env.unwrapped, *layers(self.env)]
+        told = [self.task.metadata, *(getattr(layer, "metadata", None) or {} for layer in stack)]
+        found = (name for part in told if isinstance(part, Mapping) for name in part.get("measures", ()))
+        return tuple(dict.fromkeys(found))
+
+    # -- scores of reference agents -----------------------------------------------------------------------------------
+
+    @cached_property
+    def chance(self) -> float | None:
+        """Performance of an agent that draws every action at random, or None where the task says something else."""
+        with self._asking():
+            return chance_of(self.env)
+
+    @cached_property
+    def blind(self) -> float | None:
+        """Performance of the best agent that sees nothing but the time in the trial, or None where not known."""
+        with self._asking():
+            return blind_of(self.env)
+
+    @property
+    def ceiling(self) -> dict[str, Any] | None:
+        """``performance``, ``reward``, ``error`` and ``method`` of the best possible agent, or None."""
+        return self._best.score
+
+    @property
+    def no_ceiling(self) -> str:
+        """Why the ceiling is not known; empty where it is."""
+        return self._best.why
+
+    @cached_property
+    def _best(self) -> Verdict:
+        with self._asking():
+            return verdict(self.env, self.memory)
+
+    @cached_property
+    def tasks(self) -> dict[str, dict[str, float | None]]:
+        """Of several tasks in one session, ``chance``, ``blind`` and ``ceiling`` of each by name."""
+        several, told = self.env.unwrapped, sees_reward(self.env)
+        if not isinstance(several, ScheduleEnvs):
+            return {}
+        with self._asking():
+            return {
+                name: {
+                    "chance": chance_of(env),
+                    "blind": blind_of(env),
+                    "ceiling": (verdict(env, self.memory, told).score or {}).get("performance"),
+                }
+                for name, env in zip(several.names, several.envs, strict=True)
+            }
+
+    @property
+    def chance_among_answers(self) -> float | None:
+        """Performance of an agent that answers when it should and draws its answer, or None.
+
+        It is known where all answers bear one label: two or more choices beside fixation.
+        """
+        found = {name: np.size(list(where) if isinstance(where, range) else where)
+                 for name, where in self.labels["action"].items() if name != "fixation"}  # fmt: skip
+        (n,) = found.values() if len(found) == 1 else (0,)
+        return 1 / n if n > 1 else None
+
+    @property
+    def references(self) -> dict[str, float | None]:
+        """Performance of random actions, of the best agent that sees nothing, and of the ideal observer."""
+        return {"chance": self.chance, "blind": self.blind, "ceiling": (self.ceiling or {}).get("performance")}
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        with user_errors(f"task {self.task.name}", self.task.own):
+            yield
+
+
+def inspect(config: RunConfig, trained: bool = False) -> Facts:
+    """Build one environment, try it with random actions, and report what is known of it.
+
+    Args:
+        config: task and wrappers are taken from it.
+        trained: whether an agent is to be trained on it, so that checkpoints must be able to hold its state.
+
+    Raises:
+        UserError: if it cannot be built, fails while it is stepped, or has an attribute that cannot be saved.
+    """
+    task = find_task(config.task)
+    env = make_env(task, config)
+    with user_errors(f"task {config.task}", task.own):
+        rt_from = _try_out(env)
+    if 0 in (getattr(env.observation_space, "shape", None) or ()):
+        raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
+    if trained:
+        try:
+            check_state(lambda: make_env(task, config), env)
+        except CannotSave as error:
+            raise UserError(f"task {config.task}: {error}") from error
+    with user_errors(f"task {config.task}", task.own):
+        return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
+
+
+def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
+    """Return the score of the ideal observer of a task with its wrappers, None where it is not known.
+
+    Raises:
+        UserError: if the task cannot be built.
+    """
+    task = find_task(config.task)
+    env = make_env(task, config)
+    with user_errors(f"task {config.task}", task.own):
+        env.reset(seed=0)
+        return facts_of(env, task, memory=config.reset_state != "trial").ceiling
+
+
+def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:
+    """Return what is known of a stack that has been reset.
+
+    Args:
+        env: the whole stack.
+        task: what it was made from.
+        rt_from: name of the period that reaction times count from.
+        memory: whether the agent remembers earlier trials.
+    """
+    inner: Any = env.unwrapped
+    steps = int(inner.trial_length_stats(TRIALS_SEEN)["max"])
+    return Facts(env, task, memory, rt_from, steps, carries(env, task))
+
+
+def carries(env: gym.Env, task: Task) -> bool:
+    """Say whether a task or one of its wrappers carries information across trials."""
+    told = (task.metadata, getattr(env.unwrapped, "metadata", None) or {})
+    return any(bool(part.get("carries")) for part in told) or any(getattr(w, "carries", False) for w in layers(env))
+
+
+def chance_of(env: gym.Env) -> float | None:
+    """Return what an agent scores that draws every action at random, or None where the task says something else."""
+    task: Any = env.unwrapped
+    value = chance(env) if type(task).chance is TrialEnv.chance else task.chance()
+    if isinstance(value, Mapping):
+        value = value.get("performance")
+    return None if value is None else float(value)
+
+
+def blind_of(env: gym.Env) -> float | None:
+    """Return what the best agent scores that sees nothing but the time in the trial, or None where not known."""
+    found = blind(env)
+    return None if found is None else float(found["performance"])
+
+
+def _try_out(env: gym.Env) -> str:
+    """Step an environment with random actions; return the period that reaction times count from."""
+    env.action_space.seed(0)
+    for step in islice(rollout(env, Agent(env), seed=0), TRIAL_STEPS):
+        if not env.observation_space.contains(step.ob):
+            raise ValueError(
+                f"an observation of shape {np.shape(step.ob)} and type {getattr(step.ob, 'dtype', None)} "
+                f"is not in {env.observation_space}"
+            )
+        if not np.isfinite(step.reward):
+            raise ValueError(f"reward {step.reward} is not a finite number")
+    task: Any = env.unwrapped
+    return str(task.make_trials(1).go_period) if hasattr(task, "make_trials") else ""

@@ -1,0 +1,37 @@
+"""What is known of a task is found by trying it; scores of reference agents when they are first asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.config import from_dict
+from ngym_cli.environments import facts
+from ngym_cli.environments.facts import inspect
+from ngym_cli.errors import UserError
+
+
+def test_scores_are_found_when_asked_for_and_only_once(monkeypatch):
+    asked = []
+    real = facts.chance
+    monkeypatch.setattr(facts, "chance", lambda env: asked.append(env) or real(env))
+    known = inspect(from_dict({"task": "GoNogo-v0"}))
+    assert known.trial_steps > 1 and known.labels["action"] and not asked
+    assert known.chance == known.chance == known.references["chance"] and len(asked) == 1
+
+
+def test_scores_do_not_depend_on_what_was_asked_before():
+    config = from_dict({"task": "RDM-v0", "task_args": {"cohs": [5, 50]}})
+    one, other = inspect(config), inspect(config)
+    first = one.ceiling, one.blind, one.chance
+    assert first == (*reversed([other.chance, other.blind, other.ceiling]),)
+
+
+def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(
+        "from neurogym.envs.native.gonogo import GoNogo\n\n\n"
+        "class Own(GoNogo):\n    def chance(self):\n        return 1 / 0\n"
+    )
+    known = inspect(from_dict({"task": f"{path}:Own"}))
+    with pytest.raises(UserError, match="own.py:Own.*division by zero"):
+        _ = known.chance
