@@ -45,7 +45,7 @@ from neurogym.parameters import EnvMeta
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import InvalidOperationError, Trials
-from neurogym.trials.single import BaseEnv
+from neurogym.trials.base import BaseEnv
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
 
 __all__ = [

@@ -12,8 +12,9 @@ from functools import reduce
 
 import numpy as np
 
-from neurogym.trials.block import Trials, cells
+from neurogym.trials.block import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
+from neurogym.trials.row_arrays import cells
 from neurogym.trials.rows import Tables
 
 __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCOMES", "Rule"]

@@ -7,7 +7,6 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 
 from __future__ import annotations
 
-import operator
 from math import nan
 from typing import Any, NamedTuple
 
@@ -15,8 +14,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import five_values, forgive_reset
+from neurogym.cycle.actions import checked
 from neurogym.cycle.making import TrialMaker
-from neurogym.trials import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
@@ -118,24 +117,22 @@ class TrialCycle(TrialMaker):
         if self.is_describing:  # a user's override calls its parent
             return TrialMaker._new_trial(self, **kwargs) or {}
         self.performance, self.trial_reward, self._aborts = 0.0, 0.0, 0
-        stack = self.stack
+        stack, ahead, cursor = self.stack, self.ahead, self.cursor
         if kwargs or not stack.ahead:
-            self._begin(stack, self.make_trials(1, **kwargs), 0)
+            block, k = self.make_trials(1, **kwargs), 0
         else:
-            ahead = self.ahead
-            if ahead.is_used_up:
-                self.make_ahead()
-            self._begin(stack, ahead.block, ahead.next)  # type: ignore[arg-type]
-            ahead.next += 1
-        return self.trial
-
-    def _begin(self, stack: Stack, block: Trials, k: int) -> None:
-        """Begin with trial ``k`` of a block."""
-        self._looks_up, self._n_actions = stack.looks_up, stack.n_actions
-        self.cursor.enter(block, k)
+            block = self.make_ahead() if ahead.is_used_up else ahead.block  # type: ignore[assignment]
+            k = ahead.next
+            ahead.next = k + 1
+        if block is cursor.block:
+            cursor.go_on(k)
+        else:
+            cursor.enter(block, k)
+            self._looks_up, self._n_actions = stack.looks_up, stack.n_actions
         self.trial, self._spans_of_trial = block.told(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
+        return self.trial
 
     def settle(self) -> None:
         """Apply the rule to what wrappers have made of the trial in their ``new_trial``, if they have one."""
@@ -207,7 +204,7 @@ class TrialCycle(TrialMaker):
         if cursor.block is None:
             raise gym.error.ResetNeeded("call reset() before step()")
         if type(action) is not int or not 0 <= action < self._n_actions:
-            action = self.checked(action)
+            action = checked(action, self.action_space, self._n_actions)
         if not self._is_settled:
             self.settle()
         row = cursor.row
@@ -245,30 +242,6 @@ class TrialCycle(TrialMaker):
         stack = self.stack if wrapper is self.top else Stack(wrapper)
         return stack if stack.only_hooks else None
 
-    def checked(self, action: Any) -> Any:
-        """An action as tasks get it: an integer, or an array.
-
-        Raises:
-            ValueError: If it is not in the action space.
-        """
-        space = self.action_space
-        if isinstance(space, gym.spaces.Discrete):
-            try:
-                number = operator.index(action)
-            except TypeError:
-                array = np.asarray(action)
-                number = int(array.item()) if array.size == 1 and array.dtype.kind in "iub" else -1
-            if 0 <= number < self._n_actions:
-                return number
-        elif isinstance(space, gym.spaces.Box):
-            array = np.asarray(action)
-            numbers = array.shape == space.shape and array.dtype.kind in "iubf"
-            if numbers and (space.low <= array).all() and (array <= space.high).all():
-                return array
-        elif space.contains(action):
-            return action
-        raise ValueError(f"action {action!r} is not in {space}")
-
     def act_at(self, row: int, action: Any) -> tuple[int, float, Told | None]:
         """What an action does at a row of the current trial: the one place that says so.
 
@@ -277,7 +250,7 @@ class TrialCycle(TrialMaker):
 
         Args:
             row: Row of the block.
-            action: As :meth:`checked` returns it.
+            action: As :func:`neurogym.cycle.actions.checked` returns it.
 
         Returns:
             What the action meant (an outcome, plus :data:`neurogym.rules.END` if it ended the trial), the reward, and

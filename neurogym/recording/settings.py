@@ -158,3 +158,17 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
         both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
         merged[name] = _merged(merged[name], value) if both else value
     return merged
+
+
+def settings_of(config: Any, given: dict[str, Any], task: str) -> Config:
+    """The settings of a Monitor: those of ``config`` if there is one, else what was given; names are filled in."""
+    if config is None:
+        config = {"env": {"name": task}, "monitor": given}
+    if isinstance(config, Mapping):
+        config = Config(**config)
+    elif isinstance(config, (str, Path)):
+        config = Config(config)
+    config.env.name = config.env.name or task
+    config.monitor.name = config.monitor.name or "Monitor"
+    config.monitor.plot.title = config.monitor.plot.title or config.env.name
+    return config

@@ -224,14 +224,11 @@ class Decoder:
         found: Any = sys.modules.get(module)
         for part in qualified.split("."):
             found = vars(found).get(part) if found is not None else None
-        if not isinstance(found, type) or found.__module__ != module:
+        ours = module.startswith("neurogym.")
+        if not isinstance(found, type) or (found.__module__ != module and not (ours and _is_of_toolkit(found))):
             raise ValueError(f"{path}: there is no class {name}")
         data_only = issubclass(found, enum.Enum | tuple) or dataclasses.is_dataclass(found)
-        if (
-            not data_only
-            and module not in self._modules | {"collections", "types"}
-            and not module.startswith("neurogym.")
-        ):
+        if not data_only and not ours and module not in self._modules | {"collections", "types"}:
             raise ValueError(f"{path}: a {qualified} that the constructor did not make")
         return found
 
@@ -243,9 +240,14 @@ def _layers(env: Any) -> Iterator[Any]:
         yield env
 
 
+def _is_of_toolkit(cls: type) -> bool:
+    """Whether the toolkit defines a class, in whichever of its modules: one may have moved since a state was saved."""
+    return cls.__module__.startswith("neurogym.")
+
+
 def _is_ours(value: Any) -> bool:
     """Whether it is an object of the toolkit's, for which no bare value can stand in."""
-    return type(value).__module__.startswith("neurogym.") and not isinstance(value, int | float | str)
+    return _is_of_toolkit(type(value)) and not isinstance(value, int | float | str)
 
 
 def _is_frozen(cls: type) -> bool:

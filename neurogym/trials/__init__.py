@@ -7,9 +7,10 @@ Belongs here: blocks of trials and places in them. May use: `kernels`, `messages
 
 from __future__ import annotations
 
-from neurogym.trials.block import Period, Trials, Where
+from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
-from neurogym.trials.layout import InvalidOperationError
+from neurogym.trials.layout import InvalidOperationError, Period
+from neurogym.trials.row_arrays import Where
 from neurogym.trials.rows import Rows
 
 __all__ = ["Cursor", "InvalidOperationError", "Period", "Rows", "Trials", "Where"]

@@ -7,52 +7,18 @@ rows, one trial at a time in :class:`neurogym.core.TrialEnv`, many at once in :c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
-from neurogym.spaces import Labels, names_of
-from neurogym.trials import rows as filling
-from neurogym.trials.layout import Layout, Period
-from neurogym.trials.rows import Rows
-
-Where = str | int | Sequence[int] | np.ndarray | range | None
+from neurogym.trials.layout import Period
+from neurogym.trials.row_arrays import RowArrays, Task
 
 
-class Task(Protocol):
-    """What a block of trials knows of its task."""
-
-    rule: ClassVar[Any]
-    metadata: dict[str, Any]
-
-    dt: float
-    tmax_default: float
-    timing: Any
-    rewards: Any
-    conditions: Any
-    observation_space: Any
-    action_space: Any
-
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The generator of the session."""
-
-
-class Present(np.ndarray):
-    """Observations as they are, shape (rows, channels), with ``index``, ``trial`` and ``step`` of their rows.
-
-    This is what a callable given to :meth:`Trials.add_ob` is called with.
-    """
-
-    index: np.ndarray
-    trial: np.ndarray
-    step: np.ndarray
-
-
-class Trials(Layout):
+class Trials(RowArrays):
     """``n`` trials under construction, then ready to be stepped.
 
     Args:
@@ -71,18 +37,15 @@ class Trials(Layout):
     """
 
     def __init__(self, env: Task, n: int, given: dict[str, np.ndarray] | None = None):
-        super().__init__(n, env.dt, type(env).__name__, int(env.tmax_default // env.dt))
-        self.env, self.rng = env, env.np_random
+        super().__init__(env, n)
         self.given = given or {}
         self.info: dict[str, np.ndarray] = {}
-        self.fields: dict[str, np.ndarray] = {}
         self.rewards: dict[str, Any] = dict(env.rewards)
         self.payments: list[tuple] = []
         self.bonus: Any = 0.0
         self.go: np.ndarray | None = None
         self.go_period = ""
-        self.has_gt = False
-        self._told: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self._told: tuple[_Told, _Told] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
@@ -136,138 +99,6 @@ class Trials(Layout):
             return None
         return float(duration)
 
-    # -- observations and ground truth --------------------------------------------------------------------------------
-
-    @property
-    def ob(self) -> np.ndarray:
-        """Observations, one per row, shape (rows, ...)."""
-        return self._field("ob", self.env.observation_space)
-
-    @property
-    def gt(self) -> np.ndarray:
-        """Ground truth: the right action at each row, shape (rows, ...)."""
-        self.has_gt = True
-        return self._field("gt", self.env.action_space)
-
-    @property
-    def laid_out(self) -> bool:
-        """Whether the rows are known, so that no period can be added."""
-        return super().laid_out or "ob" in self.fields
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of everything with one row per step (bytes)."""
-        return sum(values.nbytes for values in self.fields.values())
-
-    def _field(self, name: str, space: Any) -> np.ndarray:
-        if name not in self.fields:
-            self.rows()
-            self.fields[name] = np.zeros((self.total, *space.shape), space.dtype)
-        return self.fields[name]
-
-    def _checked(self, value: Any) -> np.ndarray:
-        """A value, or one for each trial, as an array."""
-        value = np.asarray(value)
-        if value.ndim and len(value) not in (1, self.n):
-            raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
-        return value
-
-    def by_row(self, value: Any, rows: Rows, columns: bool) -> Any:
-        """A value per trial (first axis) as a value per row; a callable is asked for the rows.
-
-        Args:
-            value: A number, shape (n,) or (1,), or with further axes, or a callable that takes :class:`Rows`.
-            rows: The rows.
-            columns: Whether values with one axis are to become a column.
-        """
-        if callable(value):
-            value = np.asarray(value(rows))
-        else:
-            value = self._checked(value)
-            if value.ndim == 0:
-                return value
-            value = value if len(value) == 1 and self.n > 1 else value[rows.trial]
-        return value[:, None] if columns and value.ndim == 1 else value
-
-    def columns(self, where: Where, space: Any, kind: str) -> Any:
-        """Indices that a label, an index or several mean in a space; None for all.
-
-        Raises:
-            ValueError: If there is no such label.
-        """
-        if isinstance(where, str):
-            names = getattr(space, "name", None)
-            names = names if isinstance(names, Labels) else names_of(space)
-            if where not in names:
-                raise ValueError(unknown(kind, where, names))
-            where = names[where]
-        if where is None or (isinstance(where, range) and where.step == 1):
-            return where
-        return [where] if np.ndim(where) == 0 else np.asarray(where)
-
-    def add_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
-        """Add to the observations of a period.
-
-        Args:
-            value: A number, shape (n,) or (n, channels) with one entry per trial (or (1, channels) for all), or a
-                callable that takes the present values (:class:`Present`) and returns shape (rows,) or (rows, channels).
-            period: Name, names (a row that they share is added to once), or None for the whole trial.
-            where: Label or indices of channels; None for all.
-            per_row: Whether ``value`` has one entry per row, in the order of :meth:`rows`, instead of one per trial.
-        """
-        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
-        if callable(value):
-            value, per_row = np.asarray(value(self._present(rows, columns))), True
-        self._add(value, rows, columns, per_row)
-
-    def set_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
-        """Like :meth:`add_ob`, but replaces what was there; a callable still sees it."""
-        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
-        if callable(value):
-            value, per_row = np.asarray(value(self._present(rows, columns))), True
-        self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
-        self._add(value, rows, columns, per_row)
-
-    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
-        """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
-        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
-        shape = self.ob.shape[1:] if columns is None else (len(columns),)
-        noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
-        noise *= self.by_row(sigma, rows, columns=self.ob.ndim == 2)
-        if np.any(mu):
-            noise += mu
-        self._add(noise, rows, columns, per_row=True)
-
-    def _present(self, rows: Rows, columns: Any) -> Present:
-        present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(Present)
-        present.index, present.trial, present.step = rows
-        return present
-
-    def _add(self, value: Any, rows: Rows, columns: Any, per_row: bool) -> None:
-        """Add a number, or values per trial or row, to columns of the observations."""
-        value = np.asarray(value).view(np.ndarray)
-        side_by_side = neighbours(columns, self.ob.shape[-1]) if self.ob.ndim == 2 else None
-        if side_by_side is not None:
-            filling.add(self.ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
-            return
-        given: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
-        spread = self.by_row(given, rows, columns=self.ob.ndim == 2)
-        self.ob[cells(rows, columns, self.ob.shape[-1])] += spread.astype(self.ob.dtype)
-
-    def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
-        """Set the right action in a period.
-
-        Args:
-            value: A number, shape (n,), or for vector actions (n, components), or a callable that takes :class:`Rows`.
-            period: Name, names, or None for the whole trial.
-            where: Label of the action space; then ``value`` is the position in the list registered under it.
-        """
-        rows = self.rows(period)
-        spread = self.by_row(value, rows, columns=self.gt.ndim == 2)
-        if where is not None:
-            spread = np.asarray(self.columns(where, self.env.action_space, "action"))[spread.astype(int)]
-        self.gt[rows.index] = spread
-
     # -- what is paid -------------------------------------------------------------------------------------------------
 
     def reward(self, event: str) -> np.ndarray:
@@ -311,9 +142,11 @@ class Trials(Layout):
     def scalars(self) -> dict[str, np.ndarray]:
         """One array (n,) per scalar that describes the trials: conditions, then period durations in ms."""
         columns = {name: value for name, value in self.info.items() if _is_scalar(value)}
-        for name, start in self.starts.items():
-            columns[f"period_{name}"] = (self.ends[name] - start) * float(self.dt)
-        return columns
+        return {**columns, **self.durations()}
+
+    def durations(self) -> dict[str, np.ndarray]:
+        """Durations of each period (ms, shape (n,)), under ``period_`` and its name."""
+        return {f"period_{name}": (self.ends[name] - start) * float(self.dt) for name, start in self.starts.items()}
 
     def record(self, k: int) -> dict[str, Any]:
         """What describes trial ``k``, with Python numbers for scalars."""
@@ -326,14 +159,9 @@ class Trials(Layout):
     def told(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
         if self._told is None:
-            columns = {name: _by_trial(values) for name, values in self.info.items()}
-            spans = {
-                f"period_{name}": ((self.ends[name] - start) * float(self.dt)).tolist()
-                for name, start in self.starts.items()
-            }
-            self._told = columns, spans
-        columns, spans = self._told
-        return {name: values[k] for name, values in columns.items()}, {name: ms[k] for name, ms in spans.items()}
+            self._told = _Told(self.info, self.n), _Told(self.durations(), self.n)
+        info, durations = self._told
+        return info.of_trial(k), durations.of_trial(k)
 
     def part(self, first: int, count: int) -> Trials:
         """Some consecutive trials as a block that shares the arrays of this one."""
@@ -353,26 +181,34 @@ class Trials(Layout):
         return part
 
 
-def neighbours(columns: Any, width: int) -> slice | None:
-    """Columns as a slice if they lie side by side, which is ten times faster; None if they do not."""
-    if columns is None:
-        return slice(0, width)
-    first, last = int(columns[0]), int(columns[-1])
-    if last - first != len(columns) - 1 or first < 0 or last >= width:
-        return None
-    in_order = first == last or isinstance(columns, range) or np.array_equal(columns, range(first, last + 1))
-    return slice(first, last + 1) if in_order else None
+class _Told:
+    """What describes the trials of a block, for one trial after the other.
+
+    Args:
+        columns: Name to array whose first axis is the trial.
+        n: Number of trials.
+    """
+
+    def __init__(self, columns: dict[str, np.ndarray], n: int):
+        entries = {name: _entries(values) for name, values in columns.items()}
+        self._first = {name: values[0] for name, values in entries.items()}
+        differ = [name for name, values in columns.items() if n > 1 and _differ(values)]
+        self._others = [(name, entries[name]) for name in differ]
+
+    def of_trial(self, k: int) -> dict[str, Any]:
+        """What describes trial ``k``."""
+        record = self._first.copy()
+        for name, values in self._others:
+            record[name] = values[k]
+        return record
 
 
-def cells(rows: Rows, columns: Any, width: int) -> Any:
-    """Index of some columns, or of all, in some rows."""
-    if columns is None:
-        return rows.index
-    side_by_side = neighbours(columns, width)
-    return (rows.index, side_by_side) if side_by_side is not None else (rows.index[:, None], columns)
+def _differ(values: np.ndarray) -> bool:
+    """Whether trials must have an entry each: they are not all the same number or word."""
+    return values.dtype == object or values.ndim > 1 or bool((values != values[0]).any())
 
 
-def _by_trial(values: np.ndarray) -> Any:
+def _entries(values: np.ndarray) -> Any:
     """One entry per trial, with Python numbers for scalars."""
     if values.dtype != object:
         return values.tolist() if values.ndim == 1 else values

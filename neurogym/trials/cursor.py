@@ -42,14 +42,20 @@ class Cursor:
 
     def enter(self, block: Trials, trial: int) -> None:
         """Go to the first row of a trial."""
-        self.block, self.trial, self._alone = block, trial, None
-        self.first = self.row = block.offset.item(trial)
-        self.end = self.first + block.length.item(trial)
+        self.block = block
         fields = block.fields
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
         event = fields.get("event")
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
-        if event is None:
+        self.go_on(trial)
+
+    def go_on(self, trial: int) -> None:
+        """Go to the first row of another trial of the same block."""
+        block: Trials = self.block  # type: ignore[assignment]
+        self.trial, self._alone = trial, None
+        self.first = self.row = first = block.offset.item(trial)
+        self.end = first + block.length.item(trial)
+        if self.tables is None:
             bonus = block.bonus
             self.bonus = float(bonus if np.ndim(bonus) == 0 else np.broadcast_to(bonus, (block.n,))[trial])
 

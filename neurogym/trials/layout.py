@@ -175,6 +175,8 @@ class Layout:
         return self._rows[key]
 
     def _rows_of_several(self, periods: tuple[str, ...]) -> Rows:
+        if len(periods) == 1:
+            return self.rows(periods[0])
         rows = self.rows_in_turn(periods)
         limits = [table[name] for name in periods for table in (self.starts, self.ends)]
         if all((earlier <= later).all() for earlier, later in itertools.pairwise(limits)):  # then none is shared

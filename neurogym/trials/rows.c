@@ -16,13 +16,16 @@ static void rows(int64_t trials, const int64_t *offset, const int64_t *start, co
 }
 
 /* Adds to some neighbouring columns of n rows of an array of this width. The values for a row begin at `stride` times
-   `which[row]`, or times its place among the n if `which` is null, and are `next` apart. */
+   `which[row]`, or times its place among the n if `which` is null: one for each column, or a single one for all. */
 static void add(float *to, int64_t width, int64_t first, int64_t columns, int64_t n, const int64_t *index,
-                const float *values, int64_t stride, int64_t next, const int64_t *which) {
+                const float *values, int64_t stride, int single, const int64_t *which) {
     for (int64_t i = 0; i < n; i++) {
         float *row = to + index[i] * width + first;
         const float *from = values + stride * (which ? which[i] : i);
-        for (int64_t j = 0; j < columns; j++) row[j] += from[j * next];
+        if (single)
+            for (int64_t j = 0; j < columns; j++) row[j] += *from;
+        else
+            for (int64_t j = 0; j < columns; j++) row[j] += from[j];
     }
 }
 
@@ -105,7 +108,7 @@ static const char *run_add(struct call *c) {
     if (s[GIVEN] == 1) which = 0;
     else if (which ? !inside(which, s[N], s[GIVEN]) : s[GIVEN] != s[N]) return "there are not values for each row";
     add(v[TO].array, s[WIDTH], first, columns, s[N], v[INDEX].array, v[VALUES].array, s[GIVEN] == 1 ? 0 : s[EACH],
-        s[EACH] > 1, which);
+        s[EACH] == 1, which);
     return 0;
 }
 

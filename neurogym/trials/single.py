@@ -6,14 +6,12 @@ Everything here is said of a block that has one trial; what it means is written 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from neurogym.messages.names import unknown
-from neurogym.metadata import TaskInfo
-from neurogym.sampling.generator import LegacyGenerator, generator_of
+from neurogym.trials.base import BaseEnv
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.layout import InvalidOperationError
@@ -33,58 +31,6 @@ class _Now:
 
 
 NOW = _Now()
-
-
-class BaseEnv(gym.Env):
-    """A Gymnasium environment with a time step.
-
-    Args:
-        dt: Time step in ms.
-
-    Raises:
-        ValueError: If ``dt`` is not a positive number.
-    """
-
-    metadata: dict[str, Any] = TaskInfo(render_modes=[])
-    observation_space: Any
-    action_space: Any
-    rule: ClassVar[Any] = None
-    rewards: Any
-    timing: Any
-    conditions: Any
-
-    def __init_subclass__(cls, **kwargs: Any):
-        """Let tasks leave out the metadata that Gymnasium asks for."""
-        super().__init_subclass__(**kwargs)
-        if "metadata" in cls.__dict__:
-            cls.metadata = TaskInfo.of({"render_modes": [], **cls.metadata})
-
-    def __init__(self, dt: float = 100):
-        if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:
-            raise ValueError(f"dt must be a positive number of ms, got {dt!r}")
-        self.dt = dt
-        self.performance: float = 0.0
-        self.rewards = {}
-
-    @property
-    def rng(self) -> LegacyGenerator:
-        """The environment's one generator, which also answers to the names of the old ``RandomState``; can be set."""
-        return LegacyGenerator(self.np_random)
-
-    @rng.setter
-    def rng(self, generator: Any) -> None:
-        self.np_random = generator_of(generator)
-
-    def seed(self, seed: int | None = None) -> list[int | None]:
-        """Start the generator and the action space from ``seed``; ``reset(seed=seed)`` does the same and more."""
-        self.np_random = np.random.Generator(np.random.PCG64(seed))
-        self._np_random_seed = -1 if seed is None else seed
-        if hasattr(self, "action_space"):  # an old constructor may seed before it makes the spaces
-            self.action_space.seed(seed)
-        return [seed]
-
-    def render(self) -> None:
-        """Nothing is drawn; see :func:`neurogym.utils.plotting.plot_env`."""
 
 
 class SingleTrial(BaseEnv):

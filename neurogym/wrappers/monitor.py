@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES
 from neurogym.compat.arguments import takes_older_names
 from neurogym.compat.members import forgive_reset
-from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
-from neurogym.recording.rollout import Agent, rollout
+from neurogym.recording.rollout import Agent
+from neurogym.recording.rows import evaluate, row_of
+from neurogym.wrappers.activity import ActivityRecorder
 from neurogym.wrappers.base import Forwarding
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 BASIC = ("action", "reward", "cum_reward", "performance")
 
 
-class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
+class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """Save, trial by trial, what the agent did, and draw its behaviour now and then.
 
     Files go to ``<local_dir>/<environment>/<time>/``, made when the first is written: ``trial_<n>.npz`` with one entry
@@ -54,7 +55,6 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     Attributes:
         data: What was collected since the last file, key to a list with one entry per trial.
         data_eval: What :meth:`evaluate_policy` collected last.
-        probes: Name to the :class:`~neurogym.recording.probes.ActivationProbe` of :meth:`record_activations`.
         num_tr: Trials so far.
 
     Raises:
@@ -85,6 +85,8 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         step_fn: Callable | None = None,
         save_dir: str | Path | None = None,
     ):
+        from neurogym.recording.settings import settings_of
+
         gym.utils.RecordConstructorArgs.__init__(
             self,
             config=config,
@@ -101,7 +103,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}
         given = {"name": name or "Monitor", "trigger": trigger, "interval": interval, "verbose": verbose, "plot": plot}
-        settings = _settings(config, given, type(env.unwrapped).__name__)
+        settings = settings_of(config, given, type(env.unwrapped).__name__)
         self.config, self.step_fn = settings, step_fn
         self.trigger, self.interval = settings.monitor.trigger, settings.monitor.interval
         self.num_tr = self.steps_since_save = 0
@@ -152,7 +154,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             self._collect(action, float(reward), ob, info, bool(info.get("new_trial", terminated or truncated)))
         self._seen = ob
         if info.get("new_trial"):
-            self._trial_ended()
+            self.end_traces()
         return result
 
     def _collect(self, action: Any, reward: float, ob: Any, info: dict[str, Any], over: bool) -> None:
@@ -162,7 +164,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         if not over:
             return
         self.num_tr += 1
-        row = _row(action, reward, self.cum_reward, info)
+        row = row_of(action, reward, self.cum_reward, info)
         for key in {**self.data, **row}:
             column = self.data.setdefault(key, [np.nan] * (len(self.data["action"]) - ("action" in row)))
             column.append(row.get(key, np.nan))
@@ -283,25 +285,8 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self._evaluations += 1
         env = copy.deepcopy(self.env)
         agent = Agent(env, model, None, reset_state_each_trial, deterministic)
-        rows: list[dict[str, Any]] = []
-        trials: list[Any] = []
-        summed = 0.0
-        for step in rollout(env, agent, 2**20 + self._evaluations if seed is None else seed):
-            summed += step.reward
-            if step.over:
-                rows.append(_row(step.action, step.reward, summed, step.info))
-                trials.append(step.info.get("trial"))
-                summed = 0.0
-                self._trial_ended()
-            if len(rows) >= num_trials:
-                break
-        self.data_eval = {key: np.array([row.get(key, np.nan) for row in rows]) for key in rows[0]} | {"trial": trials}
-        lists = {f"{name}s": [row[name] for row in rows] for name in ("reward", "performance")}
-        lists["cum_rewards"] = [row["cum_reward"] for row in rows]
-        result: dict[str, Any] = dict(lists)
-        for name in ("reward", "cum_reward", "performance"):
-            values = np.array(lists[f"{name}s"], dtype=float)
-            result[f"mean_{name}"] = float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+        seed = 2**20 + self._evaluations if seed is None else seed
+        self.data_eval, result = evaluate(env, agent, seed, num_trials, self.end_traces)
         if verbose:
             from neurogym.messages.console import logger
 
@@ -313,93 +298,7 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             )
         return result
 
-    # -- activity -----------------------------------------------------------------------------------------------------
-
-    def record_activations(self, layer: Any, name: str | None = None, steps: int | None = None) -> ActivationProbe:
-        """Record the activity of a PyTorch layer while an agent is evaluated, trial by trial.
-
-        Args:
-            layer: A Linear, RNN, GRU or LSTM layer, or an activation function.
-            name: Name of the record, for :meth:`plot_activations`; default the kind of the layer.
-            steps: Most steps of a trace; default, and at most, those of the longest trial.
-
-        Raises:
-            NotImplementedError: If the layer is of another kind.
-        """
-        from neurogym.recording.probes import ActivationProbe
-
-        longest = int(np.ceil(self.env.unwrapped.trial_length_stats(1000)["max"]))  # type: ignore[attr-defined]
-        name = type(layer).__name__ if name is None else name
-        if name in self.probes:
-            logging.getLogger(__name__).warning("the record %r is replaced by a new one", name)
-            self.probes[name].remove()
-        self.probes[name] = ActivationProbe(layer, longest if steps is None else min(steps, longest))
-        return self.probes[name]
-
-    def _trial_ended(self) -> None:
-        for probe in self.probes.values():
-            probe.trial_ended()
-
-    def plot_activations(
-        self,
-        name: str,
-        population: str,
-        figsize: tuple[float, float] | None = None,
-        neurons: Sequence[int] | None = None,
-        mean: bool = False,
-    ) -> tuple[Figure, np.ndarray]:
-        """Draw what was recorded, one panel for each unit.
-
-        Args:
-            name: Name of the record.
-            population: ``"output"``, ``"hidden"`` or ``"cell"``, as far as the layer has it.
-            figsize: Inches; default 3 by 2 for each panel.
-            neurons: Units to draw; default all.
-            mean: Whether to draw the mean over trials in place of every trial.
-
-        Returns:
-            The figure and its axes.
-
-        Raises:
-            ValueError: If there is no such record, nothing was recorded or a unit does not exist.
-            KeyError: If the layer has no such population.
-        """
-        from neurogym.plotting.traces import plot_traces
-
-        if name not in self.probes:
-            raise ValueError(unknown("record of activity", name, self.probes))
-        history = self.probes[name].history
-        if population not in history:
-            raise KeyError(unknown("population", population, history))
-        return plot_traces(history[population], f"{name}, {population}", figsize, neurons, mean)
-
-
-def _settings(config: Any, given: dict[str, Any], task: str) -> Config:
-    """The settings of a Monitor: those of ``config`` if there is one, else what was given; names are filled in."""
-    from neurogym.recording.settings import Config
-
-    if config is None:
-        config = {"env": {"name": task}, "monitor": given}
-    if isinstance(config, Mapping):
-        config = Config(**config)
-    elif isinstance(config, (str, Path)):
-        config = Config(config)
-    config.env.name = config.env.name or task
-    config.monitor.name = config.monitor.name or "Monitor"
-    config.monitor.plot.title = config.monitor.plot.title or config.env.name
-    return config
-
 
 def _nothing() -> dict[str, list[Any]]:
     keys = ("ob", "actions", "rewards", "gt", "performance", "starts", "initial", "trial")
     return {key: [] for key in keys}
-
-
-def _row(action: Any, reward: float, cum_reward: float, info: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a trial: numbers and words, those of its record included."""
-    performance = float(info.get("performance", np.nan))
-    row = {"action": action, "reward": reward, "cum_reward": cum_reward, "performance": performance}
-    for name, value in {**info, **(info.get("trial") or {})}.items():
-        if np.isscalar(value) or isinstance(value, np.generic):
-            row.setdefault(name, value)
-    return row

@@ -15,8 +15,8 @@ from neurogym.wrappers.base import Field, Traits, TrialWrapper, layers
 PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
 
-#: A wrapper's ``observe``; or None, what several in a row append and where, and the width with it.
-Turn = tuple[Any, list[tuple[Any, int | slice]], int]
+#: A wrapper's ``observe``; or None, what several in a row append and where, the width with it, and the channels before.
+Turn = tuple[Any, list[tuple[Any, int | slice]], int, slice]
 
 
 class Stack:
@@ -99,14 +99,14 @@ class Stack:
             self._turns = self._in_turn()
         if not copied and not (self._turns and self._turns[0][0] is None):  # what appends makes a copy
             ob = ob.copy()
-        for observe, appending, width in self._turns:
+        for observe, appending, width, present in self._turns:
             if observe is not None:
                 ob = observe(ob, action, reward, field)
             elif ob.ndim > 1:
                 ob = _with_more(ob, width, [(appended(action, reward, field), place) for appended, place in appending])
             else:
                 wide = np.empty(width, ob.dtype)
-                wide[: len(ob)] = ob
+                wide[present] = ob
                 for appended, place in appending:
                     wide[place] = appended(action, reward, field)
                 ob = wide
@@ -117,13 +117,14 @@ class Stack:
         turns: list[Turn] = []
         for wrapper in self._observing:
             if wrapper.overrides("observe"):
-                turns.append((wrapper.observe, [], 0))
+                turns.append((wrapper.observe, [], 0, slice(0)))
                 continue
             before, width = wrapper.env.observation_space.shape[-1], wrapper.observation_space.shape[-1]  # type: ignore[index]
             if not turns or turns[-1][0] is not None:
-                turns.append((None, [], 0))
+                turns.append((None, [], 0, slice(before)))
+            _, appending, _, present = turns[-1]
             place = before if width - before == 1 else slice(before, width)
-            turns[-1] = (None, [*turns[-1][1], (wrapper.appended, place)], width)
+            turns[-1] = (None, [*appending, (wrapper.appended, place)], width, present)
         return turns
 
 

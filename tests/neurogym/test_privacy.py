@@ -10,7 +10,7 @@ import pytest
 import neurogym
 
 PACKAGE = Path(neurogym.__file__).parent
-PARTS = ["core.py", "cycle", "parameters.py", "rules.py", "stream.py", "trials", "vector", "wrappers"]
+PARTS = ["core.py", "cycle", "parameters", "rules.py", "stream.py", "trials", "vector", "wrappers"]
 PARTS += ["envs/multi", "utils/data.py"]
 FILES = sorted(
     path for part in PARTS for path in ([PACKAGE / part] if part.endswith(".py") else (PACKAGE / part).rglob("*.py"))

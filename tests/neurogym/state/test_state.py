@@ -90,3 +90,23 @@ def test_a_state_of_another_stack_is_refused():
     env.reset(seed=1)
     with pytest.raises(ValueError, match="does not fit"):
         restore(PassReward(ngym.make("RDM-v0")), capture(env))
+
+
+def test_a_state_is_read_whose_classes_have_since_moved_to_another_module_of_the_toolkit():
+    env, other = ngym.make("RDM-v0"), ngym.make("RDM-v0")
+    env.reset(seed=1)
+    env.unwrapped.conditions["coh"] = [25.6]
+
+    def renamed(data):
+        if isinstance(data, dict):
+            return {key: renamed(value) for key, value in data.items()}
+        if isinstance(data, list):
+            return [renamed(value) for value in data]
+        return data.replace("neurogym.parameters.dictionaries:", "neurogym.parameters:") if type(data) is str else data
+
+    state = capture(env)
+    assert str(renamed(state)) != str(state)
+    other.reset(seed=2)
+    restore(other, renamed(state))
+    assert type(other.unwrapped.conditions) is type(env.unwrapped.conditions)
+    assert other.unwrapped.conditions["coh"] == [25.6]

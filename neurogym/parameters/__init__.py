@@ -1,0 +1,12 @@
+"""Parameters of a task that can be changed while it runs: its dictionaries, and the arguments it was made with.
+
+Belongs here: what follows from a change of a parameter. May use: `messages`, `sampling`.
+"""
+
+from __future__ import annotations
+
+from neurogym.parameters.arguments import EnvMeta
+from neurogym.parameters.changeable import Changeable
+from neurogym.parameters.dictionaries import Conditions, Settings, Table
+
+__all__ = ["Changeable", "Conditions", "EnvMeta", "Settings", "Table"]

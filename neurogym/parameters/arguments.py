@@ -1,0 +1,103 @@
+"""The arguments that a task was made with, as attributes that can be assigned to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from neurogym.parameters.sameness import same
+
+#: Arguments that are no attributes to assign to: the time step is fixed, the others are tables.
+OTHERS = ("self", "dt", "rewards", "timing")
+
+
+class Remade(Protocol):
+    """A task that can be made a second time with other arguments."""
+
+    is_made: bool
+
+    @property
+    def remakes(self) -> bool:
+        """Whether it can."""
+
+    def arguments(self) -> dict[str, Any]:
+        """Every argument with its present value."""
+
+    def made_with(self, changes: Mapping[str, Any]) -> Remade:
+        """A task like this one with other arguments."""
+
+    def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
+        """Take over the attributes in which another task differs."""
+
+    def forget_trials_ahead(self) -> None:
+        """Let the next trial be made anew."""
+
+
+class Parameter:
+    """An attribute with the name of an argument: assigning to it is like having made the task with that value."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, task: Remade | None, owner: type | None = None) -> Any:
+        """The present value."""
+        if task is None:
+            return self
+        try:
+            return vars(task)[self.name]
+        except KeyError:
+            raise AttributeError(f"{type(task).__name__!r} object has no attribute {self.name!r}") from None
+
+    def __set__(self, task: Remade, value: Any) -> None:
+        """Another value, from the next trial on."""
+        present = vars(task)
+        if not task.is_made or (self.name in present and same(present[self.name], value)):
+            present[self.name] = value
+            return
+        if not task.remakes or self.name not in task.arguments():  # an argument of the base class alone
+            present[self.name] = value
+            task.forget_trials_ahead()
+            return
+        made = task.made_with({self.name: value})
+        if self.name not in vars(made) or np.array_equal(vars(made)[self.name], value):
+            task.take_over(made, {self.name: value})
+        else:  # the attribute is something derived from the argument, and is assigned as such
+            present[self.name] = value
+        task.forget_trials_ahead()
+
+    def __delete__(self, task: Remade) -> None:
+        """Take the attribute away."""
+        del vars(task)[self.name]
+
+
+class EnvMeta(type):
+    """Keeps the arguments that a task is made with, and lets them be assigned to later."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any):
+        super().__init__(name, bases, namespace, **kwargs)
+        own = inspect.signature(cls.__init__)  # type: ignore[misc]  # what a call of the class takes
+        cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])
+        if "__init__" in namespace:
+            for parameter in inspect.signature(namespace["__init__"]).parameters.values():
+                named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+                if named and parameter.name not in OTHERS and not hasattr(cls, parameter.name):
+                    setattr(cls, parameter.name, Parameter(parameter.name))
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make a task and keep its arguments."""
+        task = super().__call__(*args, **kwargs)
+        task.was_made_with(_bound(cls, task, args, kwargs))
+        return task
+
+
+def _bound(cls: type, task: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+    given = dict(signature.bind(task, *args, **kwargs).arguments)
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            given |= given.pop(parameter.name, {})
+    del given[next(iter(signature.parameters))]
+    return given

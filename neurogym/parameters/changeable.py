@@ -1,0 +1,171 @@
+"""Parameters of a task that can be changed while it runs.
+
+A task keeps the arguments it was made with. To change one, the task is made a second time with other arguments,
+beside the session, and what differs is taken over; so whatever a constructor derives from an argument follows, and a
+value that the constructor refuses is refused here, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from neurogym.messages.names import unknown
+from neurogym.parameters.arguments import OTHERS, EnvMeta
+from neurogym.parameters.dictionaries import Settings
+from neurogym.parameters.sameness import same
+
+#: Attributes that belong to the session and not to the parameters.
+_OF_SESSION = frozenset(
+    {"cursor", "ahead", "trial", "last", "spec", "is_made", "_arguments", "_np_random", "_np_random_seed"}
+    | {"top", "_stack", "_described", "_now"}
+)
+
+
+class Changeable(metaclass=EnvMeta):
+    """A task whose parameters can be changed while it runs.
+
+    Attributes:
+        is_made: Whether the constructor is done.
+        remakes: Whether the task can be made a second time to find out what a parameter changes.
+    """
+
+    is_made: bool = False
+    remakes: ClassVar[bool] = True
+    default_timing: ClassVar[Mapping[str, Any]] = {}
+    default_rewards: ClassVar[Mapping[str, Any]] = {}
+    _arguments: dict[str, Any]
+
+    def was_made_with(self, arguments: dict[str, Any]) -> None:
+        """Keep the arguments; called when the constructor is done."""
+        self._arguments = arguments
+        self.is_made = True
+
+    def forget_trials_ahead(self) -> None:
+        """Let the next trial be made anew; called when a parameter has changed."""
+        raise NotImplementedError
+
+    def update(
+        self, *, rewards: Mapping[str, Any] | None = None, timing: Mapping[str, Any] | None = None, **parameters: Any
+    ) -> None:
+        """Change rewards, durations and other parameters; the trial that is on is not touched, the next one is.
+
+        Args:
+            rewards: Event to reward, those that change.
+            timing: Period to duration, those that change.
+            **parameters: Arguments of the task, such as ``cohs``.
+
+        Raises:
+            ValueError: If a name is unknown, the task refuses a value, or a space would change.
+
+        Example:
+            >>> import neurogym as ngym
+            >>> env = ngym.make("PerceptualDecisionMaking-v0")
+            >>> env.unwrapped.update(rewards={"correct": 5}, timing={"delay": 500}, cohs=[0, 25.6])
+        """
+        accepted = self.parameters()
+        for name in parameters:
+            if name not in accepted:
+                raise ValueError(unknown("parameter", name, [*accepted, "rewards", "timing"]))
+        tables = {name: table for name, table in (("rewards", rewards), ("timing", timing)) if table}
+        for name, table in tables.items():
+            present = getattr(self, name)
+            for key in table:
+                if present and key not in present:
+                    raise ValueError(unknown({"rewards": "reward", "timing": "period"}[name], key, present))
+        if parameters or tables:
+            self.update_tables(tables, parameters)
+
+    def update_tables(
+        self,
+        tables: Mapping[str, Mapping[str, Any]],
+        parameters: Mapping[str, Any] | None = None,
+        assigned: bool = False,
+    ) -> None:
+        """Change entries of dictionaries, and parameters whose names are known.
+
+        Args:
+            tables: ``rewards``, ``timing`` or ``conditions`` to the entries that change.
+            parameters: Arguments that change.
+            assigned: Whether an old script assigns an entry; it is then set whatever else would have to change.
+        """
+        changes = dict(parameters or {})
+        for name, table in tables.items():
+            if name in self._parameters():
+                known = getattr(self, f"default_{name}")
+                present = {key: value for key, value in getattr(self, name).items() if not known or key in known}
+                changes[name] = {**present, **table}
+        if changes:
+            made = self.made_with(changes)
+            if not (assigned and self._other_space(made)):
+                self.take_over(made, changes)
+        for name, table in tables.items():
+            for key, value in table.items():
+                getattr(self, name).put(key, value)
+        self.forget_trials_ahead()
+
+    @classmethod
+    def parameters(cls) -> list[str]:
+        """Names of the arguments that can be changed, beside ``rewards`` and ``timing``."""
+        return [name for name in cls._parameters() if name not in OTHERS]
+
+    def arguments(self) -> dict[str, Any]:
+        """Every argument of the task with its present value, ``rewards`` and ``timing`` left out."""
+        defaults = {name: parameter.default for name, parameter in self._parameters().items() if name != "self"}
+        return {name: value for name, value in {**defaults, **self._arguments}.items() if name not in OTHERS}
+
+    @classmethod
+    def _parameters(cls) -> dict[str, inspect.Parameter]:
+        """All named arguments of the constructor, and of those that it passes any others on to."""
+        found: dict[str, inspect.Parameter] = {}
+        for base in cls.__mro__:
+            if "__init__" not in vars(base) or not issubclass(base, Changeable):
+                continue
+            own = inspect.signature(vars(base)["__init__"]).parameters
+            found = {**{name: p for name, p in own.items() if p.kind is not p.VAR_KEYWORD}, **found}
+            if not any(p.kind is p.VAR_KEYWORD for p in own.values()):
+                break
+        return found
+
+    def made_with(self, changes: Mapping[str, Any]) -> Any:
+        """A task like this one with other arguments; whatever it draws is the same every time."""
+        made = type(self).__new__(type(self))
+        vars(made)["_np_random"] = np.random.Generator(np.random.PCG64(0))
+        type(self).__init__(made, **{**self._arguments, **changes})
+        return made
+
+    def _other_space(self, made: Any) -> str:
+        """Name of a space that is not that of another task; empty if both are."""
+        for space in ("observation_space", "action_space"):
+            if getattr(self, space, None) != getattr(made, space, None):
+                return space
+        return ""
+
+    def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
+        """Take over the attributes in which a task made with some changes differs from one made without.
+
+        Raises:
+            ValueError: If a space differs.
+        """
+        before, after = vars(self.made_with({})), vars(made)
+        space = self._other_space(made)
+        if space:
+            raise ValueError(
+                f"{', '.join(changes)} would change the {space.replace('_', ' ')} of {type(self).__name__}: "
+                "make another environment"
+            )
+        for name, value in after.items():
+            if name in _OF_SESSION or (name in before and same(before[name], value)):
+                continue
+            if isinstance(value, Settings) and isinstance(vars(self).get(name), Settings):
+                for key, entry in value.items():
+                    if key not in before[name] or not same(before[name][key], entry):
+                        vars(self)[name].put(key, entry)
+                for key in before[name].keys() - value.keys():
+                    dict.pop(vars(self)[name], key, None)
+            else:
+                vars(self)[name] = value
+        self._arguments = {**self._arguments, **changes}

@@ -1,0 +1,119 @@
+"""The dictionaries of a task that can be changed while it runs: rewards, timing, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from neurogym.parameters.sameness import same
+from neurogym.sampling.distributions import values_of
+
+
+class Changed(Protocol):
+    """A task that takes note when an entry of its dictionaries changes."""
+
+    is_made: bool
+
+    def forget_trials_ahead(self) -> None:
+        """Let the next trial be made anew."""
+
+    def update_tables(self, tables: Mapping[str, Mapping[str, Any]], *, assigned: bool) -> None:
+        """Change entries of dictionaries."""
+
+
+class Settings(dict):
+    """A dictionary of a task; what is changed in it takes effect with the next trial."""
+
+    name = ""
+    task: Changed | None = None  #: set when the dictionary is looked up; a copy does not hold on to its original
+
+    def __reduce__(self) -> tuple:
+        """A copy belongs to no task until it is looked up."""
+        return type(self), (dict(self),)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        """Set an entry; the task takes note of it."""
+        if self.task is None or not self.task.is_made or (key in self and same(self[key], value)):
+            self.put(key, value)
+        else:
+            self.task.update_tables({self.name: {key: value}}, assigned=True)
+
+    def put(self, key: str, value: Any) -> None:
+        """Set an entry without telling the task."""
+        super().__setitem__(key, value)
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Set several entries."""
+        for key, value in dict(*args, **kwargs).items():
+            self[key] = value
+
+    def __ior__(self, other: Any) -> Settings:  # type: ignore[misc]
+        """Set several entries."""
+        self.update(other)
+        return self
+
+    def _without(self, change: Any) -> Any:
+        if self.task is not None and self.task.is_made:
+            self.task.forget_trials_ahead()
+        return change
+
+    def __delitem__(self, key: str) -> None:
+        """Take an entry out."""
+        self._without(super().__delitem__(key))
+
+    def pop(self, *args: Any) -> Any:
+        """Take an entry out."""
+        return self._without(super().pop(*args))
+
+    def clear(self) -> None:
+        """Take all entries out."""
+        self._without(super().clear())
+
+    def state_dict(self) -> dict[str, Any]:
+        """The entries."""
+        return dict(self)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Have other entries."""
+        super().clear()
+        for key, value in state.items():
+            self.put(key, value)
+
+
+class Conditions(Settings):
+    """What can be asked of a trial: name to a sequence of values or a :class:`Distribution`."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__({name: values_of(values) for name, values in dict(*args, **kwargs).items()})
+
+    def put(self, key: str, value: Any) -> None:
+        """Set an entry without telling the task."""
+        super().put(key, values_of(value))
+
+
+class Table:
+    """An attribute that is a dictionary of settings."""
+
+    def __init__(self, kind: type[Settings] = Settings):
+        self.kind = kind
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Know the name of the attribute."""
+        self.name = name
+
+    def __get__(self, task: Changed | None, owner: type | None = None) -> Any:
+        """The present value."""
+        if task is None:
+            return self
+        try:
+            settings = vars(task)[self.name]
+        except KeyError:
+            raise AttributeError(f"{type(task).__name__} has no {self.name}") from None
+        settings.task, settings.name = task, self.name
+        return settings
+
+    def __set__(self, task: Changed, values: Mapping[str, Any]) -> None:
+        """Another value, from the next trial on."""
+        vars(task)[self.name] = self.kind(values)
+        if task.is_made:
+            task.forget_trials_ahead()

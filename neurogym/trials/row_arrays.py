@@ -1,0 +1,214 @@
+"""What is seen and what is right in each row of a block of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from neurogym.messages.names import unknown
+from neurogym.spaces import Labels, names_of
+from neurogym.trials import rows as filling
+from neurogym.trials.layout import Layout, Period
+from neurogym.trials.rows import Rows
+
+Where = str | int | Sequence[int] | np.ndarray | range | None
+
+
+class Task(Protocol):
+    """What a block of trials knows of its task."""
+
+    rule: ClassVar[Any]
+    metadata: dict[str, Any]
+
+    dt: float
+    tmax_default: float
+    timing: Any
+    rewards: Any
+    conditions: Any
+    observation_space: Any
+    action_space: Any
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The generator of the session."""
+
+
+class Present(np.ndarray):
+    """Observations as they are, shape (rows, channels), with ``index``, ``trial`` and ``step`` of their rows.
+
+    This is what a callable given to :meth:`RowArrays.add_ob` is called with.
+    """
+
+    index: np.ndarray
+    trial: np.ndarray
+    step: np.ndarray
+
+
+class RowArrays(Layout):
+    """Periods of ``n`` trials, and arrays with one row per step of them.
+
+    Args:
+        env: The task; gives the time step, spaces and generator.
+        n: Number of trials.
+
+    Attributes:
+        fields: Everything with one row per step: ``ob``, ``gt``, the tables of the response rule, wrappers' own.
+        has_gt: Whether anything has been said to be right.
+    """
+
+    def __init__(self, env: Task, n: int):
+        super().__init__(n, env.dt, type(env).__name__, int(env.tmax_default // env.dt))
+        self.env, self.rng = env, env.np_random
+        self.fields: dict[str, np.ndarray] = {}
+        self.has_gt = False
+
+    @property
+    def ob(self) -> np.ndarray:
+        """Observations, one per row, shape (rows, ...)."""
+        return self._field("ob", self.env.observation_space)
+
+    @property
+    def gt(self) -> np.ndarray:
+        """Ground truth: the right action at each row, shape (rows, ...)."""
+        self.has_gt = True
+        return self._field("gt", self.env.action_space)
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether the rows are known, so that no period can be added."""
+        return super().laid_out or "ob" in self.fields
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of everything with one row per step (bytes)."""
+        return sum(values.nbytes for values in self.fields.values())
+
+    def _field(self, name: str, space: Any) -> np.ndarray:
+        if name not in self.fields:
+            self.rows()
+            self.fields[name] = np.zeros((self.total, *space.shape), space.dtype)
+        return self.fields[name]
+
+    def _checked(self, value: Any) -> np.ndarray:
+        """A value, or one for each trial, as an array."""
+        value = np.asarray(value)
+        if value.ndim and len(value) not in (1, self.n):
+            raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
+        return value
+
+    def by_row(self, value: Any, rows: Rows, columns: bool) -> Any:
+        """A value per trial (first axis) as a value per row; a callable is asked for the rows.
+
+        Args:
+            value: A number, shape (n,) or (1,), or with further axes, or a callable that takes :class:`Rows`.
+            rows: The rows.
+            columns: Whether values with one axis are to become a column.
+        """
+        if callable(value):
+            value = np.asarray(value(rows))
+        else:
+            value = self._checked(value)
+            if value.ndim == 0:
+                return value
+            value = value if len(value) == 1 and self.n > 1 else value[rows.trial]
+        return value[:, None] if columns and value.ndim == 1 else value
+
+    def columns(self, where: Where, space: Any, kind: str) -> Any:
+        """Indices that a label, an index or several mean in a space; None for all.
+
+        Raises:
+            ValueError: If there is no such label.
+        """
+        if isinstance(where, str):
+            names = getattr(space, "name", None)
+            names = names if isinstance(names, Labels) else names_of(space)
+            if where not in names:
+                raise ValueError(unknown(kind, where, names))
+            where = names[where]
+        if where is None or (isinstance(where, range) and where.step == 1):
+            return where
+        return [where] if np.ndim(where) == 0 else np.asarray(where)
+
+    def add_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+        """Add to the observations of a period.
+
+        Args:
+            value: A number, shape (n,) or (n, channels) with one entry per trial (or (1, channels) for all), or a
+                callable that takes the present values (:class:`Present`) and returns shape (rows,) or (rows, channels).
+            period: Name, names (a row that they share is added to once), or None for the whole trial.
+            where: Label or indices of channels; None for all.
+            per_row: Whether ``value`` has one entry per row, in the order of :meth:`rows`, instead of one per trial.
+        """
+        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
+        if callable(value):
+            value, per_row = np.asarray(value(self._present(rows, columns))), True
+        self._add(value, rows, columns, per_row)
+
+    def set_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+        """Like :meth:`add_ob`, but replaces what was there; a callable still sees it."""
+        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
+        if callable(value):
+            value, per_row = np.asarray(value(self._present(rows, columns))), True
+        self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
+        self._add(value, rows, columns, per_row)
+
+    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
+        """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
+        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
+        shape = self.ob.shape[1:] if columns is None else (len(columns),)
+        noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
+        noise *= self.by_row(sigma, rows, columns=self.ob.ndim == 2)
+        if np.any(mu):
+            noise += mu
+        self._add(noise, rows, columns, per_row=True)
+
+    def _present(self, rows: Rows, columns: Any) -> Present:
+        present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(Present)
+        present.index, present.trial, present.step = rows
+        return present
+
+    def _add(self, value: Any, rows: Rows, columns: Any, per_row: bool) -> None:
+        """Add a number, or values per trial or row, to columns of the observations."""
+        value = np.asarray(value).view(np.ndarray)
+        side_by_side = neighbours(columns, self.ob.shape[-1]) if self.ob.ndim == 2 else None
+        if side_by_side is not None:
+            filling.add(self.ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
+            return
+        given: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
+        spread = self.by_row(given, rows, columns=self.ob.ndim == 2)
+        self.ob[cells(rows, columns, self.ob.shape[-1])] += spread.astype(self.ob.dtype)
+
+    def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
+        """Set the right action in a period.
+
+        Args:
+            value: A number, shape (n,), or for vector actions (n, components), or a callable that takes :class:`Rows`.
+            period: Name, names, or None for the whole trial.
+            where: Label of the action space; then ``value`` is the position in the list registered under it.
+        """
+        rows = self.rows(period)
+        spread = self.by_row(value, rows, columns=self.gt.ndim == 2)
+        if where is not None:
+            spread = np.asarray(self.columns(where, self.env.action_space, "action"))[spread.astype(int)]
+        self.gt[rows.index] = spread
+
+
+def neighbours(columns: Any, width: int) -> slice | None:
+    """Columns as a slice if they lie side by side, which is ten times faster; None if they do not."""
+    if columns is None:
+        return slice(0, width)
+    first, last = int(columns[0]), int(columns[-1])
+    if last - first != len(columns) - 1 or first < 0 or last >= width:
+        return None
+    in_order = first == last or isinstance(columns, range) or np.array_equal(columns, range(first, last + 1))
+    return slice(first, last + 1) if in_order else None
+
+
+def cells(rows: Rows, columns: Any, width: int) -> Any:
+    """Index of some columns, or of all, in some rows."""
+    if columns is None:
+        return rows.index
+    side_by_side = neighbours(columns, width)
+    return (rows.index, side_by_side) if side_by_side is not None else (rows.index[:, None], columns)
