@@ -219,6 +219,8 @@ class TrialCycle(TrialMaker):
                 told.info.update(info)
                 info = told.info
             self.last = info
+            if self.stack.follows_agent:
+                self.stack.trial_ended(info)
         if cursor.gt is not None:
             self._last_gt = truth = cursor.gt[row]
             if "gt" not in info:

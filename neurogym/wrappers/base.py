@@ -82,13 +82,12 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     It may define any of these hooks, each for many trials or environments at once: :meth:`plan` before trials are made,
     :meth:`revise` after, :meth:`observe` on every observation (or :meth:`appended`, if all it does is to append
-    channels). A stack that uses only these also runs on a batch. A subclass may also override ``new_trial(**kwargs)``,
-    ``step`` and ``reset`` in the ordinary way.
+    channels). A stack that uses only these also runs on a batch. :meth:`trial_ended` tells it what the agent did.
+    A subclass may also override ``new_trial(**kwargs)``, ``step`` and ``reset`` in the ordinary way.
+
+    What can be done with the wrapper, its :attr:`traits`, follows from what it overrides; nothing is declared.
 
     Attributes:
-        carries: True if the wrapper makes a trial depend on earlier ones, so that memory across trials is useful. One
-            that merely shows the agent its past (its last reward or action) does not.
-        adaptive: True if ``plan`` or ``revise`` depend on what the agent did.
         accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
         decides: Conditions that the wrapper determines; no other wrapper of the stack may.
         inside_of: Names of wrappers that must be put on after this one.
@@ -99,12 +98,17 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         ValueError: If the wrapper cannot be put on what is there already; the message says which order is needed.
     """
 
-    carries: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()
     _shown_by: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
+
+    def __init_subclass__(cls, **kwargs: Any):
+        """Refuse what was declared in earlier versions: without effect it would make other trials than were meant."""
+        super().__init_subclass__(**kwargs)
+        for name, method in (("adaptive", "trial_ended"), ("carries", "links_trials")):
+            if name in vars(cls):
+                raise TypeError(f"{cls.__name__}: {name} is not declared any more; override {method} instead")
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
         """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
@@ -160,6 +164,13 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """
         return append(ob, self.appended(action, reward, field)) if self.overrides("appended") else ob
 
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Called when a trial has ended, before the next is made: take note of what the agent did.
+
+        Args:
+            info: What ``step`` returns of the trial.
+        """
+
     def start_session(self) -> None:
         """Called by every ``reset`` of the task: forget what was carried across trials."""
 
@@ -173,8 +184,22 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     @property
     def traits(self) -> Traits:
         """What can be done with the wrapper."""
-        ahead = not self.adaptive and not self.overrides("new_trial")
-        return Traits(ahead, ahead and not self.overrides("step", "reset"), bool(self.carries))
+        ahead = not self.follows_agent and not self.overrides("new_trial")
+        return Traits(ahead, ahead and not self.overrides("step", "reset"), self.links_trials())
+
+    @property
+    def follows_agent(self) -> bool:
+        """Whether ``plan`` or ``revise`` depend on what the agent did."""
+        return self.overrides("trial_ended")
+
+    @classmethod
+    def links_trials(cls) -> bool:
+        """Whether the wrapper makes a trial depend on earlier ones, so that memory across trials is useful.
+
+        Taken for granted if it keeps something from trial to trial. One that merely shows the agent its past (its last
+        reward or action) does not.
+        """
+        return cls.overrides("start_session", "trial_ended")
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,6 @@ class BiasCorrection(TrialWrapper):
         order="inside pass_reward",
     )
     ceiling_effect = LEAVES_PERFORMANCE
-    carries = True
     inside_of = ("PassReward",)
 
     def __init__(self, env: gym.Env, choice_w: int = 1000, th: float = 0.1):

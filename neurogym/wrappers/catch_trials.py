@@ -59,6 +59,11 @@ class CatchTrials(TrialWrapper):
         self._highest = np.inf if stim_th is None else float(np.percentile(cohs, stim_th))  # type: ignore[arg-type]
         self._made = 0
 
+    @classmethod
+    def links_trials(cls) -> bool:
+        """It counts trials, but each is a catch trial or not by itself."""
+        return False
+
     def start_session(self) -> None:
         """Count trials from 0."""
         self._made = 0

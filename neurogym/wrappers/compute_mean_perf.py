@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -36,7 +37,6 @@ class ComputeMeanPerf(TrialWrapper):
         order="outside perf_phases",
     )
     ceiling_effect = LEAVES
-    adaptive = True
     decides = ("the performance flags",)
 
     def __init__(
@@ -58,17 +58,21 @@ class ComputeMeanPerf(TrialWrapper):
     def start_session(self) -> None:
         """Forget the agent's performance."""
         self._window: list[float] = []
-        self._counted = 0
         self.mean_perf = 0.0
 
+    @classmethod
+    def links_trials(cls) -> bool:
+        """It changes no trial itself."""
+        return False
+
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Count the trial."""
+        if not self.cond_on_coh or info["trial"].get("coh") == 0:
+            self._window = [*self._window, float(info["performance"])][-self.perf_w :]
+        self.mean_perf = float(np.mean(self._window)) if len(self._window) == self.perf_w else 0.0
+
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Count the trial that just ended and set the flags."""
-        last = self.task.last
-        if last is not None and self.task.num_finished > self._counted:
-            self._counted = self.task.num_finished
-            if not self.cond_on_coh or last["trial"].get("coh") == 0:
-                self._window = [*self._window, float(last["performance"])][-self.perf_w :]
-            self.mean_perf = float(np.mean(self._window)) if len(self._window) == self.perf_w else 0.0
+        """Set the flags."""
         flags = {key: np.full(n, self.mean_perf > th) for key, th in zip(self.key, self.perf_th, strict=True)}
         wanted = {name for wrapper in self.task.wrappers for name in wrapper.accepts}
         return {**given, **{key: flag for key, flag in flags.items() if key in wanted}}

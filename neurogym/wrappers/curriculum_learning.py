@@ -55,8 +55,7 @@ class CurriculumLearning(Phased):
         super().__init__(env, 4, init_ph, max_num_reps, th, perf_w)
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Count the last trial, and set noise, coherence and delay."""
-        self.count_trial()
+        """Set noise, coherence and delay."""
         self.silence(self.curr_ph < 4)
         asked = dict(given)
         if self.curr_ph < 4 and "coh" in self.task.conditions:

@@ -34,7 +34,6 @@ class LearnTransMatrix(TrialWrapper):
         paper_link=None,
         order="any",
     )
-    carries = True
 
     def __init__(self, env: gym.Env, lr: float = 0.1, decay: float = 0.01):
         self._actions = choice_actions(env, "LearnTransMatrix")
@@ -47,8 +46,8 @@ class LearnTransMatrix(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """None where trials are independent of each other; else the agent's choices tell about the next trial."""
-        linked = self.task.metadata.get("carries") or any(
-            wrapper.carries for wrapper in self.task.wrappers if wrapper is not self
+        linked = self.task.traits.memory or any(
+            wrapper.links_trials() for wrapper in self.task.wrappers if wrapper is not self
         )
         return unknown("the agent's earlier choices are shown") if linked else LEAVES
 

@@ -67,7 +67,6 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         paper_link=None,
         order="outermost, to see what the agent sees",
     )
-    carries = False
     ceiling_effect = LEAVES
 
     @takes_older_names("Monitor", {"timestep": "step"})

@@ -76,7 +76,12 @@ class Noise(TrialWrapper):
     @property
     def traits(self) -> Traits:
         """It works on a batch unless the noise depends on the agent."""
-        return Traits(ahead=True, batched=self.perf_th is None, memory=False)
+        return Traits(ahead=True, batched=self.perf_th is None, memory=self.links_trials())
+
+    @classmethod
+    def links_trials(cls) -> bool:
+        """Noise is drawn anew in every trial, whatever its level."""
+        return False
 
     def start_session(self) -> None:
         """Forget the agent's performance."""

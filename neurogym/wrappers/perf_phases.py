@@ -37,8 +37,6 @@ class PerfPhases(TrialWrapper):
         order="inside compute_mean_perf, outside variable_nch",
     )
     ceiling_effect = LEAVES
-    carries = True
-    adaptive = True
     decides = ("phase",)
     inside_of = ("ComputeMeanPerf",)
 
@@ -62,6 +60,11 @@ class PerfPhases(TrialWrapper):
             )
         super().__init__(env)
         self.start_session()
+
+    @property
+    def follows_agent(self) -> bool:
+        """The flag that it waits for does."""
+        return True
 
     def start_session(self) -> None:
         """Begin with the first phase."""

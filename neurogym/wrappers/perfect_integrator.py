@@ -36,7 +36,6 @@ class PerfectIntegrator(TrialWrapper):
         order="inside pass_reward, pass_action and noise",
     )
     ceiling_effect = unknown("the agent predicts another one")
-    carries = True
     inside_of = ("PassReward", "PassAction", "Noise", "PassGT", "LearnTransMatrix", "DynamicNoise", "BiasCorrection")
 
     def __init__(self, env: gym.Env):

@@ -31,8 +31,6 @@ class Phased(TrialWrapper):
         ValueError: If the task does not fit or an argument is out of range.
     """
 
-    adaptive = True
-    carries = True
     decides = ("the training phase", "period_fixation")
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
@@ -52,7 +50,7 @@ class Phased(TrialWrapper):
 
     def start_session(self) -> None:
         """Begin with the first phase."""
-        self.curr_ph, self._counted = self.init_ph, 0
+        self.curr_ph = self.init_ph
         self._window: list[float] = []
         self._choice, self._reps = -1, 0
         self._first: bool | None = None  # whether the first answer of the trial was right
@@ -81,18 +79,14 @@ class Phased(TrialWrapper):
         """Name of the phase in the trial's record."""
         return f"{type(self).__name__.lower()}_phase"
 
-    def count_trial(self) -> None:
-        """Take account of the trial that just ended."""
-        last = self.task.last
-        if last is None or self.task.num_finished == self._counted:
-            return
-        self._counted = self.task.num_finished
-        performance = float(last["performance"])
-        if last["trial"].get(self._column) == 1 and self._first is not None:
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Count the trial, and go on to the next phase if it is time."""
+        performance = float(info["performance"])
+        if info["trial"].get(self._column) == 1 and self._first is not None:
             performance = float(self._first)
         self._window = [*self._window, performance][-self.perf_w :]
-        if last["outcome"] in ("correct", "error") and last["choice"] != self._hold:
-            choice = int(last["choice"])
+        if info["outcome"] in ("correct", "error") and info["choice"] != self._hold:
+            choice = int(info["choice"])
             self._choice, self._reps = choice, self._reps + 1 if choice == self._choice else 1
         full = len(self._window) == self.perf_w
         if full and np.mean(self._window) >= self.th and self.curr_ph < self.last_ph:

@@ -13,7 +13,7 @@ from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
 from neurogym.trials.single import SingleTrial
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import Traits, TrialWrapper
 
 
 class ScheduleAttr(TrialWrapper):
@@ -39,7 +39,6 @@ class ScheduleAttr(TrialWrapper):
         order="outside the wrapper whose arguments it schedules",
     )
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
-    carries = True
 
     def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, Any]]):
         if getattr(schedule, "n", len(attr_list)) != len(attr_list):
@@ -49,7 +48,7 @@ class ScheduleAttr(TrialWrapper):
         if isinstance(env.unwrapped, SingleTrial):
             _check_taken(env.unwrapped, names)
             self.decides = tuple(name for name in names if name in env.unwrapped.conditions)  # type: ignore[misc]
-        self.adaptive = any(set(attr) != set(names) for attr in self.attr_list)  # type: ignore[misc]  # one by one
+        self._differ = any(set(attr) != set(names) for attr in self.attr_list)
         super().__init__(env)
 
     @staticmethod
@@ -69,6 +68,12 @@ class ScheduleAttr(TrialWrapper):
             raise ValueError("schedule_attr needs conditions with equally many values, as in coh=0/51.2")
         schedule = schedule_from(name if length is None else f"{name}:{length}", n)
         return {"schedule": schedule, "attr_list": [{key: lists[key][i] for key in lists} for i in range(n)]}
+
+    @property
+    def traits(self) -> Traits:
+        """Trials for which different conditions are given are made one by one."""
+        traits = super().traits
+        return Traits(False, False, traits.memory) if self._differ else traits
 
     def start_session(self) -> None:
         """Set the schedule back, with a stream drawn from the task's."""

@@ -63,8 +63,7 @@ class Shaping(Phased):
         super().__init__(env, 5, init_ph, max_num_reps, th, perf_w)
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Count the last trial, and set noise and durations."""
-        self.count_trial()
+        """Set noise and durations."""
         self.silence(self.curr_ph < 3)
         if self.curr_ph > 3:
             return given

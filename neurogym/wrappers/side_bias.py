@@ -42,7 +42,6 @@ class SideBias(TrialWrapper):
         paper_link="https://doi.org/10.7554/eLife.63711",
         order="any; no other wrapper that decides the ground truth",
     )
-    carries = True
     accepts = ("sel_chs",)
     decides = ("ground_truth",)
 

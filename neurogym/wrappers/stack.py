@@ -26,6 +26,7 @@ class Stack:
         wrappers: They.
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
+        follows_agent: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
         looks_up: Whether what an action does is looked up in tables that the task's rule has filled.
         n_actions: How many discrete actions the task accepts, 0 if its actions are not discrete.
@@ -47,6 +48,8 @@ class Stack:
         self._observing = [wrapper for wrapper in self.wrappers if wrapper.overrides("observe", "appended")]
         self._turns: list[Turn] | None = None
         self.ahead = self._task_ahead and all(wrapper.traits.ahead for wrapper in self.wrappers)
+        self.follows_agent = any(wrapper.follows_agent for wrapper in self.wrappers)
+        self._following = [wrapper for wrapper in self.wrappers if wrapper.overrides("trial_ended")]
         self.begins_trials = any(wrapper.overrides("new_trial") for wrapper in self.wrappers)
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
@@ -73,6 +76,11 @@ class Stack:
         """Let all forget what they carried across trials."""
         for wrapper in self.wrappers:
             wrapper.start_session()
+
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Let those take note of a trial that ended which follow what the agent does."""
+        for wrapper in self._following:
+            wrapper.trial_ended(info)
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Conditions of the next ``n`` trials."""
@@ -146,5 +154,5 @@ def traits(env: gym.Env) -> Traits:
             its = layer.traits
             ahead, batched, memory = ahead and its.ahead, batched and its.batched, memory or its.memory
         elif not isinstance(layer, PASSIVE):
-            batched, memory = False, memory or bool(getattr(layer, "carries", False))
+            batched = False
     return Traits(ahead, ahead and batched, memory)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 
@@ -31,8 +33,6 @@ class TimeOut(TrialWrapper):
         order="any",
     )
     ceiling_effect = LEAVES
-    carries = True
-    adaptive = True
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: float = 0):
@@ -43,11 +43,18 @@ class TimeOut(TrialWrapper):
             raise ValueError(f"TimeOut needs a period called fixation; {env.unwrapped} has {', '.join(timing)}")
         super().__init__(env)
         self.time_out = time_out
+        self.start_session()
+
+    def start_session(self) -> None:
+        """There was no error yet."""
+        self._on = False
+
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Note whether the trial was correct."""
+        self._on = info["performance"] < 1
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Ask for another fixation period after an error."""
-        last = self.task.last
-        self._on = last is not None and last["performance"] < 1
         return {**given, "period_fixation": np.full(n, float(self.time_out))} if self._on else given
 
     def revise(self, trials: Trials) -> None:

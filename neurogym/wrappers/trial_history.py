@@ -58,7 +58,6 @@ class TrialHistory(TrialWrapper):
         order="inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
         measures=("history",),
     )
-    carries = True
     accepts = ("probs", "sel_chs")
     decides = ("ground_truth",)
     generation = 0
@@ -93,7 +92,6 @@ class TrialHistory(TrialWrapper):
             raise ValueError(f"after_error must be 'reset', None or transition probabilities, got {after_error!r}")
         if after_error is not None and not isinstance(after_error, str):
             self._error_mats = transitions.matrices(after_error, self.n_ch, named)
-        self.adaptive = after_error is not None  # type: ignore[misc]
         duration = block_dur if blk_ch_prob is None else blk_ch_prob
         self._clock = None if duration is None else BlockClock(duration)
         self._active: Any = None
@@ -104,6 +102,11 @@ class TrialHistory(TrialWrapper):
     def curr_block(self) -> Any:
         """Block of the current trial."""
         return self.task.trial.get(f"{self._key}_block", self._block)
+
+    @property
+    def follows_agent(self) -> bool:
+        """Only where errors count."""
+        return self.after_error is not None
 
     def effect_on_ceiling(self) -> Effect:
         """Blocks with known transitions, one after the other or drawn at random."""

@@ -37,7 +37,6 @@ class VariableMapping(TrialWrapper):
         order="any",
     )
     ceiling_effect = unknown("no exact observer is known for mappings that change")
-    carries = True
     decides = ("mapping",)
 
     def __init__(

@@ -40,7 +40,6 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         paper_link=None,
         order="outside the wrapper that decides the ground truth, inside perf_phases",
     )
-    carries = True
     accepts = ("phase",)
     decides: ClassVar[tuple[str, ...]] = ("sel_chs",)
     inside_of = ("PerfPhases",)

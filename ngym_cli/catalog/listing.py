@@ -128,13 +128,20 @@ def wrappers(search: Iterable[str] = ()) -> list[Row]:
                 "description": meta.get("description", ""),
                 "paper": meta.get("paper_name"),
                 "link": meta.get("paper_link"),
-                "carries": bool(getattr(cls, "carries", False)),
+                "carries": links_trials(cls),
                 "order": meta.get("order", ""),
                 "changes": changes(cls),
                 "decides": list(getattr(cls, "decides", ())),
             }
         )
     return sorted(holding(search, rows), key=lambda row: row["id"])
+
+
+def links_trials(cls: type) -> bool:
+    """Say whether a wrapper makes a trial depend on earlier ones, as its hooks tell."""
+    from neurogym.core import TrialWrapper
+
+    return issubclass(cls, TrialWrapper) and cls.links_trials()
 
 
 def changes(cls: type) -> list[str]:

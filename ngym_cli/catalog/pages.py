@@ -16,7 +16,7 @@ from neurogym.recording.rollout import Oracle, Step, rollout
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
 from ngym_cli.catalog import addresses, docstrings, reference
-from ngym_cli.catalog.listing import changes, metadata_of
+from ngym_cli.catalog.listing import changes, links_trials, metadata_of
 from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
@@ -75,7 +75,7 @@ def describe_wrapper(name: str) -> dict[str, Any]:
         "paper": meta.get("paper_name"),
         "link": meta.get("paper_link"),
         "order": meta.get("order", ""),
-        "carries": bool(getattr(cls, "carries", False)),
+        "carries": links_trials(cls),
         "ceiling_effect": _effect(cls),
         "changes": changes(cls),
         "decides": list(getattr(cls, "decides", ())),

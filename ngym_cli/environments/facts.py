@@ -20,6 +20,7 @@ from neurogym.recording.rollout import Agent, rollout
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
 from neurogym.vector import layers
+from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import Task, find_task, user_errors
 from ngym_cli.environments.stack import make_env
@@ -226,8 +227,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
 
 def carries(env: gym.Env, task: Task) -> bool:
     """Say whether a task or one of its wrappers carries information across trials."""
-    told = (task.metadata, getattr(env.unwrapped, "metadata", None) or {})
-    return any(bool(part.get("carries")) for part in told) or any(getattr(w, "carries", False) for w in layers(env))
+    return traits(env).memory or bool(task.metadata.get("carries"))
 
 
 def chance_of(env: gym.Env) -> float | None:

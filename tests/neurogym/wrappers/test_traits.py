@@ -1,0 +1,69 @@
+"""What can be done with a wrapper follows from the methods that it overrides."""
+
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym import wrappers
+from neurogym.vector import LoopVectorEnv, TrialVectorEnv, make_vec
+from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.stack import traits
+
+
+class Passive(TrialWrapper):
+    """Changes nothing."""
+
+
+class Clearer(TrialWrapper):
+    """The next trial is clear after an error."""
+
+    told: list
+
+    def start_session(self):
+        self.told, self.clear = [], False
+
+    def trial_ended(self, info):
+        self.told.append(info["trial"]["coh"])
+        self.clear = info["outcome"] != "correct"
+
+    def plan(self, n, given):
+        return {**given, "coh": np.full(n, 51.2)} if self.clear else given
+
+
+def test_one_that_is_told_how_trials_end_follows_the_agent():
+    env = Clearer(ngym.make("RDM-v0"))
+    assert traits(env) == (False, False, True)
+    assert isinstance(make_vec(lambda: Clearer(ngym.make("RDM-v0")), 2), LoopVectorEnv)
+    env.reset(seed=0)
+    known, clear = [], []
+    for _ in range(3000):
+        *_, info = env.step(env.action_space.sample())
+        if info["new_trial"]:
+            known.append(info["trial"]["coh"])
+            if info["outcome"] != "correct":
+                clear.append(env.unwrapped.trial["coh"])
+    assert env.told == known and len(known) > 50
+    assert set(clear) == {51.2} != set(known)
+
+
+def test_one_that_does_nothing_leaves_everything_possible():
+    assert traits(Passive(ngym.make("RDM-v0"))) == traits(ngym.make("RDM-v0")) == (True, True, False)
+    assert isinstance(make_vec(lambda: Passive(ngym.make("RDM-v0")), 2), TrialVectorEnv)
+
+
+@pytest.mark.parametrize(
+    "name", ["SideBias", "TrialHistory", "BiasCorrection", "VariableMapping", "TimeOut", "PerfPhases"]
+)
+def test_those_that_keep_something_from_trial_to_trial_are_known_to_link_trials(name):
+    assert getattr(wrappers, name).links_trials()
+
+
+@pytest.mark.parametrize("name", ["PassReward", "Noise", "CatchTrials", "ComputeMeanPerf", "ReactionTime"])
+def test_those_whose_trials_stay_independent_are_known_not_to(name):
+    assert not getattr(wrappers, name).links_trials()
+
+
+@pytest.mark.parametrize(("flag", "instead"), [("adaptive", "trial_ended"), ("carries", "links_trials")])
+def test_flags_of_earlier_versions_are_refused_because_they_would_have_no_effect(flag, instead):
+    with pytest.raises(TypeError, match=f"Mine: {flag} is not declared any more; override {instead}"):
+        type("Mine", (TrialWrapper,), {flag: True})
