@@ -32,6 +32,17 @@ class Told(NamedTuple):
     info: dict[str, Any]
 
 
+class Concluded(NamedTuple):
+    """How a trial ended that was stepped through in a batch."""
+
+    action: Any  #: the last
+    outcome: int
+    steps: int
+    aborts: int
+    performance: float
+    reward: float
+
+
 class TrialCycle(TrialMaker):
     """Steps through trials and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
 
@@ -321,6 +332,20 @@ class TrialCycle(TrialMaker):
             "aborts": self._aborts,
             "periods": self._spans_of_trial,
         }
+
+    def follow(self, trial: Concluded) -> Trials:
+        """Report the current trial, which a batch has stepped through, begin the next one, and return its block.
+
+        For trials that depend on what the agent did: all is as if the trial had been stepped through here.
+        """
+        self.cursor.row = self.cursor.first + trial.steps - 1
+        self.performance, self.trial_reward, self._aborts = trial.performance, trial.reward, trial.aborts
+        self.event = trial.outcome
+        self.last = self._report_of_trial(trial.action, trial.outcome)
+        if self.cursor.gt is not None:
+            self.last["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
+        self.new_trial()
+        return self.this_trial
 
     def field(self, name: str) -> Any:
         """Value of one of the block's per-step fields at the current row; ``last_gt``: see :class:`TrialWrapper`."""

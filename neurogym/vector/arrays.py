@@ -1,7 +1,8 @@
 """Environments stepped as arrays.
 
 Each environment keeps its own generator and makes its own blocks of trials, exactly as it would alone; the blocks lie
-side by side in one pool per field, and a step of all environments is a handful of array look-ups.
+side by side in one pool per field, and a step of all environments is a handful of array look-ups. Where a trial depends
+on what the agent did, a block is one trial, made when the one before has ended.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from neurogym.cycle import Concluded
 from neurogym.state.checks import check_batch
+from neurogym.trials import Trials
 from neurogym.trials.events import OUTCOMES
 from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked
 from neurogym.vector.pools import Pools
@@ -62,6 +65,19 @@ class TrialVectorEnv(Batch):
         self._pools.share(i, block)
         self._pools.begin(i)
 
+    def _follow(self, ended: Ended, actions: np.ndarray) -> None:
+        """Let environments whose next trial depends on what the agent did make it now, each as it would alone."""
+        counts = zip(*[part.tolist() for part in (ended.outcome, ended.steps, ended.aborts)], strict=True)
+        sums = zip(ended.performance.tolist(), ended.reward.tolist(), strict=True)
+        for i, action, count, gained in zip(ended.env.tolist(), actions[ended.env].tolist(), counts, sums, strict=True):
+            self._take(i, self.tasks[i].follow(Concluded(action, *count, *gained)))
+        self._pools.begin(ended.env)
+
+    def _take(self, i: int, block: Trials) -> None:
+        """Go on with trials of environment ``i`` after which others are to be made."""
+        self.tasks[i].ahead.block, self.tasks[i].ahead.is_stale = block, True
+        self._pools.load(i, block)
+
     def close_extras(self, **kwargs: Any) -> None:
         """Close every environment and let the trials go."""
         super().close_extras(**kwargs)
@@ -88,6 +104,8 @@ class TrialVectorEnv(Batch):
         Raises:
             ValueError: If the state belongs to another batch, or is not what :meth:`state` returns.
         """
+        if "batch" not in state:
+            raise ValueError("the saved state is of environments that are stepped one after the other")
         if not self._pools.rows:
             self.reset()
         known = [task.ahead.block for task in self.tasks]
@@ -122,9 +140,10 @@ class TrialVectorEnv(Batch):
         for i in which.tolist():
             task = self.tasks[i]
             self.envs[i].reset(seed=seeds[i], options=options)
-            if options:  # the first trial is one of its own
-                task.ahead.block, task.ahead.is_stale = task.cursor.block, True
-            self._pools.load(i, task.ahead.block)
+            if options or not self._stack.ahead:  # the first trial is one of its own
+                self._take(i, task.cursor.block)
+            else:
+                self._pools.load(i, task.ahead.block)
         self._pools.begin(which)
         self._pools.forget_sums(which)
         self._forget(which)
@@ -177,9 +196,12 @@ class TrialVectorEnv(Batch):
         self.finished = None
         if len(ended.env):
             self.finished = self._told(ended, actions)
-            for i in ended.env.tolist():
-                if pools.trial[i] >= pools.n_trials[i] or self.tasks[i].ahead.is_stale:
-                    self._refill(i)
+            if self._stack.ahead:
+                for i in ended.env.tolist():
+                    if pools.trial[i] >= pools.n_trials[i] or self.tasks[i].ahead.is_stale:
+                        self._refill(i)
+            else:
+                self._follow(ended, actions)
         never = np.zeros((2, self.num_envs), bool)
         return Moved(self._observed(), rewards, never[0], never[1], new_trial, truth, {})
 

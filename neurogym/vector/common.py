@@ -15,6 +15,7 @@ from neurogym.state import capture, restore
 Seeds = int | Sequence[int | None] | None
 
 _PLAIN = (float, bool, str)  # what a table holds as it is
+_NUMBERS = {float, int, bool}
 
 #: Per-trial columns that every finished trial has, beside the scalars of its record, and their names in ``info``.
 FINISHED = {
@@ -190,8 +191,10 @@ def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
     row["aborts"] = info.get("aborts", 0)
     for record in (info.get("trial", {}), info.get("periods", {})):
         for name, value in record.items():
-            if type(value) in _PLAIN or (not isinstance(value, dict | list | tuple) and np.ndim(value) == 0):
-                row.setdefault(str(name), value if type(value) in _PLAIN else _plain(value))
+            if type(value) in _PLAIN:
+                row.setdefault(str(name), value)
+            elif type(value) is int or (not isinstance(value, dict | list | tuple) and np.ndim(value) == 0):
+                row.setdefault(str(name), _plain(value))
     return row
 
 
@@ -208,12 +211,13 @@ def _plain(value: Any) -> Any:
 def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     """Rows as columns; a value that a row lacks is nan, or None in columns that are not numbers."""
     columns = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
+    alike = all(row.keys() == rows[0].keys() for row in rows)
+    for name in rows[0] if alike else dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
-        if all(type(value) is float for value in values):
+        kinds = set(map(type, values))
+        if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
             columns[name] = np.array(values)
-            continue
-        if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
+        elif name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
             columns[name] = np.empty(len(values), dtype=object)
             for i, value in enumerate(values):
                 columns[name][i] = value

@@ -56,12 +56,24 @@ class Pools:
         columns["_offset"], columns["_go"] = block.offset, block.go  # type: ignore[assignment]
         if block.n > self._trial_capacity:
             self._grow_trials(block.n)
+        known = bool(self.trials)
         for name, values in columns.items():
             column = self.trials.get(name)
+            if column is None and known:  # no record had it so far
+                column = self._lacking(name, self._widen(name, None, values.dtype), slice(None))
             if column is None or (column.dtype != object and not np.can_cast(values.dtype, column.dtype)):
                 column = self._widen(name, column, values.dtype)
             column[i, : block.n] = values
+        for name in self.trials.keys() - columns.keys():
+            self._lacking(name, self.trials[name], i)
         self.trial[i], self.n_trials[i] = 0, block.n
+
+    def _lacking(self, name: str, column: np.ndarray, i: Any) -> np.ndarray:
+        """A per-trial column that the records of environments ``i`` do not have."""
+        if column.dtype.kind in "biu":
+            column = self._widen(name, column, np.dtype(float))
+        column[i] = None if column.dtype == object else np.nan
+        return column
 
     def share(self, i: int, block: Trials) -> None:
         """Let the rows of the block of environment ``i`` be those in the pools, so that they are kept once."""

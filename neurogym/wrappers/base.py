@@ -185,7 +185,10 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def traits(self) -> Traits:
         """What can be done with the wrapper."""
         ahead = not self.follows_agent and not self.overrides("new_trial")
-        return Traits(ahead, ahead and not self.overrides("step", "reset"), self.links_trials())
+        batched = not self.overrides("step", "reset", "new_trial")
+        if self.follows_agent:  # it may show what its own environment has done, and a batch asks one wrapper for all
+            batched = batched and not self.overrides("observe", "appended")
+        return Traits(ahead, batched, self.links_trials())
 
     @property
     def follows_agent(self) -> bool:

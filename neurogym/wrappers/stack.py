@@ -155,4 +155,4 @@ def traits(env: gym.Env) -> Traits:
             ahead, batched, memory = ahead and its.ahead, batched and its.batched, memory or its.memory
         elif not isinstance(layer, PASSIVE):
             batched = False
-    return Traits(ahead, ahead and batched, memory)
+    return Traits(ahead, batched, memory)

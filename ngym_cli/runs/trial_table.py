@@ -260,22 +260,16 @@ def to_arrow(table: Mapping[str, np.ndarray]) -> pa.Table:
     """Return a trial table as an Arrow table; vectors become lists, None and gaps in ``prev_*`` null."""
     import pyarrow as pa
 
+    from ngym_cli.files import arrow
+
     columns: dict[str, Any] = {}
     for name, values in table.items():
         repeated = columns.get(name.removeprefix("prev_"))
         if repeated is not None and values.dtype == object and all(item is None for item in values):
             columns[name] = pa.nulls(len(values), repeated.type)
-        elif values.ndim > 1:
-            columns[name] = pa.array([np.asarray(row).tolist() for row in values])
-        elif values.dtype == object:
-            items = [item.tolist() if isinstance(item, np.ndarray | np.generic) else item for item in values]
-            try:
-                columns[name] = pa.array(items)
-            except (pa.ArrowInvalid, pa.ArrowTypeError):
-                columns[name] = pa.array([None if item is None else str(item) for item in items])
         else:
-            columns[name] = pa.array(values, from_pandas=name.startswith("prev_"))
-    return pa.table(columns)
+            columns[name] = arrow.column(values, gaps=name.startswith("prev_"))
+    return pa.Table.from_arrays(list(columns.values()), names=list(columns))
 
 
 def write_table(table: Mapping[str, np.ndarray], path: Path) -> None:

@@ -53,7 +53,8 @@ class Subject:
     @property
     def chance_is_simulated(self) -> bool:
         """Whether the task knows its chance score only by letting the random agent act."""
-        return not self.example.traits.batched and type(self.example).chance is TrialEnv.chance
+        follows_rule = self.example.traits.batched and not self.example.adaptive
+        return not follows_rule and type(self.example).chance is TrialEnv.chance
 
     @functools.cached_property
     def chance(self) -> dict[str, float]:

@@ -77,12 +77,13 @@ class MatchingPenny(TrialEnv):
 
     def start_session(self) -> None:
         """A new opponent, who knows nothing of the agent."""
-        self.mean_action = 0.0
+        self.mean_action, self._counted = 0.0, 0
         self._last_opponent: int | None = None
         self._recent: list[int] = []  # the last trials, latest first
         self._counts: dict[tuple, list[int]] = {}  # what followed each pattern: how often 0, how often 1
 
     def _new_trials(self, trials: Trials) -> None:
+        self._watch()
         opponent = (trials.rng.random(trials.n) < self._probability_of_1()).astype(int)
         trials.info.update(opponent_action=opponent, ground_truth=opponent)
         trials.add_period("decision", self.dt)
@@ -117,13 +118,15 @@ class MatchingPenny(TrialEnv):
                 best = ones / n
         return best
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        result = super()._step(action)
-        action, opponent = int(action), int(self.trial["opponent_action"])
+    def _watch(self) -> None:
+        """Let the opponent take note of the trial that has just ended."""
+        if self.last is None or self.num_finished == self._counted:
+            return
+        self._counted = self.num_finished
+        action, opponent = int(self.last["choice"]), int(self.last["trial"]["opponent_action"])
         self._last_opponent = opponent
         self.mean_action += self.learning_rate * (action - self.mean_action)
         for pattern in self._patterns():
             self._counts.setdefault(pattern, [0, 0])[action] += 1
         seen = action if self.opponent_type != "algorithm2" else 2 * action + (action == opponent)
         self._recent = [seen, *self._recent[: LONGEST_PATTERN - 1]]
-        return result

@@ -71,7 +71,8 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         super().__init__(dt=self.tasks[0].dt)
         self.schedule, self.env_input = schedule, env_input
         self.names = distinct([name_of(env) for env in self.envs] if names is None else names)
-        self._all_ahead = all(traits(env).batched for env in self.envs)  # else each task is stepped in its own stack
+        known = [traits(env) for env in self.envs]
+        self._all_ahead = all(its.ahead and its.batched for its in known)  # else each is stepped in its own stack
         self.rule = MixedRule(self.tasks) if self._all_ahead else None  # type: ignore[assignment,misc]
         self.abort = any(task.abort for task in self.tasks)
         self.timing = {
@@ -86,7 +87,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         for task in reversed(self.tasks):
             self.conditions |= task.conditions
         told = any(task.metadata.get("needs_reward") for task in self.tasks)
-        linked = any(traits(env).memory for env in self.envs)
+        linked = any(its.memory for its in known)
         self.metadata = type(self).metadata.but(carries=linked, needs_reward=told)
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0

@@ -290,20 +290,21 @@ static void move(const struct agent *a, const struct packed *p, const float *mea
     o->old[place] = log_prob;
 }
 
-/* Every environment acts at this time, with draws (environment, action): fills actions, their log-probabilities,
-   preferences, values and the states after the step. */
+/* The environments from `first` to before `end` act at this time, with draws (environment, action): fills actions, their
+   log-probabilities, preferences, values and the states after the step. None depends on which others act with it. */
 void agent_act(const struct agent *a, const struct packed *p, const struct rollout *o, struct work *w, int64_t time,
-               const float *draws) {
-    int64_t n = o->envs, size = n * a->units;
+               int64_t first, int64_t end, const float *draws) {
+    int64_t n = end - first, size = n * a->units;
     w->counts[0] = n;
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t k = 0; k < a->layers; k++) {
             struct loop *l = &w->loop[net][k];
-            int64_t before = (time * a->layers + k) * size, after = before + a->layers * size;
+            int64_t before = ((time * a->layers + k) * o->envs + first) * a->units;
+            int64_t after = before + a->layers * o->envs * a->units;
             float *noise = (float *)l->noise;
             for (int64_t i = 0; noise && i < size; i++) noise[i] = o->noise_scale * o->noise[net][before + i];
             l->times = 1, l->alpha = o->alpha, l->panels = p->layer[net][k].gates;
-            l->x = k ? w->loop[net][k - 1].h : o->obs + time * n * a->features;
+            l->x = k ? w->loop[net][k - 1].h : o->obs + (time * o->envs + first) * a->features;
             l->h0 = o->h[net] + before, l->h = o->h[net] + after;
             if (o->c[net]) l->c0 = o->c[net] + before, l->c = o->c[net] + after;
             loop_forward(l);
@@ -311,8 +312,8 @@ void agent_act(const struct agent *a, const struct packed *p, const struct rollo
     read_out(a, p, w, n);
     struct outputs f = outputs_of(a, w);
     for (int64_t r = 0; r < n; r++) {
-        const float *logits = f.logits + r * f.apart, *drawn = draws + r * a->actions;
-        int64_t place = time * n + r;
+        const float *logits = f.logits + r * f.apart, *drawn = draws + (first + r) * a->actions;
+        int64_t place = time * o->envs + first + r;
         memcpy(o->logits + place * a->actions, logits, 4 * a->actions);
         o->values[place] = f.value[r * f.value_apart];
         if (a->continuous) move(a, p, logits, drawn, o, place);

@@ -91,7 +91,7 @@ int64_t most_steps(int64_t envs, int64_t longest);
 int64_t count_groups(const struct sequences *s);
 void agent_prepare(const struct agent *a, const float *weights, const struct packed *p);
 void agent_act(const struct agent *a, const struct packed *p, const struct rollout *o, struct work *w, int64_t time,
-               const float *draws);
+               int64_t first, int64_t end, const float *draws);
 void agent_learn(const struct agent *a, const struct packed *p, const struct rollout *o, const struct objective *j,
                  struct work *w, const struct sequences *s, int64_t chunk, int64_t chunks, struct sums *sums,
                  double *numbers);

@@ -129,7 +129,7 @@ static const char *take_room(const struct call *c, const struct agent *a, int64_
 }
 
 static const char *run_act(struct call *c) {
-    enum { TIME = OWN, LOGITS, DRAWS };
+    enum { TIME = OWN, BEGIN, END, LOGITS, DRAWS };
     const union value *v = c->value;
     struct agent a;
     struct packed p;
@@ -140,8 +140,10 @@ static const char *run_act(struct call *c) {
     if (problem) return problem;
     if (v[TIME].integer < 0 || v[TIME].integer >= o.times) return "there is no such step";
     if (c->size[ACTIONS] != a.actions) return OTHER_SIZES;
+    if (v[BEGIN].integer < 0 || v[END].integer > o.envs || v[BEGIN].integer >= v[END].integer)
+        return "there are no such environments";
     o.logits = v[LOGITS].array;
-    agent_act(&a, &p, &o, &w, v[TIME].integer, v[DRAWS].array);
+    agent_act(&a, &p, &o, &w, v[TIME].integer, v[BEGIN].integer, v[END].integer, v[DRAWS].array);
     return 0;
 }
 
@@ -243,7 +245,9 @@ const struct kernel FUSED_KERNELS[] = {
     {"sizes", "shape int64[length]; noisy int; envs int; longest int; found int64[5] out", run_sizes, 0},
     {"prepare", "shape int64[length]; weights float32[n]; packed float32[packed] out", run_prepare, 0},
     {"act",
-     ROLLOUT(" out") "time int; logits float32[times,envs,actions] out; draws float32[envs,actions]", run_act, 0},
+     ROLLOUT(" out") "time int; begin int; end int; logits float32[times,envs,actions] out; "
+     "draws float32[envs,actions]",
+     run_act, 1},
     {"deal",
      "normalize int; advantages float32[times,envs]; counts uint8[times,envs]; first int64[sequences]; "
      "length int64[sequences]; found float64[3] out",

@@ -29,7 +29,8 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is the loss
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
-WORK = 4  #: place of the memory that is worked in among the arguments of `learn`
+WORK = 4  #: place of the memory that is worked in among the arguments of `act` and `learn`
+WORTH_SHARING = 4_000_000  #: products of a step of all environments for each thread that acts; calls take longer else
 
 
 class Fused:
@@ -64,6 +65,7 @@ class Fused:
         self._packed = np.empty(packed, np.float32)
         self._works = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
         self._pool = ThreadPoolExecutor(len(self._works)) if len(self._works) > 1 else None
+        self._shares = self._shared(n_envs)
         self._sums, self._numbers = np.empty((chunks, sums), np.float32), np.empty((chunks, SUMS))
 
     @staticmethod
@@ -88,7 +90,23 @@ class Fused:
         if t == 0:
             self._take_weights()
             self._experience = self._columns()
-        self._functions["act"](*self._experience, t, self.rollout.logits, draws)
+        (first, *others), given = self._shares, (t, draws)
+        waiting = [self._pool.submit(self._act_for, *share, *given) for share in others] if self._pool else []
+        self._act_for(*first, *given)
+        for other in waiting:
+            other.result()
+
+    def _act_for(self, work: np.ndarray, begin: int, end: int, t: int, draws: np.ndarray) -> None:
+        """Let some environments act, each as it would among any others."""
+        own = (*self._experience[:WORK], work, *self._experience[WORK + 1 :])
+        self._functions["act"](*own, t, begin, end, self.rollout.logits, draws)
+
+    def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
+        """The environments that each thread acts for, and the memory that it works in."""
+        products = n_envs * sum(part.numel() for part in self._taken)
+        n = max(1, min(len(self._works), n_envs, products // WORTH_SHARING))
+        bounds = [n_envs * k // n for k in range(n + 1)]
+        return list(zip(self._works, bounds, bounds[1:], strict=False))
 
     def gradient(
         self,

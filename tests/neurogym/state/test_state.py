@@ -22,7 +22,7 @@ def leaves(tree):
 
 @pytest.mark.parametrize("steps", [123, 900])  # in the first block of trials and in a later one
 @pytest.mark.parametrize(
-    "id_", ["PerceptualDecisionMaking-v0", "Bandit-v0", "ReadySetGo-v0", "ReachingDelayResponse-v0"]
+    "id_", ["PerceptualDecisionMaking-v0", "Bandit-v0", "ReadySetGo-v0", "ReachingDelayResponse-v0", "MatchingPenny-v0"]
 )
 def test_a_batch_continues_exactly(id_, steps):
     def make():

@@ -7,14 +7,41 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym import spaces
+from neurogym.core import TrialEnv
+from neurogym.rules import Rule
 from neurogym.vector import LoopVectorEnv, TrialVectorEnv, finished_row, make_vec
-from neurogym.wrappers import PassAction, PassReward, ReactionTime
+from neurogym.wrappers import PassAction, PassReward, ReactionTime, TimeOut
 
 STACKS = {
     "bare": lambda env: env,
     "history": lambda env: PassAction(PassReward(env)),
     "reaction": lambda env: PassAction(PassReward(ReactionTime(env, urgency=-0.01)), one_hot=True),
+    "time out": lambda env: PassReward(TimeOut(env, time_out=700)),
 }
+
+
+class Moody(TrialEnv):
+    """One trial at a time, of another length and with another record after an error."""
+
+    default_timing = {"fixation": 200, "decision": 300}
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
+    rule = Rule()
+
+    def __init__(self):
+        super().__init__(abort=True)
+        self.observation_space = spaces.channels({"cue": 0})
+        self.action_space = spaces.Discrete(3)
+
+    def _new_trial(self):
+        side = int(self.rng.integers(1, 3))
+        sorry = self.last is not None and self.last["outcome"] != "correct"
+        self.add_period("fixation", 100 * (1 + self.num_finished % 3))
+        self.add_period("decision", after="fixation")
+        self.add_ob(side, "fixation", where="cue")
+        self.set_groundtruth(side, "decision")
+        done = {"earned": self.trial_reward, "broken": self.num_tr}
+        return {"side": side, **({"sorry": self.last["rt"], "why": self.last["outcome"]} if sorry else done)}
 
 
 def assert_same(a, b):
@@ -32,6 +59,8 @@ def assert_same(a, b):
         ("ReadySetGo-v0", "history", TrialVectorEnv),
         ("Bandit-v0", "history", TrialVectorEnv),
         ("ReachingDelayResponse-v0", "history", LoopVectorEnv),
+        ("MatchingPenny-v0", "history", TrialVectorEnv),
+        ("PerceptualDecisionMaking-v0", "time out", TrialVectorEnv),
     ],
 )
 def test_batch_equals_single(id_, stack, kind, variant):
@@ -65,6 +94,24 @@ def test_batch_equals_single(id_, stack, kind, variant):
                     assert_same(value, row[name])
             ended += len(rows)
     assert ended > 30
+
+
+def test_trials_made_one_at_a_time_keep_their_own_records():
+    batch, looped = make_vec(Moody, 3), LoopVectorEnv([Moody() for _ in range(3)])
+    assert type(batch) is TrialVectorEnv
+    np.testing.assert_array_equal(batch.reset(seed=4)[0], looped.reset(seed=4)[0])
+    rng, ended = np.random.default_rng(0), 0
+    for _ in range(400):
+        actions = rng.integers(3, size=3) * (rng.random(3) < 0.4)
+        one, other = batch.step(actions), looped.step(actions)
+        for a, b in zip(one[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert (batch.finished is None) == (looped.finished is None)
+        for name, column in (looped.finished or {}).items():
+            for value, same in zip(batch.finished[name], column, strict=True):
+                assert_same(value, same)
+            ended += len(column)
+    assert ended > 100
 
 
 def test_gymnasium_makes_batches():

@@ -18,10 +18,10 @@ from neurogym.vector import TrialVectorEnv, finished_row, is_batchable, make_vec
 from tests.neurogym.wrappers.stacks import SEVERAL, SINGLE, TASKS, names_cover, put, rollout
 
 EVERY = [*SINGLE, *SEVERAL]
-#: Wrappers whose effect depends on what the agent does, or that only report; they are stepped one by one.
+#: Wrappers that look at single steps, or only report; they are stepped one by one.
 ONE_BY_ONE = {
-    *("BiasCorrection", "Combine", "ComputeMeanPerf", "CurriculumLearning", "LearnTransMatrix", "Monitor"),
-    *("PerfPhases", "PerfectIntegrator", "Shaping", "TTLPulse", "TimeOut", "TrHReset"),
+    *("BiasCorrection", "Combine", "CurriculumLearning", "LearnTransMatrix", "Monitor"),
+    *("PerfectIntegrator", "Shaping", "TTLPulse"),
 }
 
 

@@ -6,6 +6,7 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.agents import threads
+from ngym_cli.agents.algorithms import fused
 from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
@@ -166,8 +167,11 @@ def test_a_saved_model_goes_on(recall, tmp_path):
     assert not torch.equal(before, torch.nn.utils.parameters_to_vector(loaded.policy.parameters()))
 
 
+@pytest.mark.parametrize("acting", [True, False])
 @pytest.mark.parametrize("reset", [True, False])
-def test_the_result_is_the_same_for_any_number_of_threads(recall, reset):
+def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting, monkeypatch):
+    if acting:  # shared out as well, although that does not pay at this size
+        monkeypatch.setattr(fused, "WORTH_SHARING", 1)
     found = []
     for n in (1, 2, 3, 20):
         threads.learn_with(n)
@@ -176,6 +180,7 @@ def test_the_result_is_the_same_for_any_number_of_threads(recall, reset):
         finally:
             threads.learn_with(1)
         assert len(model._fused._works) == min(n, 8)
+        assert len(model._fused._shares) == (min(n, 8, model.n_envs) if acting else 1)
         for _ in range(2):
             model.learn(model.n_steps * model.n_envs)
         found.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))

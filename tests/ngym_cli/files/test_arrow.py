@@ -1,0 +1,68 @@
+"""Columns become Arrow arrays as Arrow itself would make them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ngym_cli.files import arrow
+
+
+def objects(*items):
+    column = np.empty(len(items), object)
+    column[:] = items
+    return column
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(
+    "values",
+    [
+        *(np.arange(11).astype(kind) for kind in ("i4", "i8", "u1", "f4", "f8")),
+        np.array([1.5, np.nan, -np.inf, np.nan]),
+        np.arange(13) % 3 == 0,
+        np.arange(24.0).reshape(8, 3)[:, ::2],
+        np.zeros(0),
+        np.zeros((0, 3)),
+        objects("word", None, "größer", ""),
+        objects("word", "other"),
+        objects(None, None),
+        objects(1, None, 3),
+        objects([1, 2], [3], None),
+        np.array(["a", "bcd"]),
+    ],
+    ids=lambda values: f"{values.dtype}{values.shape}",
+)
+def test_columns_are_those_of_arrow(values, gaps):
+    if values.ndim > 1:
+        expected = pa.array([row.tolist() for row in values], pa.list_(pa.float64()))
+    elif values.dtype == object:
+        expected = pa.array(list(values))
+    else:
+        expected = pa.array(values, from_pandas=gaps)
+    found = arrow.column(values, gaps)
+    found.validate(full=True)
+    assert found.type == expected.type and found.null_count == expected.null_count
+    assert str(found.to_pylist()) == str(expected.to_pylist())
+
+
+def test_words_and_numbers_that_are_mixed_become_words():
+    assert arrow.column(objects("a", 1, None)).to_pylist() == ["a", "1", None]
+
+
+def test_a_table_is_written_without_pandas(tmp_path):
+    program = f"""
+import sys
+from pathlib import Path
+import numpy as np
+from ngym_cli.runs.trial_table import write_table
+words = np.array(["correct", None], object)
+table = {{"a": np.arange(2), "prev_a": np.array([np.nan, 1]), "outcome": words, "right": np.array([True, False])}}
+write_table(table, Path({str(tmp_path / "table.parquet")!r}))
+sys.exit("pandas" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
