@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.intervals import mean_interval, proportion_curve
@@ -193,5 +192,7 @@ def _loss(theta: FloatArray, x: FloatArray, k: FloatArray, n: FloatArray, mean: 
 def _fit(
     x: FloatArray, k: FloatArray, n: FloatArray, mean: FloatArray, se: FloatArray, start: FloatArray
 ) -> FloatArray:
+    from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
+
     bounds = [(s - 8, s + 8) for s in start[:2]] + [(np.log(1e-3), np.log(float(mean.max())))]
     return np.asarray(minimize(_loss, start, (x, k, n, mean, se), method="L-BFGS-B", bounds=bounds).x)

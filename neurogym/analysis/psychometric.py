@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, ndtr, ndtri, xlogy
 
 from neurogym.analysis.intervals import proportion_curve
@@ -274,12 +273,16 @@ class _Problem:
         return -float(k @ np.log(p) + (self.n - k) @ np.log1p(-p)), -gradient
 
     def fit(self, k: FloatArray, start: NDArray[Any] | None = None) -> NDArray[Any]:
+        from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
+
         starts = self.starts() if start is None else [start]
         fits = [minimize(self.loss, s, (k,), jac=True, method="L-BFGS-B", bounds=self.bounds) for s in starts]
         return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
 
     def profile(self, index: int, best: NDArray[Any], k: FloatArray, level: float) -> Estimate:
         """Return the estimate of one asymptote with its profile-likelihood interval."""
+        from scipy.optimize import brentq
+
         free, least = self.bounds[index], self.loss(best, k)[0]
         reach = normal_quantile(level) ** 2 / 2
 

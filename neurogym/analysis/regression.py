@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.intervals import quantile
@@ -140,6 +139,8 @@ def _without_each(
 
 def _most_probable(x: FloatArray, y: FloatArray, precision: float) -> tuple[FloatArray, FloatArray]:
     """Return the maximum a posteriori weights and the information there."""
+    from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
+
     penalty, sign = np.full(x.shape[1], precision), 2 * y - 1
 
     def loss(w: FloatArray) -> float:

@@ -6,6 +6,6 @@ Belongs here: what every task does from one trial to the next. May use: `trials`
 
 from __future__ import annotations
 
-from neurogym.cycle.stepping import Concluded, Told, TrialCycle
+from neurogym.cycle.stepping import Told, TrialCycle
 
-__all__ = ["Concluded", "Told", "TrialCycle"]
+__all__ = ["Told", "TrialCycle"]

@@ -32,17 +32,6 @@ class Told(NamedTuple):
     info: dict[str, Any]
 
 
-class Concluded(NamedTuple):
-    """How a trial ended that was stepped through in a batch."""
-
-    action: Any  #: the last
-    outcome: int
-    steps: int
-    aborts: int
-    performance: float
-    reward: float
-
-
 class TrialCycle(TrialMaker):
     """Steps through trials and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
 
@@ -333,15 +322,23 @@ class TrialCycle(TrialMaker):
             "periods": self._spans_of_trial,
         }
 
-    def follow(self, trial: Concluded) -> Trials:
+    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> Trials:
         """Report the current trial, which a batch has stepped through, begin the next one, and return its block.
 
         For trials that depend on what the agent did: all is as if the trial had been stepped through here.
+
+        Args:
+            action: The last.
+            outcome: A constant of :mod:`neurogym.rules`.
+            steps: Steps that the trial took.
+            aborts: Breaks of fixation in it.
+            performance: Its performance.
+            reward: Sum of its rewards.
         """
-        self.cursor.row = self.cursor.first + trial.steps - 1
-        self.performance, self.trial_reward, self._aborts = trial.performance, trial.reward, trial.aborts
-        self.event = trial.outcome
-        self.last = self._report_of_trial(trial.action, trial.outcome)
+        self.cursor.row = self.cursor.first + steps - 1
+        self.performance, self.trial_reward, self._aborts = performance, reward, aborts
+        self.event = outcome
+        self.last = self._report_of_trial(action, outcome)
         if self.cursor.gt is not None:
             self.last["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
         self.new_trial()

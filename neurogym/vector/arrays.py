@@ -14,7 +14,6 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from neurogym.cycle import Concluded
 from neurogym.state.checks import check_batch
 from neurogym.trials import Trials
 from neurogym.trials.events import OUTCOMES
@@ -67,10 +66,9 @@ class TrialVectorEnv(Batch):
 
     def _follow(self, ended: Ended, actions: np.ndarray) -> None:
         """Let environments whose next trial depends on what the agent did make it now, each as it would alone."""
-        counts = zip(*[part.tolist() for part in (ended.outcome, ended.steps, ended.aborts)], strict=True)
-        sums = zip(ended.performance.tolist(), ended.reward.tolist(), strict=True)
-        for i, action, count, gained in zip(ended.env.tolist(), actions[ended.env].tolist(), counts, sums, strict=True):
-            self._take(i, self.tasks[i].follow(Concluded(action, *count, *gained)))
+        how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
+        for i, *trial in zip(ended.env.tolist(), *[part.tolist() for part in how], strict=True):
+            self._take(i, self.tasks[i].follow(*trial))
         self._pools.begin(ended.env)
 
     def _take(self, i: int, block: Trials) -> None:

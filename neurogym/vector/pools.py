@@ -30,6 +30,7 @@ class Pools:
         self.rows: dict[str, np.ndarray] = {}
         self.trials: dict[str, np.ndarray] = {}
         self._capacity = self._trial_capacity = 0
+        self._filled = [0] * n  # rows of the block of each environment
         self.at, self.first, self.trial, self.n_trials, self.aborts = np.zeros((5, n), np.int64)
         self.score, self.sum = np.zeros((2, n))
         self._places: Places | None = None  # made anew where a pool has moved, as are the tables
@@ -52,6 +53,7 @@ class Pools:
                 pool = self.rows[name] = np.zeros(shape, KINDS.get(name, values.dtype))
                 self._places = None
             pool[i, : block.total] = values
+        self._filled[i] = block.total
         columns = block.scalars()
         columns["_offset"], columns["_go"] = block.offset, block.go  # type: ignore[assignment]
         if block.n > self._trial_capacity:
@@ -97,7 +99,8 @@ class Pools:
         capacity = int(rows * 1.25)
         for name, old in self.rows.items():
             self.rows[name] = new = np.zeros((self.n, capacity, *old.shape[2:]), old.dtype)
-            new[:, : self._capacity] = old
+            for i, count in enumerate(self._filled):  # room that nobody uses yet takes no memory
+                new[i, :count] = old[i, :count]
         shift = np.arange(self.n) * (capacity - self._capacity)
         self.at += shift
         self.first += shift

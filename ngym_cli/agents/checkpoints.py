@@ -100,7 +100,7 @@ def write(folder: Path, step: int, model: Any, venv: Any, session: dict[str, Any
         "session": take_apart(session, "session", tensors),
     }
     weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
-    others = {name: value.contiguous() for name, value in tensors.items() if name not in weights}
+    others = _apart({name: value.contiguous() for name, value in tensors.items() if name not in weights})
     path = folder / folder_of(step)
     with atomic_folder(path, FILES) as temporary:
         try:
@@ -113,6 +113,15 @@ def write(folder: Path, step: int, model: Any, venv: Any, session: dict[str, Any
         for name in (WEIGHTS, ARRAYS, STATE):
             _to_disk(temporary / name)
     return path
+
+
+def _apart(tensors: dict[str, Any]) -> dict[str, Any]:
+    """Copy tensors that begin where another does: safetensors writes none that share memory."""
+    found, seen = {}, set[int]()
+    for name, value in tensors.items():
+        found[name] = value.clone() if value.data_ptr() in seen else value
+        seen.add(value.data_ptr())
+    return found
 
 
 def _to_disk(path: Path) -> None:

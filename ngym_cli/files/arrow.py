@@ -1,14 +1,14 @@
-"""Columns of a table as Arrow arrays.
+"""Columns of a table as Arrow arrays, and back.
 
-``pyarrow.array`` imports pandas, if it is there, to ask whether it has been given a column of it; that takes as much
-memory as Arrow itself. Numbers and words are put into arrays without it.
+``pyarrow.array`` and ``to_numpy`` import pandas, if it is there, to ask whether it has to do with the column; that
+takes as much memory as Arrow itself. Numbers and words go there and back without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def column(values: np.ndarray, gaps: bool = False) -> pa.Array:
         return _numbers(values, ~np.isnan(values) if gaps and values.dtype.kind == "f" else None)
     if values.ndim == 2 and values.dtype.kind in "biuf":
         kind = {"b": bool, "f": np.float64}.get(values.dtype.kind, np.int64)
-        offsets = np.arange(0, values.size + 1, max(1, values.shape[1]), np.int32)
+        offsets = np.arange(0, values.size + 1, max(1, values.shape[1]), dtype=np.int32)
         if len(offsets) == len(values) + 1:
             return pa.ListArray.from_arrays(_numbers(offsets), _numbers(values.ravel().astype(kind)))
     items = [item.tolist() if isinstance(item, np.ndarray | np.generic) else item for item in values]
@@ -43,13 +43,52 @@ def column(values: np.ndarray, gaps: bool = False) -> pa.Array:
         return pa.array([None if item is None else str(item) for item in items])
 
 
+def values_of(column: pa.ChunkedArray) -> np.ndarray:
+    """Return a column as NumPy has it; gaps among numbers are nan.
+
+    Of a column of words that are listed once each, a word is one object.
+    """
+    import pyarrow.types as types
+
+    if types.is_dictionary(column.type):
+        return np.concatenate([np.zeros(0, object), *(_words_of(chunk) for chunk in column.chunks)])
+    if types.is_null(column.type):
+        return np.full(len(column), None)
+    if not (types.is_integer(column.type) or types.is_floating(column.type)) or not column.num_chunks:
+        return column.to_numpy()
+    whole = np.concatenate([_values(chunk) for chunk in column.chunks])
+    if column.null_count:
+        whole = whole if whole.dtype.kind == "f" else whole.astype(float)
+        whole[np.concatenate([_missing(chunk) for chunk in column.chunks])] = np.nan
+    return whole
+
+
+def _values(chunk: pa.Array) -> np.ndarray:
+    """The numbers of an array; what stands at its gaps is of no matter."""
+    import pyarrow as pa
+
+    return np.from_dlpack(
+        pa.Array.from_buffers(chunk.type, len(chunk), [None, chunk.buffers()[1]], offset=chunk.offset)
+    )
+
+
+def _words_of(chunk: pa.DictionaryArray) -> np.ndarray:
+    words = np.array([*chunk.dictionary.to_pylist(), None], object)
+    return words[np.where(_missing(chunk.indices), len(words) - 1, _values(chunk.indices))]
+
+
+def _missing(chunk: pa.Array) -> np.ndarray:
+    if not chunk.null_count:
+        return np.zeros(len(chunk), bool)
+    bits = np.unpackbits(np.frombuffer(chunk.buffers()[0], np.uint8), bitorder="little")
+    return bits[chunk.offset : chunk.offset + len(chunk)] == 0
+
+
 def _numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
     import pyarrow as pa
 
     bits = np.packbits(values, bitorder="little") if values.dtype == bool else np.ascontiguousarray(values)
-    return pa.Array.from_buffers(
-        pa.from_numpy_dtype(values.dtype), len(values), [_valid(valid), pa.py_buffer(bits)]
-    )
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [_valid(valid), pa.py_buffer(bits)])
 
 
 def _words(items: Sequence[str | None]) -> pa.Array:

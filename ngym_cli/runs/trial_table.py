@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli.errors import UserError
-from ngym_cli.files import reading
+from ngym_cli.files import arrow, reading
 from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
@@ -260,8 +260,6 @@ def to_arrow(table: Mapping[str, np.ndarray]) -> pa.Table:
     """Return a trial table as an Arrow table; vectors become lists, None and gaps in ``prev_*`` null."""
     import pyarrow as pa
 
-    from ngym_cli.files import arrow
-
     columns: dict[str, Any] = {}
     for name, values in table.items():
         repeated = columns.get(name.removeprefix("prev_"))
@@ -355,16 +353,8 @@ def _holds_plain(kind: Any) -> bool:
 def _from_arrow(column: Any) -> np.ndarray:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        return np.concatenate([np.zeros(0, object), *(_words(chunk) for chunk in column.chunks)])
     if pa.types.is_list(column.type):
         rows = column.to_pylist()
         widths = {len(row) for row in rows if row is not None}
         return np.array(rows) if len(widths) == 1 and None not in rows else _nullable(rows)
-    return column.to_numpy()
-
-
-def _words(chunk: Any) -> np.ndarray:
-    """Return a dictionary column as words, each of them held once; None where there is none."""
-    words = np.array([*chunk.dictionary.to_pylist(), None], object)
-    return words[chunk.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+    return arrow.values_of(column)

@@ -236,6 +236,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
                 display.say(f"passed over: {complaint}")
             with stopping_on_signals(session.stop, display.say):
                 _learn(parts.model, parts.config, session)
+                parts.venv.close()  # its trials take memory that what follows can use
                 status = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
                 found = ending.close(session, parts.model, parts.config, status)
     except BaseException as error:

@@ -18,6 +18,8 @@ DEEPEST = 100
 def take_apart(tree: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     """Put the arrays of a tree into `tensors`, under names that begin with `name`; return the rest with references.
 
+    Tensors share the memory of the arrays.
+
     Example:
         >>> tensors = {}
         >>> take_apart({"a": np.ones(2), "b": [1, "x"]}, "env", tensors)
@@ -30,7 +32,7 @@ def take_apart(tree: Any, name: str, tensors: dict[str, Tensor]) -> Any:
             return {_WORDS: tree.ravel().tolist(), "shape": list(tree.shape), "dtype": tree.dtype.str}
         if tree.dtype == object:
             return {_OBJECTS: take_apart(list(tree.ravel()), name, tensors), "shape": list(tree.shape)}
-        tensors[name] = torch.from_numpy(np.array(tree))
+        tensors[name] = torch.from_numpy(np.require(tree, requirements=["C", "W"]))  # a copy only where it must be
         return {_TENSOR: name}
     if isinstance(tree, np.generic):
         return take_apart(tree.item(), name, tensors)

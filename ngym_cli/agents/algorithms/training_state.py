@@ -5,6 +5,7 @@ Take the state between a rollout and the next: in a callback's `on_rollout_start
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Any
 
@@ -38,7 +39,7 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
     for i, part in enumerate(_recurrent_states(model)):
         tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
     if hasattr(model, "own_state"):
-        info["own"] = take_apart(model.own_state(), "own", tensors)
+        info["own"] = take_apart(copy.deepcopy(model.own_state()), "own", tensors)
     info["replay"] = _save_replay(getattr(model, "replay_buffer", None), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, plain(info)
