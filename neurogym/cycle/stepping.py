@@ -16,6 +16,7 @@ import numpy as np
 from neurogym.compat.members import five_values, forgive_reset
 from neurogym.cycle.actions import checked
 from neurogym.cycle.making import TrialMaker
+from neurogym.trials import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
