@@ -340,6 +340,8 @@ class TrialCycle(TrialMaker):
         self.performance, self.trial_reward, self._aborts = performance, reward, aborts
         self.event = outcome
         self.last = self._report_of_trial(action, outcome)
+        if self.stack.follows_agent:
+            self.stack.trial_ended(self.last)
         if self.cursor.gt is not None:
             self.last["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
         self.new_trial()

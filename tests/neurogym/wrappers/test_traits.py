@@ -32,7 +32,7 @@ class Clearer(TrialWrapper):
 
 def test_one_that_is_told_how_trials_end_follows_the_agent():
     env = Clearer(ngym.make("RDM-v0"))
-    assert traits(env) == (False, False, True)
+    assert traits(env) == (False, True, True)
     assert isinstance(make_vec(lambda: Clearer(ngym.make("RDM-v0")), 2), LoopVectorEnv)
     env.reset(seed=0)
     known, clear = [], []
