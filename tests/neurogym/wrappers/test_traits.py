@@ -5,7 +5,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import wrappers
-from neurogym.vector import LoopVectorEnv, TrialVectorEnv, make_vec
+from neurogym.vector import TrialVectorEnv, TrialVectorEnv, make_vec
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.stack import traits
 
@@ -33,7 +33,7 @@ class Clearer(TrialWrapper):
 def test_one_that_is_told_how_trials_end_follows_the_agent():
     env = Clearer(ngym.make("RDM-v0"))
     assert traits(env) == (False, True, True)
-    assert isinstance(make_vec(lambda: Clearer(ngym.make("RDM-v0")), 2), LoopVectorEnv)
+    assert isinstance(make_vec(lambda: Clearer(ngym.make("RDM-v0")), 2), TrialVectorEnv)
     env.reset(seed=0)
     known, clear = [], []
     for _ in range(3000):
