@@ -12,10 +12,24 @@ from neurogym.ceilings import stored
 from neurogym.ceilings.effects import Effect
 from neurogym.ceilings.observer import OBSERVED, Observer
 from neurogym.ceilings.processes import LONGEST, Filter, Floats, Process, Sessions
+from neurogym.core import TrialEnv
+from neurogym.envs.multi import ScheduleEnvs
 
 Score = dict[str, Any]
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
-HOOKS = ("plan", "revise", "observe", "appended", "step", "reset", "new_trial", "observation", "reward", "action")
+HOOKS = (
+    "plan",
+    "revise",
+    "observe",
+    "appended",
+    "step",
+    "reset",
+    "new_trial",
+    "trial_ended",
+    "observation",
+    "reward",
+    "action",
+)
 
 TIMINGS, TRIALS = 24, 800  #: of a single answer
 SESSIONS, FEWEST_SESSIONS, CELLS = 256, 16, 40_000  #: followed sessions, and the size of all beliefs together
@@ -67,10 +81,7 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
         memory: Whether the agent remembers earlier trials.
         told: Whether the agent is shown its last reward; None: as the stack says.
     """
-    from neurogym.core import TrialEnv
-    from neurogym.envs.multi import ScheduleEnvs
-
-    task: Any = env.unwrapped
+    task = env.unwrapped
     if not isinstance(task, TrialEnv):
         return Verdict(None, "the task is not trial-based")
     layers = _layers(env)
@@ -129,13 +140,13 @@ def _effect(layer: Any) -> Effect:
     return Effect("unknown", "it does not say what it does to the ceiling")
 
 
-def _key(layer: Any) -> str:
+def _key(layer: gym.Env) -> str:
     from neurogym.wrappers import key_of
 
     return key_of(type(layer).__name__)
 
 
-def _remembered(env: gym.Env, task: Any, base: Score | None, memory: bool, told: bool) -> Verdict:
+def _remembered(env: gym.Env, task: TrialEnv, base: Score | None, memory: bool, told: bool) -> Verdict:
     """The ceiling of a task by itself, as far as the agent is given what it needs."""
     if base is None:
         return Verdict(None, "no exact observer is known for the task with these arguments")
@@ -164,7 +175,7 @@ def _noise_outside_reward(env: gym.Env) -> bool:
 
 def _computed(
     env: gym.Env,
-    task: Any,
+    task: TrialEnv,
     base: Score | None,
     noises: tuple[Any, ...],
     process: Process | None,
@@ -202,7 +213,9 @@ def _score(performance: float, reward: float | None, error: float) -> Score:
     return {"performance": performance, "reward": reward, "error": error}
 
 
-def _followed(task: Any, likelihood: Floats, truth: np.ndarray, process: Process, memory: bool, told: bool) -> Verdict:
+def _followed(
+    task: TrialEnv, likelihood: Floats, truth: np.ndarray, process: Process, memory: bool, told: bool
+) -> Verdict:
     rewards = task.rewards
     if not process.remembers:
         performance, error = _expected(likelihood, truth, process.matrices[0, 0])
@@ -275,7 +288,7 @@ def simulated(likelihood: Floats, truth: np.ndarray, process: Process, told: boo
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))
 
 
-def mixture(several: Any, memory: bool, told: bool) -> dict[str, Any] | None:
+def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] | None:
     """Mean of the ceilings of several tasks, weighted by how often each comes.
 
     Args:
@@ -303,6 +316,6 @@ def mixture(several: Any, memory: bool, told: bool) -> dict[str, Any] | None:
     }
 
 
-def ceiling_of_several(several: Any) -> dict[str, Any] | None:
+def ceiling_of_several(several: ScheduleEnvs) -> dict[str, Any] | None:
     """The mean of the ceilings of several tasks for an agent that remembers and sees its rewards."""
     return mixture(several, memory=True, told=True)

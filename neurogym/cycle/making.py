@@ -17,7 +17,8 @@ from neurogym.sampling.patterns import Patterns, Vectors
 from neurogym.trials import Trials
 from neurogym.trials.cursor import Ahead
 from neurogym.trials.single import SingleTrial
-from neurogym.wrappers.base import Traits, TrialWrapper, layers
+from neurogym.wrappers.base import Traits, TrialWrapper
+from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -20,8 +20,6 @@ class Task(Protocol):
     """What a block of trials knows of its task."""
 
     rule: ClassVar[Any]
-    metadata: dict[str, Any]
-
     dt: float
     tmax_default: float
     timing: Any
@@ -29,6 +27,10 @@ class Task(Protocol):
     conditions: Any
     observation_space: Any
     action_space: Any
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What the task says of itself."""
 
     @property
     def np_random(self) -> np.random.Generator:

@@ -9,6 +9,6 @@ from neurogym.vector.arrays import TrialVectorEnv
 from neurogym.vector.common import finished_row
 from neurogym.vector.loop import LoopVectorEnv
 from neurogym.vector.make import is_batchable, make_vec
-from neurogym.wrappers.base import layers
+from neurogym.wrappers.forwarding import layers
 
 __all__ = ["LoopVectorEnv", "TrialVectorEnv", "finished_row", "is_batchable", "layers", "make_vec"]

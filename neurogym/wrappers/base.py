@@ -1,19 +1,19 @@
-"""Wrappers that act on trials, and what old scripts expect of any wrapper."""
+"""Wrappers that act on trials."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym import scores
-from neurogym.ceilings.effects import Effect, unknown
 from neurogym.compat.members import forgive_reset
 from neurogym.trials import Trials
+from neurogym.trials.row_arrays import Task
 from neurogym.trials.single import SingleTrial
+from neurogym.wrappers.forwarding import Forwarding, inside, layers
 
 Field = Callable[[str], Any]
 
@@ -26,46 +26,6 @@ class Traits(NamedTuple):
     memory: bool  #: a trial depends on earlier ones, so that memory across trials is useful
 
 
-def layers(env: gym.Env) -> list[gym.Env]:
-    """The wrappers of a stack, innermost first, without the task."""
-    stack: list[gym.Env] = []
-    while isinstance(env, gym.Wrapper):
-        stack.append(env)
-        env = env.env
-    return stack[::-1]
-
-
-class Forwarding:
-    """Public names that a wrapper lacks are looked up inside, as scripts for older Gymnasium expect.
-
-    Attributes:
-        ceiling_effect: What the wrapper does to the best possible score, whatever its arguments; None: not known.
-    """
-
-    ceiling_effect: ClassVar[Effect | None] = None
-
-    def __getattr__(self, name: str) -> Any:
-        """The attribute of the wrapped environment."""
-        if name.startswith("_") or name == "env":
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return inside(self.env, name)
-
-    def ceiling(self) -> dict[str, Any] | None:
-        """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
-        return scores.ask("ceiling of a stack", self)
-
-    def effect_on_ceiling(self) -> Effect:
-        """What the wrapper, as it was made, does to the best possible score; not known unless it says so."""
-        return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
-
-
-def inside(env: Any, name: str) -> Any:
-    """An attribute of the outermost layer that has it; Gymnasium's own wrappers do not pass on what they lack."""
-    while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
-        env = env.env
-    return getattr(env, name)
-
-
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
     """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
 
@@ -75,6 +35,85 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
         return super().reset(seed=seed, options=options)
+
+
+class TrialTask(Task, Protocol):
+    """What wrappers know of a task; :class:`neurogym.core.TrialEnv` is one."""
+
+    trial: dict[str, Any]
+    r_tmax: float
+    top: Any
+
+    @property
+    def this_trial(self) -> Trials:
+        """The trial that is being described, else the current one."""
+
+    @property
+    def t_ind(self) -> int:
+        """Step within the trial."""
+
+    @property
+    def gt_now(self) -> Any:
+        """Ground truth at the current row."""
+
+    @property
+    def ob(self) -> np.ndarray:
+        """Observations of the current trial."""
+
+    @ob.setter
+    def ob(self, value: Any) -> None: ...
+
+    @property
+    def gt(self) -> np.ndarray:
+        """Ground truth of the current trial."""
+
+    @gt.setter
+    def gt(self, value: Any) -> None: ...
+
+    @property
+    def choices(self) -> Any:
+        """Values that the ground truth can take."""
+
+    @property
+    def traits(self) -> Traits:
+        """What can be done with the task."""
+
+    @property
+    def wrappers(self) -> list[TrialWrapper]:
+        """The wrappers that act on its trials."""
+
+    def in_period(self, period: str) -> bool:
+        """Whether the current step lies in a period."""
+
+    def field(self, name: str) -> Any:
+        """Value of a per-step field at the current row."""
+
+    def set_top(self, wrapper: Any) -> None:
+        """Let a wrapper be asked for new trials."""
+
+    def use(self, wrapper: Any) -> None:
+        """Let the hooks be those of the stack that is stepped."""
+
+    def shown_by(self, wrapper: Any) -> Any:
+        """The wrappers that show observations, if they only use hooks."""
+
+    def step_shown_by(self, stack: Any, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Act, with the observation as some wrappers show it."""
+
+
+def task_of(env: gym.Env, wrapper: str) -> TrialTask:
+    """The innermost environment of a stack.
+
+    Args:
+        env: The stack.
+        wrapper: Name of the wrapper that is to be put on it, for the message.
+
+    Raises:
+        TypeError: If it is not trial-based.
+    """
+    if not isinstance(env.unwrapped, SingleTrial):
+        raise TypeError(f"{wrapper} needs a trial-based task, not {env.unwrapped}")
+    return cast(TrialTask, env.unwrapped)
 
 
 class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
@@ -120,9 +159,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def __init__(self, env: gym.Env):
         gym.Wrapper.__init__(self, env)
-        if not isinstance(env.unwrapped, SingleTrial):
-            raise TypeError(f"{type(self).__name__} needs a trial-based task, not {env.unwrapped}")
-        self.task: Any = cast(Any, env.unwrapped)
+        self.task = task_of(env, type(self).__name__)
         self._check_order([layer for layer in layers(env) if isinstance(layer, TrialWrapper)])
         self.task.set_top(self)
 

@@ -8,7 +8,7 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES_PERFORMANCE
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper, task_of
 
 
 class CatchTrials(TrialWrapper):
@@ -43,13 +43,12 @@ class CatchTrials(TrialWrapper):
         start: int = 0,
         alt_rew: float = 0,
     ):
-        task = env.unwrapped
+        task = task_of(env, "CatchTrials")
         if not 0 <= catch_prob <= 1 or not (stim_th is None or 0 <= stim_th <= 100):
             raise ValueError(
                 f"catch_prob is a probability and stim_th a percentile, got {catch_prob!r} and {stim_th!r}"
             )
-        traits = getattr(task, "traits", None)
-        if traits is None or not traits.batched or "correct" not in task.rewards:  # type: ignore[attr-defined]
+        if not task.traits.batched or "correct" not in task.rewards:
             raise ValueError(f"CatchTrials needs a task with a declared rule and a reward 'correct', not {task}")
         cohs = getattr(task, "cohs", None)
         if stim_th is not None and cohs is None:

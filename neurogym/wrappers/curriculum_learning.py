@@ -8,6 +8,7 @@ import numpy as np
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
+from neurogym.wrappers.base import task_of
 from neurogym.wrappers.phased import Phased
 
 CLEAR = 100.0  #: coherence of an unambiguous stimulus (percent)
@@ -49,7 +50,7 @@ class CurriculumLearning(Phased):
     decides = ("the training phase", "coh")
 
     def __init__(self, env: gym.Env, perf_w: int = 1000, max_num_reps: int = 3, init_ph: int = 0, th: float = 0.8):
-        timing = getattr(env.unwrapped, "timing", {})
+        timing = task_of(env, "CurriculumLearning").timing
         if "stimulus" not in timing:
             raise ValueError(f"CurriculumLearning needs a period called stimulus; {env.unwrapped} has {list(timing)}")
         super().__init__(env, 4, init_ph, max_num_reps, th, perf_w)

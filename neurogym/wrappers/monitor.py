@@ -19,7 +19,7 @@ from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
 from neurogym.recording.rollout import Agent
 from neurogym.recording.rows import evaluate, row_of
 from neurogym.wrappers.activity import ActivityRecorder
-from neurogym.wrappers.base import Forwarding
+from neurogym.wrappers.forwarding import Forwarding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

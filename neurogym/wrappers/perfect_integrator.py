@@ -11,7 +11,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper, task_of
 from neurogym.wrappers.dynamic_noise import stimulus_columns
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 
@@ -46,7 +46,7 @@ class PerfectIntegrator(TrialWrapper):
                 f"PerfectIntegrator needs one stimulus channel per choice; {env.unwrapped} has {len(self._columns)} "
                 f"channels and {len(self._actions)} choices"
             )
-        if "decision" not in getattr(env.unwrapped, "timing", {}):
+        if "decision" not in task_of(env, "PerfectIntegrator").timing:
             raise ValueError(f"PerfectIntegrator needs a period called decision; {env.unwrapped} has none")
         super().__init__(env)
         n = len(self._actions)

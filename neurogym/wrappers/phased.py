@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.trials.single import SingleTrial
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
+
+
+class NoisyTask(TrialTask, Protocol):
+    """A task whose noise can be set."""
+
+    sigma: float
 
 
 class Phased(TrialWrapper):
@@ -32,12 +37,12 @@ class Phased(TrialWrapper):
     """
 
     decides = ("the training phase", "period_fixation")
+    task: NoisyTask
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
         name = type(self).__name__
-        task: Any = env.unwrapped
-        fits = isinstance(env.unwrapped, SingleTrial) and task.traits.batched and "decision" in task.timing
-        if not fits:
+        task = task_of(env, name)
+        if not task.traits.batched or "decision" not in task.timing:
             raise ValueError(f"{name} needs a task with a declared rule and a period called decision, not {task}")
         if not 0 <= init_ph <= last_ph:
             raise ValueError(f"init_ph must lie between 0 and {last_ph}, got {init_ph!r}")

@@ -11,7 +11,7 @@ from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknow
 from neurogym.metadata import WrapperInfo
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper, task_of
 
 
 class ReactionTime(TrialWrapper):
@@ -40,7 +40,7 @@ class ReactionTime(TrialWrapper):
     decides = ("the decision period",)
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):
-        timing = getattr(env.unwrapped, "timing", {})
+        timing = task_of(env, type(self).__name__).timing
         if timing and not {"stimulus", "decision"} <= set(timing):
             raise self._unfit(env.unwrapped)
         super().__init__(env)

@@ -12,8 +12,7 @@ from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
-from neurogym.trials.single import SingleTrial
-from neurogym.wrappers.base import Traits, TrialWrapper
+from neurogym.wrappers.base import Traits, TrialTask, TrialWrapper, task_of
 
 
 class ScheduleAttr(TrialWrapper):
@@ -45,9 +44,9 @@ class ScheduleAttr(TrialWrapper):
             raise ValueError(f"the schedule has {schedule.n} conditions but attr_list has {len(attr_list)} entries")
         self.schedule, self.attr_list = schedule, [dict(attr) for attr in attr_list]
         names = list(dict.fromkeys(name for attr in self.attr_list for name in attr))
-        if isinstance(env.unwrapped, SingleTrial):
-            _check_taken(env.unwrapped, names)
-            self.decides = tuple(name for name in names if name in env.unwrapped.conditions)  # type: ignore[misc]
+        task = task_of(env, "ScheduleAttr")
+        _check_taken(task, names)
+        self.decides = tuple(name for name in names if name in task.conditions)  # type: ignore[misc]
         self._differ = any(set(attr) != set(names) for attr in self.attr_list)
         super().__init__(env)
 
@@ -97,7 +96,7 @@ class ScheduleAttr(TrialWrapper):
         trials.info["schedule_attr_block"] = self._drawn
 
 
-def _check_taken(task: Any, names: Sequence[str]) -> None:
+def _check_taken(task: TrialTask, names: Sequence[str]) -> None:
     accepted = {name for wrapper in task.wrappers for name in wrapper.accepts}
     for name in names:
         if task.conditions and name not in task.conditions and name not in accepted:

@@ -9,7 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.trials import Trials
-from neurogym.wrappers.base import Field, Traits, TrialWrapper, layers
+from neurogym.wrappers.base import Field, Traits, TrialWrapper
+from neurogym.wrappers.forwarding import layers
 
 #: Wrappers of Gymnasium that let a batch pass.
 PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)

@@ -10,7 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper, task_of
 
 
 class TimeOut(TrialWrapper):
@@ -36,7 +36,7 @@ class TimeOut(TrialWrapper):
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: float = 0):
-        timing = getattr(env.unwrapped, "timing", {})
+        timing = task_of(env, "TimeOut").timing
         if time_out < 0:
             raise ValueError(f"time_out must not be negative, got {time_out!r} ms")
         if timing and "fixation" not in timing:

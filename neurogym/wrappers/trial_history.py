@@ -127,10 +127,14 @@ class TrialHistory(TrialWrapper):
             return Effect("ground truth", process=Process(matrices, np.eye(n), hazard=0.0 if alike else 1e-12))
         return Effect("ground truth", process=Process(matrices, following, *clock.lengths))
 
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Note whether the trial was an error."""
+        self._erred = info["outcome"] != "correct"
+
     def start_session(self) -> None:
         """Begin a block, and a history, at random."""
         rng = self.task.np_random
-        self._active = None
+        self._active, self._erred = None, False
         self.prev = int(rng.integers(self.n_ch))
         if self._clock is not None:
             self._clock.start(rng)
@@ -155,8 +159,7 @@ class TrialHistory(TrialWrapper):
 
     def _after_error(self) -> np.ndarray | None:
         """The matrix that holds if the last trial was an error; a reset happens here."""
-        last = self.task.last
-        if self.after_error is None or last is None or last["outcome"] == "correct":
+        if self.after_error is None or not self._erred:
             return None
         if self.after_error == "reset":
             self._first_block()

@@ -12,7 +12,7 @@ from neurogym.ceilings.effects import LEAVES
 from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import TrialWrapper, task_of
 
 
 class TTLPulse(TrialWrapper):
@@ -36,7 +36,7 @@ class TTLPulse(TrialWrapper):
 
     def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):
         named = [[one] if isinstance(one, str) else list(one) for one in periods]
-        timing = getattr(env.unwrapped, "timing", {})
+        timing = task_of(env, "TTLPulse").timing
         for period in [name for one in named for name in one]:
             if timing and period not in timing:
                 raise ValueError(unknown("period", period, timing))

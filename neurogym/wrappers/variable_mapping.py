@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import TrialTask, TrialWrapper
 from neurogym.wrappers.transitions import label
+
+
+class TaskWithStimuli(TrialTask, Protocol):
+    """A task whose stimuli are known."""
+
+    patterns: np.ndarray
 
 
 class VariableMapping(TrialWrapper):
@@ -38,6 +46,7 @@ class VariableMapping(TrialWrapper):
     )
     ceiling_effect = unknown("no exact observer is known for mappings that change")
     decides = ("mapping",)
+    task: TaskWithStimuli
 
     def __init__(
         self,

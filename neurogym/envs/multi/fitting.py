@@ -10,7 +10,7 @@ import gymnasium as gym
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.messages.names import unknown
 from neurogym.sampling.scheduler import BaseSchedule
-from neurogym.wrappers.base import layers
+from neurogym.wrappers.forwarding import layers
 
 
 class OfSeveral:

@@ -18,7 +18,8 @@ from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
 from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.trials import Trials
-from neurogym.wrappers.base import Traits, first_observation, layers
+from neurogym.wrappers.base import Traits, first_observation
+from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
 
 STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead

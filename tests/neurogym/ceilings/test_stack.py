@@ -11,7 +11,7 @@ from neurogym.ceilings.stack import verdict
 from neurogym.ceilings.stored import table
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
-from neurogym.wrappers.base import Forwarding
+from neurogym.wrappers.forwarding import Forwarding
 from tests.neurogym.ceilings.observers import Alternating, Beliefs, Constant, score
 from tests.neurogym.wrappers.stacks import TASKS, put
 

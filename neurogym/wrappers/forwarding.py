@@ -1,0 +1,50 @@
+"""What old scripts expect of any wrapper: what it lacks itself is looked up inside."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium as gym
+
+from neurogym import scores
+from neurogym.ceilings.effects import Effect, unknown
+
+
+def layers(env: gym.Env) -> list[gym.Env]:
+    """The wrappers of a stack, innermost first, without the task."""
+    stack: list[gym.Env] = []
+    while isinstance(env, gym.Wrapper):
+        stack.append(env)
+        env = env.env
+    return stack[::-1]
+
+
+class Forwarding:
+    """Public names that a wrapper lacks are looked up inside, as scripts for older Gymnasium expect.
+
+    Attributes:
+        ceiling_effect: What the wrapper does to the best possible score, whatever its arguments; None: not known.
+    """
+
+    ceiling_effect: ClassVar[Effect | None] = None
+
+    def __getattr__(self, name: str) -> Any:
+        """The attribute of the wrapped environment."""
+        if name.startswith("_") or name == "env":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return inside(self.env, name)
+
+    def ceiling(self) -> dict[str, Any] | None:
+        """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
+        return scores.ask("ceiling of a stack", self)
+
+    def effect_on_ceiling(self) -> Effect:
+        """What the wrapper, as it was made, does to the best possible score; not known unless it says so."""
+        return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
+
+
+def inside(env: Any, name: str) -> Any:
+    """An attribute of the outermost layer that has it; Gymnasium's own wrappers do not pass on what they lack."""
+    while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
+        env = env.env
+    return getattr(env, name)
