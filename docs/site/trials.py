@@ -9,7 +9,7 @@ import numpy as np
 
 import neurogym as ngym
 from neurogym.plotting.labels import legend_beside
-from ngym_cli.catalog import pages
+from ngym_cli.catalog import oracle_trial
 from ngym_cli.figures.channels import channel_image
 from ngym_cli.figures.style import COLOURS, GREY, new_figure, styled
 from ngym_cli.figures.wording import index_names
@@ -31,7 +31,7 @@ def telling(id_: str) -> dict[str, Any]:
         id_: of the task.
     """
     env = ngym.make(id_)
-    return max((pages.draw_trial(env, seed) for seed in SEEDS), key=_tells)
+    return max((oracle_trial.draw(env, seed) for seed in SEEDS), key=_tells)
 
 
 def _tells(trial: Mapping[str, Any]) -> tuple[bool, float]:

@@ -42,4 +42,4 @@ def command(
     from ngym_cli.training import timing
 
     found = timing.bench(flags.settings(**typed), config, threads, seconds, trust)
-    terminal.print_json(found) if json else terminal.print_timed(found)
+    terminal.print_json(found) if json else timing.print_timed(found)

@@ -29,17 +29,17 @@ def command(
 ) -> None:
     """Check that tasks follow the rules that every task follows; exit code 1 if one does not work."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import checking, old_scripts
+    from ngym_cli.catalog import checking, old_scripts, printing
 
     if neurogym:
         found = old_scripts.read_all(tasks or [])
-        terminal.print_json(found) if json else terminal.print_old_uses(found)
+        terminal.print_json(found) if json else printing.print_old_uses(found)
         raise typer.Exit(1 if any(row["status"] == "fails" for row in found) else 0)
     rows = []
     for row in checking.check(tasks or [], all):
         rows.append(row)
         if not json:
-            terminal.print_checked(row, in_full=len(tasks or []) == 1)
+            printing.print_checked(row, in_full=len(tasks or []) == 1)
     failed = sum(row["status"] == "failed" for row in rows)
     if json:
         terminal.print_json(rows)

@@ -99,7 +99,7 @@ def command(
     threads.one()
     from ngym_cli import terminal
     from ngym_cli.config import flags
-    from ngym_cli.evaluation import requests
+    from ngym_cli.evaluation import printing, requests
     from ngym_cli.evaluation.bar import EvaluationBar
 
     changes = flags.settings(**changed)
@@ -114,6 +114,6 @@ def command(
         rows.append(summary)
         bar.stop()
         if not json:
-            terminal.print_evaluated(summary, folder, several=len(references) > 1 or checkpoints is not None)
+            printing.print_evaluated(summary, folder, several=len(references) > 1 or checkpoints is not None)
     if json:
         terminal.print_json(rows[0] if len(rows) == 1 and not checkpoints else rows)

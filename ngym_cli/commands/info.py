@@ -28,9 +28,9 @@ def command(
 ) -> None:
     """Explain anything that has a name: what it does, what can be set and to what, and where it is from."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import pages
+    from ngym_cli.catalog import pages, printing
     from ngym_cli.config import flags
 
     given = flags.settings(**changed)
     found = pages.describe(name, given, seed, figure, overwrite)
-    terminal.print_json(found) if json else pages.show(found)
+    terminal.print_json(found) if json else printing.print_page(found)

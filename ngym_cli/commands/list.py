@@ -51,11 +51,11 @@ def command(
 ) -> None:
     """List what there is and find it by a word: tasks, wrappers, algorithms, figures, runs and more."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import listing
+    from ngym_cli.catalog import listing, printing
 
     filters = {
         "tag": tag, "paper": paper, "obs": obs, "action": action, "ceilings": ceilings,
         "task": task, "alg": alg, "status": status, "sort": sort,
     }  # fmt: skip
     name, rows = listing.rows(what, search or (), filters, runs)
-    terminal.print_json(rows) if json else terminal.print_rows(name, rows)
+    terminal.print_json(rows) if json else printing.print_rows(name, rows)

@@ -42,6 +42,7 @@ def run(
         raise UserError("--resume continues a run as it was configured; no other settings go with it")
     config = configuration.load(file, flags, trust) if resume is None else None
     err = terminal.console(stderr=True)
+    from ngym_cli.evaluation import printing
     from ngym_cli.training import main_loop, timing
     from ngym_cli.training.progress import LiveDisplay, Silent
 
@@ -75,7 +76,7 @@ def run(
     if json:
         terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
     else:
-        terminal.print_evaluation(outcome.summary)
+        printing.print_evaluation(outcome.summary)
         path = outcome.run.path
         next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
         terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)

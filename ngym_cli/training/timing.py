@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ngym_cli import terminal
 from ngym_cli.agents import threads
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig
@@ -16,6 +17,7 @@ from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
+from ngym_cli.terminal import in_words, print_columns
 
 #: Numbers of environments that are tried where the user asks for none.
 ENVIRONMENTS = (16, 64, 256)
@@ -217,3 +219,25 @@ def bench(
         "expected_seconds": round(learning + rest, 1),
         "tried": [asdict(timed) for timed in found],
     }
+
+
+def print_timed(found: Mapping[str, Any]) -> None:
+    """Print what ``ngym_cli.training.timing.bench`` found."""
+    steps = int(found["timesteps"])
+    rows = [
+        (str(row["n_envs"]), str(row["threads"]), f"{row['speed']:,.0f}", in_words(steps / row["speed"]))
+        for row in found["tried"]
+    ]
+    print_columns(rows, ("environments", "threads", "steps a second", f"{steps:,} steps"), right=4)
+    out = terminal.console()
+    out.print(
+        f"\nbest: {found['flags']}; {steps:,} steps take about {in_words(found['expected_seconds'])}, "
+        f"of which learning {in_words(found['learning_seconds'])}",
+        soft_wrap=True,
+    )
+    if len({row["n_envs"] for row in found["tried"]}) > 1:
+        out.print(
+            "More environments mean longer rollouts and fewer updates in as many steps; the number of threads changes "
+            "nothing but time.",
+            soft_wrap=True,
+        )

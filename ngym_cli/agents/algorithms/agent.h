@@ -1,61 +1,64 @@
-/* An actor-critic agent: sizes, memory, and what agent.c does with them. */
+/* An actor-critic agent: its sizes, its memory, and the steps of acting and learning.
+
+   agent_memory.c lays buffers out, agent_weights.c packs weights and hands gradients over, agent_objective.c has the
+   objective, agent.c acts and learns. */
 
 #ifndef NGYM_AGENT_H
 #define NGYM_AGENT_H
 
 #include "loops.h"
 
-#define STEPS 256      /* steps that are taken at a time, */
-#define SIDE_BY_SIDE 8 /* or sequences if those are more steps: their gates stay in the cache */
-#define CHUNKS 8
-#define MOST_LAYERS 8
-#define MOST_DENSE 5 /* layers of a read-out, the last one included */
+#define GROUP_STEPS 256       /* steps of the sequences that are learned from at a time, so that their gates stay in */
+#define MIN_GROUP_SEQUENCES 8 /* the cache; at least so many sequences, however long they are */
+#define MAX_CHUNKS 8
+#define MAX_LAYERS 8
+#define MAX_HEAD_LAYERS 5 /* the last one included */
 
 enum { POLICY, VALUE, ENTROPY, KL, CLIPPED, STATISTICS };
 enum { TANH_UNITS, RELU_UNITS };
 
-/* The agent has one or two networks of recurrent layers, and two read-outs: preferences (or means, if actions are
-   continuous) from the first network, the value from the last. Read-outs of one layer from one network are one
-   product; then `chains` is 1 and the value comes after the preferences. */
+/* The agent has one or two recurrent networks, and two heads: action preferences (means, if actions are continuous)
+   read from the first network, the value from the last. Heads of one layer on the same network are computed as one
+   product: then `heads` is 1, and the value is its last output. */
 struct agent {
     int64_t cell, features, units, layers, networks, actions, continuous, activation;
-    int64_t wide;                     /* gates * units */
-    int64_t chains, dense[2];         /* read-outs, and how many layers each has */
-    int64_t width[2][MOST_DENSE + 1]; /* what goes into a read-out, then what each of its layers gives */
-    int64_t weights;                  /* how many there are */
+    int64_t gate_rows;                          /* rows of a layer's weights: gates * units */
+    int64_t heads, head_layers[2];              /* how many heads, and the layers of each */
+    int64_t head_width[2][MAX_HEAD_LAYERS + 1]; /* inputs of a head, then outputs of each of its layers */
+    int64_t weights;                            /* numbers in all weights together */
 };
 
-/* The weights as they are worked with. */
-struct packed {
+/* The weights, and panels of them for products (products.h). */
+struct packed_weights {
     struct {
         float *weight;                 /* (gate * unit, unit + input + 1) */
-        float *gates, *state, *inputs; /* panels of [h, x, 1] to the gates, and of the gates back to h and to x */
-    } layer[2][MOST_LAYERS];
+        float *gates, *state, *inputs; /* panels from [h, x, 1] to the gates, and from the gates back to h and to x */
+    } layer[2][MAX_LAYERS];
     struct {
-        float *weight, *bias;  /* (out, in), (out) */
-        float *read, *unread;  /* panels there and back */
-    } dense[2][MOST_DENSE];
+        float *weight, *bias;      /* (out, in), (out) */
+        float *forward, *backward; /* panels from inputs to outputs, and from outputs back to inputs */
+    } head[2][MAX_HEAD_LAYERS];
     float *log_std; /* (action), if actions are continuous */
 };
 
 /* Gradients summed over the steps of a chunk, in one piece of memory of `size` numbers. */
-struct sums {
-    float *memory, *layer[2][MOST_LAYERS]; /* (unit + input + 1, gate * unit) */
-    float *weight[2][MOST_DENSE], *bias[2][MOST_DENSE], *log_std;
+struct gradient_sums {
+    float *memory, *layer[2][MAX_LAYERS]; /* (unit + input + 1, gate * unit) */
+    float *weight[2][MAX_HEAD_LAYERS], *bias[2][MAX_HEAD_LAYERS], *log_std;
     int64_t size;
 };
 
-/* What is worked on at a time. */
-struct work {
-    struct loop loop[2][MOST_LAYERS];
-    int64_t *counts, *chosen;
-    float *x, *moved;  /* (step, feature), (step, action) */
-    float *known[5];   /* (step): old log-probabilities, advantages, returns, values, weights */
-    float *out[2][MOST_DENSE], *d_in, *dh[2];
-    lanes *side, *probability; /* (action + 1): outputs of some steps side by side */
-};
+enum { OLD_LOG_PROB, ADVANTAGE, RETURN, OLD_VALUE, WEIGHT, PER_STEP };
 
-enum { OLD, ADVANTAGE, RETURN, BEFORE, WEIGHT };
+/* Buffers for the steps that are computed at a time. */
+struct workspace {
+    struct loop loop[2][MAX_LAYERS];
+    int64_t *counts, *chosen;      /* (time): sequences that have this step; (step): discrete actions */
+    float *x, *moved;              /* (step, feature), (step, action): inputs, continuous actions */
+    float *per_step[PER_STEP];     /* (step) */
+    float *head_out[2][MAX_HEAD_LAYERS], *d_input, *dh[2];
+    lanes *logits, *probabilities; /* (action + 1), of as many steps as fit into lanes */
+};
 
 /* The rollout, with a step at time t of environment e in place t * envs + e. */
 struct rollout {
@@ -82,19 +85,43 @@ struct sequences {
     int64_t n;
 };
 
-/* Each lays arrays out in memory, or if there is none only says how much it takes. */
-int64_t lay_packed(const struct agent *a, struct packed *p, float *memory);
-int64_t lay_sums(const struct agent *a, struct sums *s, float *memory);
-int64_t lay_work(const struct agent *a, int64_t steps, int noisy, struct work *w, float *memory);
+/* Inputs of a layer, and the length of a row of its weights: h, the inputs and a bias. */
+static inline int64_t layer_inputs(const struct agent *a, int64_t layer) { return layer ? a->units : a->features; }
+static inline int64_t row_length(const struct agent *a, int64_t layer) { return a->units + layer_inputs(a, layer) + 1; }
 
-int64_t most_steps(int64_t envs, int64_t longest);
+/* Where the outputs of the heads are, and how far those of one step are from those of the next. */
+struct outputs {
+    float *logits, *value;
+    int64_t logits_apart, value_apart;
+};
+
+static inline struct outputs head_outputs(const struct agent *a, const struct workspace *w) {
+    float *first = w->head_out[0][a->head_layers[0] - 1];
+    if (a->heads == 1) return (struct outputs){first, first + a->actions, a->actions + 1, a->actions + 1};
+    return (struct outputs){first, w->head_out[1][a->head_layers[1] - 1], a->actions, 1};
+}
+
+#define HALF_LOG_2_PI 0.918938533f
+
+/* Each points the arrays of a structure into `memory` and returns how many numbers that takes; with no memory it only
+   says how many. */
+int64_t layout_weights(const struct agent *a, struct packed_weights *p, float *memory);
+int64_t layout_gradient_sums(const struct agent *a, struct gradient_sums *s, float *memory);
+int64_t layout_workspace(const struct agent *a, int64_t steps, int noisy, struct workspace *w, float *memory);
+
+/* Most steps that are computed at a time, of so many environments and sequences of at most so many steps. */
+int64_t max_group_steps(int64_t envs, int64_t longest);
+
+void add_objective(const struct agent *a, const struct packed_weights *packed, const struct objective *o,
+                   const struct workspace *w, int64_t n, struct gradient_sums *gradients, double *statistics);
+
 int64_t count_groups(const struct sequences *s);
-void agent_prepare(const struct agent *a, const float *weights, const struct packed *p);
-void agent_act(const struct agent *a, const struct packed *p, const struct rollout *o, struct work *w, int64_t time,
-               int64_t first, int64_t end, const float *draws);
-void agent_learn(const struct agent *a, const struct packed *p, const struct rollout *o, const struct objective *j,
-                 struct work *w, const struct sequences *s, int64_t chunk, int64_t chunks, struct sums *sums,
-                 double *numbers);
+void agent_prepare(const struct agent *a, const float *weights, const struct packed_weights *p);
+void agent_act(const struct agent *a, const struct packed_weights *p, const struct rollout *o, struct workspace *w,
+               int64_t time, int64_t first, int64_t end, const float *draws);
+void agent_learn(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+                 const struct objective *j, struct workspace *w, const struct sequences *s, int64_t chunk,
+                 int64_t chunks, struct gradient_sums *sums, double *statistics);
 void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t apart, float *gradient);
 
 #endif

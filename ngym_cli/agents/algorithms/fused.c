@@ -5,80 +5,81 @@
 #include "agent.h"
 #include "kernel.h"
 
-#define MOST_SIZE (1 << 20)
+#define MAX_SIZE (1 << 20)
 
 /* An agent of these sizes: cell, features, units, layers, networks, actions, whether they are continuous, activation of
-   read-outs, hidden layers of that of preferences and of that of the value, then their sizes. Returns what does not
-   fit, or null. */
-static const char *agent_of(struct agent *a, const int64_t *shape, int64_t length) {
+   heads, hidden layers of the action head and of the value head, then their sizes. Returns what does not fit, or
+   null. */
+static const char *parse_agent(struct agent *a, const int64_t *shape, int64_t length) {
     enum { HEAD = 10 };
     memset(a, 0, sizeof *a);
     if (length < HEAD) return "the agent has no sizes";
     a->cell = shape[0], a->features = shape[1], a->units = shape[2], a->layers = shape[3], a->networks = shape[4];
     a->actions = shape[5], a->continuous = shape[6] != 0, a->activation = shape[7];
     if (a->cell < LSTM || a->cell > RELU) return "there is no such cell";
-    if (a->layers < 1 || a->layers > MOST_LAYERS || a->networks < 1 || a->networks > 2) return "there are no layers";
+    if (a->layers < 1 || a->layers > MAX_LAYERS || a->networks < 1 || a->networks > 2) return "there are no layers";
     if (a->features < 0 || a->units < 1 || a->actions < 1) return "there are no units or no actions";
-    if (a->features > MOST_SIZE || a->units > MOST_SIZE || a->actions > MOST_SIZE) return "the agent is too large";
+    if (a->features > MAX_SIZE || a->units > MAX_SIZE || a->actions > MAX_SIZE) return "the agent is too large";
     if (a->activation < TANH_UNITS || a->activation > RELU_UNITS) return "there is no such activation";
     const int64_t *hidden = shape + HEAD, *end = shape + length;
-    a->wide = GATES[a->cell] * a->units;
-    a->chains = a->networks == 1 && !shape[8] && !shape[9] ? 1 : 2;
+    a->gate_rows = GATES[a->cell] * a->units;
+    a->heads = a->networks == 1 && !shape[8] && !shape[9] ? 1 : 2;
     for (int64_t c = 0; c < 2; c++) {
-        if (shape[8 + c] < 0 || shape[8 + c] >= MOST_DENSE || hidden + shape[8 + c] > end)
-            return "the read-out has too many layers";
-        a->dense[c] = shape[8 + c] + 1;
-        a->width[c][0] = a->units;
-        for (int64_t d = 1; d < a->dense[c]; d++) {
-            a->width[c][d] = *hidden++;
-            if (a->width[c][d] < 1 || a->width[c][d] > MOST_SIZE) return "a layer of the read-out has no units";
+        if (shape[8 + c] < 0 || shape[8 + c] >= MAX_HEAD_LAYERS || hidden + shape[8 + c] > end)
+            return "a head has too many layers";
+        a->head_layers[c] = shape[8 + c] + 1;
+        a->head_width[c][0] = a->units;
+        for (int64_t d = 1; d < a->head_layers[c]; d++) {
+            a->head_width[c][d] = *hidden++;
+            if (a->head_width[c][d] < 1 || a->head_width[c][d] > MAX_SIZE) return "a layer of a head has no units";
         }
-        a->width[c][a->dense[c]] = c ? 1 : a->actions + (a->chains == 1);
+        a->head_width[c][a->head_layers[c]] = c ? 1 : a->actions + (a->heads == 1);
     }
     for (int64_t l = 0; l < a->layers; l++) {
         int64_t inputs = l ? a->units : a->features;
-        a->weights += a->networks * a->wide * (a->units + inputs + 2);
+        a->weights += a->networks * a->gate_rows * (a->units + inputs + 2);
     }
-    for (int64_t c = 0; c < a->chains; c++)
-        for (int64_t d = 0; d < a->dense[c]; d++) a->weights += (a->width[c][d] + 1) * a->width[c][d + 1];
+    for (int64_t c = 0; c < a->heads; c++)
+        for (int64_t d = 0; d < a->head_layers[c]; d++)
+            a->weights += (a->head_width[c][d] + 1) * a->head_width[c][d + 1];
     if (a->continuous) a->weights += a->actions;
     return 0;
 }
 
-static const char NO_ROOM[] = "there is no room for what is worked on";
-static const char OTHER_SIZES[] = "the rollout does not fit the sizes of the agent";
+static const char BUFFER_TOO_SMALL[] = "a buffer is too small for the agent";
+static const char SIZE_MISMATCH[] = "the rollout does not fit the sizes of the agent";
 
 static const char *run_sizes(struct call *c) {
     enum { SHAPE, NOISY, ENVS, LONGEST, FOUND };
     const union value *v = c->value;
     int64_t *found = v[FOUND].array;
     struct agent a;
-    struct packed p;
-    struct sums s;
-    struct work w;
-    const char *problem = agent_of(&a, v[SHAPE].array, c->size[0]);
+    struct packed_weights p;
+    struct gradient_sums s;
+    struct workspace w;
+    const char *problem = parse_agent(&a, v[SHAPE].array, c->size[0]);
     if (problem) return problem;
-    if (v[ENVS].integer < 1 || v[ENVS].integer > MOST_SIZE || v[LONGEST].integer < 1 || v[LONGEST].integer > MOST_SIZE)
-        return OTHER_SIZES;
+    if (v[ENVS].integer < 1 || v[ENVS].integer > MAX_SIZE || v[LONGEST].integer < 1 || v[LONGEST].integer > MAX_SIZE)
+        return SIZE_MISMATCH;
     found[0] = a.weights;
-    found[1] = lay_packed(&a, &p, 0);
-    found[2] = lay_sums(&a, &s, 0);
-    found[3] = lay_work(&a, most_steps(v[ENVS].integer, v[LONGEST].integer), v[NOISY].integer != 0, &w, 0);
-    found[4] = CHUNKS;
+    found[1] = layout_weights(&a, &p, 0);
+    found[2] = layout_gradient_sums(&a, &s, 0);
+    found[3] = layout_workspace(&a, max_group_steps(v[ENVS].integer, v[LONGEST].integer), v[NOISY].integer != 0, &w, 0);
+    found[4] = MAX_CHUNKS;
     return 0;
 }
 
 static const char *run_prepare(struct call *c) {
     enum { SHAPE, GIVEN, PACKED };
-    enum { LENGTH, N, ROOM };
+    enum { LENGTH, N, BUFFER_SIZE };
     const union value *v = c->value;
     struct agent a;
-    struct packed p;
-    const char *problem = agent_of(&a, v[SHAPE].array, c->size[LENGTH]);
+    struct packed_weights p;
+    const char *problem = parse_agent(&a, v[SHAPE].array, c->size[LENGTH]);
     if (problem) return problem;
     if (c->size[N] != a.weights) return "there are not as many weights as the agent has";
-    if (c->size[ROOM] < lay_packed(&a, &p, 0)) return NO_ROOM;
-    lay_packed(&a, &p, v[PACKED].array);
+    if (c->size[BUFFER_SIZE] < layout_weights(&a, &p, 0)) return BUFFER_TOO_SMALL;
+    layout_weights(&a, &p, v[PACKED].array);
     agent_prepare(&a, v[GIVEN].array, &p);
     return 0;
 }
@@ -88,16 +89,16 @@ static const char *run_prepare(struct call *c) {
     SHAPE, ALPHA, NOISE_SCALE, PACKED, WORK, OBS, ACTOR_NOISE, CRITIC_NOISE, ACTOR_H, ACTOR_C, CRITIC_H, CRITIC_C,     \
         CHOSEN, MOVED, VALUES, OLD_LOG
 #define SHARED_SIZES                                                                                                   \
-    LENGTH, PACKED_ROOM, WORK_ROOM, TIMES, ENVS, FEATURES, LAYERS, UNITS, MOMENTS, ACTIONS
+    LENGTH, PACKED_SIZE, WORKSPACE_SIZE, TIMES, ENVS, FEATURES, LAYERS, UNITS, MOMENTS, ACTIONS
 
 enum { SHARED_ARGUMENTS, OWN };
 enum { SHARED_SIZES, OWN_SIZE };
 
 /* Fills in the agent and the rollout. */
-static const char *take_shared(const struct call *c, struct agent *a, struct rollout *o) {
+static const char *parse_shared_arguments(const struct call *c, struct agent *a, struct rollout *o) {
     const union value *v = c->value;
     const int64_t *s = c->size;
-    const char *problem = agent_of(a, v[SHAPE].array, s[LENGTH]);
+    const char *problem = parse_agent(a, v[SHAPE].array, s[LENGTH]);
     if (problem) return problem;
     *o = (struct rollout){
         .envs = s[ENVS], .times = s[TIMES], .obs = v[OBS].array,
@@ -105,10 +106,10 @@ static const char *take_shared(const struct call *c, struct agent *a, struct rol
         .c = {v[ACTOR_C].array, v[CRITIC_C].array}, .chosen = v[CHOSEN].array, .moved = v[MOVED].array,
         .values = v[VALUES].array, .old = v[OLD_LOG].array, .alpha = v[ALPHA].real,
         .noise_scale = v[NOISE_SCALE].real};
-    if (s[FEATURES] != a->features || s[LAYERS] != a->layers || s[UNITS] != a->units) return OTHER_SIZES;
-    if (s[MOMENTS] != s[TIMES] + 1 || s[ENVS] < 1 || s[TIMES] < 1) return OTHER_SIZES;
-    if (a->continuous ? !o->moved || s[ACTIONS] != a->actions : !o->chosen) return OTHER_SIZES;
-    if (o->noise[0] && a->wide != a->units) return "there is no noise in such a cell";
+    if (s[FEATURES] != a->features || s[LAYERS] != a->layers || s[UNITS] != a->units) return SIZE_MISMATCH;
+    if (s[MOMENTS] != s[TIMES] + 1 || s[ENVS] < 1 || s[TIMES] < 1) return SIZE_MISMATCH;
+    if (a->continuous ? !o->moved || s[ACTIONS] != a->actions : !o->chosen) return SIZE_MISMATCH;
+    if (o->noise[0] && a->gate_rows != a->units) return "there is no noise in such a cell";
     for (int net = 0; net < a->networks; net++) {
         if (!o->h[net] || (a->cell == LSTM && !o->c[net])) return "a network has no states";
         if (!o->noise[net] != !o->noise[0]) return "one network has noise, the other has none";
@@ -116,15 +117,15 @@ static const char *take_shared(const struct call *c, struct agent *a, struct rol
     return 0;
 }
 
-/* Lays out what is worked with, if there is room for so many steps. */
-static const char *take_room(const struct call *c, const struct agent *a, int64_t steps, struct packed *p,
-                             struct work *w) {
+/* Lays weights and workspace out in the buffers from Python, if these are large enough for so many steps. */
+static const char *layout_buffers(const struct call *c, const struct agent *a, int64_t steps, struct packed_weights *p,
+                             struct workspace *w) {
     const union value *v = c->value;
     int noisy = v[ACTOR_NOISE].array != 0;
-    if (c->size[PACKED_ROOM] < lay_packed(a, p, 0) || c->size[WORK_ROOM] < lay_work(a, steps, noisy, w, 0))
-        return NO_ROOM;
-    lay_packed(a, p, v[PACKED].array);
-    lay_work(a, steps, noisy, w, v[WORK].array);
+    if (c->size[PACKED_SIZE] < layout_weights(a, p, 0)) return BUFFER_TOO_SMALL;
+    if (c->size[WORKSPACE_SIZE] < layout_workspace(a, steps, noisy, w, 0)) return BUFFER_TOO_SMALL;
+    layout_weights(a, p, v[PACKED].array);
+    layout_workspace(a, steps, noisy, w, v[WORK].array);
     return 0;
 }
 
@@ -132,14 +133,14 @@ static const char *run_act(struct call *c) {
     enum { TIME = OWN, BEGIN, END, LOGITS, DRAWS };
     const union value *v = c->value;
     struct agent a;
-    struct packed p;
+    struct packed_weights p;
     struct rollout o;
-    struct work w;
-    const char *problem = take_shared(c, &a, &o);
-    if (!problem) problem = take_room(c, &a, o.envs, &p, &w);
+    struct workspace w;
+    const char *problem = parse_shared_arguments(c, &a, &o);
+    if (!problem) problem = layout_buffers(c, &a, o.envs, &p, &w);
     if (problem) return problem;
     if (v[TIME].integer < 0 || v[TIME].integer >= o.times) return "there is no such step";
-    if (c->size[ACTIONS] != a.actions) return OTHER_SIZES;
+    if (c->size[ACTIONS] != a.actions) return SIZE_MISMATCH;
     if (v[BEGIN].integer < 0 || v[END].integer > o.envs || v[BEGIN].integer >= v[END].integer)
         return "there are no such environments";
     o.logits = v[LOGITS].array;
@@ -183,32 +184,32 @@ static const char *run_deal(struct call *c) {
     found[1] = normalize ? sum / n : 0;
     found[2] = normalize ? 1 / (sqrt(squares / (n - 1)) + 1e-8) : 1;
     int64_t groups = count_groups(&s);
-    c->result = groups < CHUNKS ? groups : CHUNKS;
+    c->result = groups < MAX_CHUNKS ? groups : MAX_CHUNKS;
     return 0;
 }
 
 static const char *run_learn(struct call *c) {
     enum { CHUNK = OWN, PARTS, ADVANTAGES, RETURNS, COUNTS, FIRST, LENGTHS, CLIP, REACH, ENT_COEF, VF_COEF, MEAN, SCALE,
            SHARE, SUMS, NUMBERS };
-    enum { SEQUENCES = OWN_SIZE, SUMS_ROOM };
+    enum { SEQUENCES = OWN_SIZE, SUMS_SIZE };
     const union value *v = c->value;
     int64_t chunk = v[CHUNK].integer, chunks = v[PARTS].integer;
     struct sequences s = {v[FIRST].array, v[LENGTHS].array, c->size[SEQUENCES]};
     struct agent a;
-    struct packed p;
+    struct packed_weights p;
     struct rollout o;
-    struct work w;
-    struct sums sums;
-    const char *problem = take_shared(c, &a, &o);
+    struct workspace w;
+    struct gradient_sums sums;
+    const char *problem = parse_shared_arguments(c, &a, &o);
     if (problem) return problem;
     if (!in_rollout(&s, o.envs, o.times)) return NOT_IN_ROLLOUT;
-    if (chunks < 1 || chunks > CHUNKS || chunk < 0 || chunk >= chunks) return "there is no such chunk";
+    if (chunks < 1 || chunks > MAX_CHUNKS || chunk < 0 || chunk >= chunks) return "there is no such chunk";
     for (int64_t i = 0; !a.continuous && i < o.envs * o.times; i++)
         if ((uint64_t)o.chosen[i] >= (uint64_t)a.actions) return "there is no such action";
-    if (c->size[SUMS_ROOM] < lay_sums(&a, &sums, 0)) return NO_ROOM;
-    problem = take_room(c, &a, most_steps(o.envs, s.length[0]), &p, &w);
+    if (c->size[SUMS_SIZE] < layout_gradient_sums(&a, &sums, 0)) return BUFFER_TOO_SMALL;
+    problem = layout_buffers(c, &a, max_group_steps(o.envs, s.length[0]), &p, &w);
     if (problem) return problem;
-    lay_sums(&a, &sums, v[SUMS].array);
+    layout_gradient_sums(&a, &sums, v[SUMS].array);
     o.advantages = v[ADVANTAGES].array, o.returns = v[RETURNS].array, o.counts = v[COUNTS].array;
     struct objective j = {v[CLIP].real, v[REACH].real, v[ENT_COEF].real, v[VF_COEF].real,
                           v[MEAN].real, v[SCALE].real, v[SHARE].real};
@@ -218,16 +219,17 @@ static const char *run_learn(struct call *c) {
 
 static const char *run_collect(struct call *c) {
     enum { C_SHAPE, PARTS, SUMS, GRADIENT };
-    enum { C_LENGTH, MOST, ROOM, N };
+    enum { C_LENGTH, MOST, BUFFER_SIZE, N };
     const union value *v = c->value;
     const int64_t *s = c->size;
     struct agent a;
-    struct sums sums;
-    const char *problem = agent_of(&a, v[C_SHAPE].array, s[C_LENGTH]);
+    struct gradient_sums sums;
+    const char *problem = parse_agent(&a, v[C_SHAPE].array, s[C_LENGTH]);
     if (problem) return problem;
     if (s[N] != a.weights) return "there are not as many weights as the agent has";
-    if (v[PARTS].integer < 1 || v[PARTS].integer > s[MOST] || s[ROOM] < lay_sums(&a, &sums, 0)) return NO_ROOM;
-    agent_collect(&a, v[SUMS].array, v[PARTS].integer, s[ROOM], v[GRADIENT].array);
+    if (v[PARTS].integer < 1 || v[PARTS].integer > s[MOST]) return BUFFER_TOO_SMALL;
+    if (s[BUFFER_SIZE] < layout_gradient_sums(&a, &sums, 0)) return BUFFER_TOO_SMALL;
+    agent_collect(&a, v[SUMS].array, v[PARTS].integer, s[BUFFER_SIZE], v[GRADIENT].array);
     return 0;
 }
 

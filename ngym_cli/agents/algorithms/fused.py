@@ -29,7 +29,7 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is the loss
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
-WORK = 4  #: place of the memory that is worked in among the arguments of `act` and `learn`
+WORKSPACE = 4  #: place of the workspace among the arguments of `act` and `learn`
 WORTH_SHARING = 4_000_000  #: products of a step of all environments for each thread that acts; calls take longer else
 
 
@@ -45,28 +45,30 @@ class Fused:
         self.policy, self.rollout = policy, rollout
         names = ("sizes", "prepare", "act", "deal", "learn", "collect")
         self._functions: dict[str, Any] = {name: kernels.get(name) for name in names}
-        parameters, self._taken = list(policy.parameters()), self._weights()
+        parameters, self._weights = list(policy.parameters()), self._find_weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
         slots = self._gradient.split([part.numel() for part in parameters])
-        self._slots = {id(p): part.view_as(p) for p, part in zip(parameters, slots, strict=True)}
-        known = {id(part) for part in self._taken}
-        self._behind = [part for part in parameters if id(part) not in known]  # that weights are computed from
-        self._shape, net = self._sizes(), policy.networks[0]
+        self._gradient_of = {id(p): part.view_as(p) for p, part in zip(parameters, slots, strict=True)}
+        known = {id(part) for part in self._weights}
+        self._underlying = [part for part in parameters if id(part) not in known]  # that weights are computed from
+        self._agent_sizes, net = self._find_sizes(), policy.networks[0]
         n_steps, n_envs, _ = rollout.logits.shape
         found = np.empty(5, np.int64)
-        self._functions["sizes"](self._shape, int(bool(net.noise_scale)), n_envs, n_steps, found)
+        self._functions["sizes"](self._agent_sizes, int(bool(net.noise_scale)), n_envs, n_steps, found)
         weights, packed, sums, work, chunks = found.tolist()
-        self._given, self._found = np.empty(weights, np.float32), torch.empty(weights)
-        parts = [part.numel() for part in self._taken]
-        self._inputs = [
-            p.view_as(q) for p, q in zip(torch.from_numpy(self._given).split(parts), self._taken, strict=True)
+        self._weight_buffer, self._gradient_buffer = np.empty(weights, np.float32), torch.empty(weights)
+        parts = [part.numel() for part in self._weights]
+        self._weight_views = [
+            p.view_as(q) for p, q in zip(torch.from_numpy(self._weight_buffer).split(parts), self._weights, strict=True)
         ]
-        self._slopes = [p.view_as(q) for p, q in zip(self._found.split(parts), self._taken, strict=True)]
+        self._gradient_views = [
+            p.view_as(q) for p, q in zip(self._gradient_buffer.split(parts), self._weights, strict=True)
+        ]
         self._packed = np.empty(packed, np.float32)
-        self._works = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
-        self._pool = ThreadPoolExecutor(len(self._works)) if len(self._works) > 1 else None
+        self._workspaces = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
+        self._pool = ThreadPoolExecutor(len(self._workspaces)) if len(self._workspaces) > 1 else None
         self._shares = self._shared(n_envs)
-        self._sums, self._numbers = np.empty((chunks, sums), np.float32), np.empty((chunks, SUMS))
+        self._sums, self._statistics = np.empty((chunks, sums), np.float32), np.empty((chunks, SUMS))
 
     @staticmethod
     def fits(policy: RecurrentPolicy) -> bool:
@@ -96,17 +98,17 @@ class Fused:
         for other in waiting:
             other.result()
 
-    def _act_for(self, work: np.ndarray, begin: int, end: int, t: int, draws: np.ndarray) -> None:
+    def _act_for(self, workspace: np.ndarray, begin: int, end: int, t: int, draws: np.ndarray) -> None:
         """Let some environments act, each as it would among any others."""
-        own = (*self._experience[:WORK], work, *self._experience[WORK + 1 :])
+        own = (*self._experience[:WORKSPACE], workspace, *self._experience[WORKSPACE + 1 :])
         self._functions["act"](*own, t, begin, end, self.rollout.logits, draws)
 
     def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
-        """The environments that each thread acts for, and the memory that it works in."""
-        products = n_envs * sum(part.numel() for part in self._taken)
-        n = max(1, min(len(self._works), n_envs, products // WORTH_SHARING))
+        """The environments that each thread acts for, and the memory that it workspaces in."""
+        products = n_envs * sum(part.numel() for part in self._weights)
+        n = max(1, min(len(self._workspaces), n_envs, products // WORTH_SHARING))
         bounds = [n_envs * k // n for k in range(n + 1)]
-        return list(zip(self._works, bounds, bounds[1:], strict=False))
+        return list(zip(self._workspaces, bounds, bounds[1:], strict=False))
 
     def gradient(
         self,
@@ -140,17 +142,17 @@ class Fused:
             return None
         columns = (rollout.advantages, rollout.returns, rollout.counts, first, length)
         self._learn(chunks, (*columns, clip, inf if reach is None else reach, ent_coef, vf_coef, mean, scale, 1 / n))
-        self._functions["collect"](self._shape, chunks, self._sums, self._found.numpy())
-        numbers = self._numbers[:chunks].sum(axis=0)
-        for part, slope in zip(self._taken, self._slopes, strict=True):
-            if id(part) in self._slots:
-                self._slots[id(part)].copy_(slope)
-        if self._behind:
-            computed = [part.grad_fn is not None for part in self._taken]
-            outputs, slopes = ([*compress(parts, computed)] for parts in (self._taken, self._slopes))
-            found = torch.autograd.grad(outputs, self._behind, slopes)
-            for part, slope in zip(self._behind, found, strict=True):
-                self._slots[id(part)].copy_(slope)
+        self._functions["collect"](self._agent_sizes, chunks, self._sums, self._gradient_buffer.numpy())
+        numbers = self._statistics[:chunks].sum(axis=0)
+        for part, slope in zip(self._weights, self._gradient_views, strict=True):
+            if id(part) in self._gradient_of:
+                self._gradient_of[id(part)].copy_(slope)
+        if self._underlying:
+            computed = [part.grad_fn is not None for part in self._weights]
+            outputs, slopes = ([*compress(parts, computed)] for parts in (self._weights, self._gradient_views))
+            found = torch.autograd.grad(outputs, self._underlying, slopes)
+            for part, slope in zip(self._underlying, found, strict=True):
+                self._gradient_of[id(part)].copy_(slope)
         policy_loss, value_loss, entropy_loss = numbers[:3]
         loss = policy_loss + ent_coef * entropy_loss + vf_coef * value_loss
         return self._gradient, torch.tensor([*numbers, loss], dtype=torch.float32)
@@ -159,18 +161,20 @@ class Fused:
         """Fill the sums over each chunk of the sequences; threads take chunk after chunk."""
         todo, columns = iter(range(chunks)), self._columns()
 
-        def take_chunks(work: np.ndarray) -> None:
-            own = (*columns[:WORK], work, *columns[WORK + 1 :])
+        def take_chunks(workspace: np.ndarray) -> None:
+            own = (*columns[:WORKSPACE], workspace, *columns[WORKSPACE + 1 :])
             for chunk in todo:
-                self._functions["learn"](*own, chunk, chunks, *given, self._sums[chunk], self._numbers[chunk])
+                self._functions["learn"](*own, chunk, chunks, *given, self._sums[chunk], self._statistics[chunk])
 
-        works = self._works[:chunks]
-        others = [] if self._pool is None else [self._pool.submit(take_chunks, work) for work in works[1:]]
-        take_chunks(works[0])
+        workspaces = self._workspaces[:chunks]
+        others = (
+            [] if self._pool is None else [self._pool.submit(take_chunks, workspace) for workspace in workspaces[1:]]
+        )
+        take_chunks(workspaces[0])
         for other in others:
             other.result()
 
-    def _weights(self) -> list[Tensor]:
+    def _find_weights(self) -> list[Tensor]:
         """In the order of `agent.c`."""
         policy, found = self.policy, list[Any]()
         for net in policy.networks:
@@ -182,8 +186,8 @@ class Fused:
                 found += [part.weight, part.bias]
         return [*found, policy.log_std] if isinstance(policy.action_space, spaces.Box) else found
 
-    def _sizes(self) -> np.ndarray:
-        """What `agent_of` in `fused.c` reads."""
+    def _find_sizes(self) -> np.ndarray:
+        """What `parse_agent` in `fused.c` reads."""
         policy, rollout, net = self.policy, self.rollout, self.policy.networks[0]
         cell, continuous = loops.CELLS.index(net.cell), isinstance(policy.action_space, spaces.Box)
         heads = [_hidden(part) for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)]
@@ -194,12 +198,12 @@ class Fused:
 
     def _take_weights(self) -> None:
         """Let the compiled agent have the present weights."""
-        if self._behind:
-            self._taken = self._weights()  # kept, for they were computed for this
+        if self._underlying:
+            self._weights = self._find_weights()  # kept, for they were computed for this
         with torch.no_grad():
-            for place, part in zip(self._inputs, self._taken, strict=True):
+            for place, part in zip(self._weight_views, self._weights, strict=True):
                 place.copy_(part)
-        self._functions["prepare"](self._shape, self._given, self._packed)
+        self._functions["prepare"](self._agent_sizes, self._weight_buffer, self._packed)
 
     def _columns(self) -> tuple[Any, ...]:
         """The agent and the rollout, as `act` and `learn` take them."""
@@ -210,7 +214,7 @@ class Fused:
         chosen, moved = (rollout.actions, None) if discrete else (None, rollout.actions)
         noise = (*rollout.noise, None)[:2]
         obs = rollout.obs.reshape(*rollout.values.shape, -1)
-        agent = (self._shape, net.alpha, net.noise_scale, self._packed, self._works[0])
+        agent = (self._agent_sizes, net.alpha, net.noise_scale, self._packed, self._workspaces[0])
         return (*agent, obs, *noise, h[0], c[0], h[1], c[1], chosen, moved, rollout.values, rollout.log_probs)
 
 

@@ -168,7 +168,7 @@ static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps
 
 static const char *run_forward(struct call *c) {
     enum { CELL, ALPHA, COUNTS, X, NOISE, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS };
-    enum { TIMES, STEPS, FEATURES, WIDE, DEPTH, SEQUENCES, UNITS, ROOM };
+    enum { TIMES, STEPS, FEATURES, WIDE, DEPTH, SEQUENCES, UNITS, PANELS_SIZE };
     const union value *v = c->value;
     const int64_t *s = c->size;
     struct loop l = {
@@ -179,14 +179,14 @@ static const char *run_forward(struct call *c) {
         .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array};
     const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE]);
     if (problem) return problem;
-    if (s[ROOM] < packed_size(s[DEPTH], s[WIDE])) return "there is no room for the packed weights";
+    if (s[PANELS_SIZE] < packed_size(s[DEPTH], s[WIDE])) return "the buffer for packed weights is too small";
     loop_forward(&l);
     return 0;
 }
 
 static const char *run_backward(struct call *c) {
     enum { CELL, ALPHA, COUNTS, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS, DH, DC, DH0, DC0 };
-    enum { TIMES, WIDE, DEPTH, SEQUENCES, UNITS, STEPS, ROOM };
+    enum { TIMES, WIDE, DEPTH, SEQUENCES, UNITS, STEPS, PANELS_SIZE };
     const union value *v = c->value;
     const int64_t *s = c->size;
     struct loop l = {
@@ -198,7 +198,7 @@ static const char *run_backward(struct call *c) {
     const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE]);
     if (problem) return problem;
     if (l.cell == LSTM && !l.dc0) return "an LSTM has a state c";
-    if (s[ROOM] < packed_size(s[WIDE], s[UNITS])) return "there is no room for the packed weights";
+    if (s[PANELS_SIZE] < packed_size(s[WIDE], s[UNITS])) return "the buffer for packed weights is too small";
     loop_backward(&l);
     return 0;
 }

@@ -88,18 +88,18 @@ class Steps:
         read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in (x, noise, *state)]
         h0, c0 = (*read[2:], None)[:2]
         h, c = (*out, None)[:2]
-        rows, gates, squashed, panels = self._room
+        rows, gates, squashed, panels = self._buffers
         weight = None if self._packed else self.weight
         given = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
         self._compiled(CELLS.index(self.cell), self.alpha, *given)
         self._packed = True
 
     def _prepare(self, n: int) -> None:
-        """Room for batches of this size."""
+        """Make the buffers for batches of this size."""
         wide, depth = self.weight.shape
         self._counts[0] = n
         shapes = ((n, depth), (n, wide), (n, self.units), (_packed_size(depth, wide),))
-        self._room = [np.empty(shape, np.float32) for shape in shapes]
+        self._buffers = [np.empty(shape, np.float32) for shape in shapes]
         self._packed = False
 
 

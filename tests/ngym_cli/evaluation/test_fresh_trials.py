@@ -144,11 +144,11 @@ def test_scores_are_those_of_the_stack_that_ran():
     ],
 )
 def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(given, why, capsys):
-    from ngym_cli import terminal
+    from ngym_cli.evaluation import printing
 
     policy, config, facts = untrained(**given)
     found = fresh_trials.evaluate(policy, config, facts, 60, seed=0)
-    terminal.print_evaluation(found.summary)
+    printing.print_evaluation(found.summary)
     text = capsys.readouterr().out
     if facts.ceiling is None:
         assert why in facts.no_ceiling and "not known" in text and "of the ceiling" not in text

@@ -179,7 +179,7 @@ def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting,
             model = build(recall(reset=reset), n_steps=160, batch_size=None)
         finally:
             threads.learn_with(1)
-        assert len(model._fused._works) == min(n, 8)
+        assert len(model._fused._workspaces) == min(n, 8)
         assert len(model._fused._shares) == (min(n, 8, model.n_envs) if acting else 1)
         for _ in range(2):
             model.learn(model.n_steps * model.n_envs)

@@ -1,0 +1,75 @@
+/* Weights from Python packed for products, and gradients handed back in the order of the weights. */
+
+#include "agent.h"
+
+static void prepare_layer(const struct agent *a, const struct packed_weights *p, int64_t net, int64_t l,
+                          const float **at) {
+    int64_t units = a->units, inputs = layer_inputs(a, l), depth = row_length(a, l), gate_rows = a->gate_rows;
+    const float *of_h = *at, *of_x = of_h + gate_rows * units, *bias = of_x + gate_rows * inputs;
+    const float *second = bias + gate_rows;
+    float *weight = p->layer[net][l].weight;
+    for (int64_t r = 0; r < gate_rows; r++) {
+        float *row = weight + r * depth;
+        memcpy(row, of_h + r * units, 4 * units);
+        memcpy(row + units, of_x + r * inputs, 4 * inputs);
+        row[depth - 1] = bias[r] + second[r];
+    }
+    pack(weight, 1, depth, depth, gate_rows, p->layer[net][l].gates);
+    pack(weight, depth, 1, gate_rows, units, p->layer[net][l].state);
+    if (l) pack(weight + units, depth, 1, gate_rows, inputs, p->layer[net][l].inputs);
+    *at = second + gate_rows;
+}
+
+/* Weights: for each network and layer those of h (gate * unit, unit), of the inputs (gate * unit, input) and two biases
+   (gate * unit); for each read-out and its layers (out, in) and a bias (out); logarithms of standard deviations. */
+void agent_prepare(const struct agent *a, const float *weights, const struct packed_weights *p) {
+    const float *at = weights;
+    for (int64_t net = 0; net < a->networks; net++)
+        for (int64_t l = 0; l < a->layers; l++) prepare_layer(a, p, net, l, &at);
+    for (int64_t c = 0; c < a->heads; c++)
+        for (int64_t d = 0; d < a->head_layers[c]; d++) {
+            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1], joint = a->heads == 1;
+            for (int64_t row = 0, rows; row < out; row += rows) { /* preferences and value follow each other */
+                rows = joint && !row ? out - 1 : out - row;
+                memcpy(p->head[c][d].weight + row * in, at, 4 * rows * in);
+                memcpy(p->head[c][d].bias + row, at + rows * in, 4 * rows);
+                at += rows * in + rows;
+            }
+            pack(p->head[c][d].weight, 1, in, in, out, p->head[c][d].forward);
+            pack(p->head[c][d].weight, in, 1, out, in, p->head[c][d].backward);
+        }
+    if (a->continuous) memcpy(p->log_std, at, 4 * a->actions);
+}
+
+/* Hands the sums of all chunks over, in the order of the weights; those of the first become those of all. */
+void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t apart, float *gradient) {
+    struct gradient_sums all, more;
+    float *to = gradient;
+    layout_gradient_sums(a, &all, memory);
+    for (int64_t k = 1; k < chunks; k++) {
+        layout_gradient_sums(a, &more, memory + k * apart);
+        for (int64_t i = 0; i < all.size; i++) all.memory[i] += more.memory[i];
+    }
+    for (int64_t net = 0; net < a->networks; net++)
+        for (int64_t l = 0; l < a->layers; l++) {
+            int64_t gate_rows = a->gate_rows, units = a->units, inputs = layer_inputs(a, l);
+            const float *sum = all.layer[net][l];
+            for (int64_t r = 0; r < gate_rows; r++)
+                for (int64_t i = 0; i < units; i++) *to++ = sum[i * gate_rows + r];
+            for (int64_t r = 0; r < gate_rows; r++)
+                for (int64_t i = 0; i < inputs; i++) *to++ = sum[(units + i) * gate_rows + r];
+            for (int twice = 0; twice < 2; twice++, to += gate_rows)
+                memcpy(to, sum + (units + inputs) * gate_rows, 4 * gate_rows);
+        }
+    for (int64_t c = 0; c < a->heads; c++)
+        for (int64_t d = 0; d < a->head_layers[c]; d++) {
+            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1], joint = a->heads == 1;
+            for (int64_t row = 0, rows; row < out; row += rows) {
+                rows = joint && !row ? out - 1 : out - row;
+                memcpy(to, all.weight[c][d] + row * in, 4 * rows * in);
+                memcpy(to + rows * in, all.bias[c][d] + row, 4 * rows);
+                to += rows * in + rows;
+            }
+        }
+    if (a->continuous) memcpy(to, all.log_std, 4 * a->actions);
+}

@@ -1,0 +1,281 @@
+"""What `ngym list`, `info` and `check` print."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from ngym_cli import terminal
+from ngym_cli.catalog import addresses
+from ngym_cli.terminal import cell, print_columns, printable
+
+#: Columns of each listing that are shown; ``--json`` has them all.
+SHOWN: dict[str, tuple[str, ...]] = {
+    "tasks": ("id", "also called", "description", "tags"),
+    "wrappers": ("id", "description", "changes", "order"),
+    "algs": ("id", "description", "actions", "networks"),
+    "networks": ("id", "description", "defaults"),
+    "figures": ("id", "description", "drawn for"),
+    "launchers": ("id", "description"),
+    "analyses": ("id", "description"),
+    "recipes": ("id", "description"),
+    "papers": ("id", "title", "paper", "link"),
+    "tags": ("id", "tasks"),
+    "runs": ("id", "status", "steps", "performance", "tags", "started"),
+    "sweeps": ("id", "status", "runs", "performance"),
+    "differences": ("task", "difference"),
+}
+
+#: Columns that a narrow terminal does without, with the width (characters) below which it does.
+WIDE: dict[str, int] = {
+    "tags": 120, "also called": 100, "started": 100, "order": 110, "changes": 90, "steps": 75, "networks": 90,
+    "defaults": 90, "actions": 80, "drawn for": 90,
+}  # fmt: skip
+
+#: Columns whose values are never folded.
+WHOLE = ("task", "status", "performance", "steps")
+
+#: Tags that too many tasks have to be a heading.
+COMMON = ("perceptual", "supervised")
+
+# -- listings -------------------------------------------------------------------------------------------------------
+
+
+def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a listing: a table on a terminal, tasks by tag; elsewhere one line per row with tabs between the cells."""
+    out = terminal.console()
+    names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
+    if out.is_terminal:
+        shown = [name for name in names if out.width >= WIDE.get(name, 0)]
+        for group, members in _grouped(what, rows).items():
+            out.print(_table(what, shown, group, members))
+    else:
+        for row in rows:
+            sys.stdout.write("\t".join(printable(cell(row.get(name))) for name in names) + "\n")
+        return
+    noun = {"algs": "algorithms"}.get(what, what)
+    one = {"analyses": "analysis", "differences": "difference"}.get(noun, noun.removesuffix("s"))
+    out.print(f"{len(rows)} {noun if len(rows) != 1 else one}", style="dim")
+
+
+def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return rows of a listing as a table for a terminal."""
+    table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    for name in names:
+        whole = name in WHOLE or (name == "id" and what not in ("runs", "recipes"))
+        table.add_column(name, overflow="fold", no_wrap=whole, ratio=None)
+    for before, row in zip([{}, *rows], rows, strict=False):
+        repeated = what == "differences" and before.get("task") == row["task"]
+        cells = ["" if repeated and name == "task" else cell(row.get(name)) for name in names]
+        table.add_row(*(Text(printable(text)) for text in cells))
+    return table
+
+
+def _grouped(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the rows under the heading that they belong to, most common heading first; "" is none."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        tags = list(row.get("tags") or ["other"])
+        telling = [tag for tag in tags if tag not in COMMON] or tags
+        groups.setdefault(telling[0] if what == "tasks" else "", []).append(row)
+    return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
+
+
+# -- pages ----------------------------------------------------------------------------------------------------------
+
+
+def print_page(found: Mapping[str, Any]) -> None:
+    """Print what ``describe`` found for people to read, and where its page of the documentation is."""
+    _print_page(found)
+    where = addresses.of(found["kind"], found["id"])
+    if where is not None:
+        terminal.console().print(f"\npage  {where}", soft_wrap=True)
+
+
+def _print_page(found: Mapping[str, Any]) -> None:
+    out = terminal.console()
+    out.print(Text.assemble((found["id"], "bold"), f"  {found['description']}"), soft_wrap=True)
+    if found["paper"]:
+        paper = [str(part) for part in (found["paper"], found.get("link")) if part]  # a user's task may say anything
+        out.print(", ".join(paper), style="dim", soft_wrap=True)
+    if found["kind"] not in ("task", "wrapper"):
+        _print_reference(found)
+        return
+    if found["kind"] == "wrapper":
+        rows = {
+            "summary": found["text"].partition("\n\n")[0],
+            "changes": found["changes"],
+            "decides": found["decides"],
+            "order": found["order"],
+            "must be inside": found["inside_of"],
+            "ceiling": found["ceiling_effect"],
+            "across trials": "carries information" if found["carries"] else "trials stay independent",
+        }
+    else:
+        rows = _task_rows(found)
+    out.print()
+    for label, value in rows.items():
+        if value not in ("", None, [], {}):
+            out.print(Text.assemble((f"  {label:<16} ", "dim"), cell(value)), soft_wrap=True)
+    _print_arguments(found)
+    if found["kind"] == "task":
+        out.print()
+        from ngym_cli.figures.text_trial import lines
+
+        for line in lines(found):
+            out.print(line, soft_wrap=True)
+
+
+def _print_reference(found: Mapping[str, Any]) -> None:
+    """Print the page of an algorithm, a network, a figure, a launcher, an analysis or a paper."""
+    out = terminal.console()
+    out.print()
+    for label, value in {"kind": found["kind"], **found["rows"]}.items():
+        if value not in ("", None, [], {}):
+            out.print(Text.assemble("  ", (f"{label:<16}", "dim"), f" {cell(value)}"), soft_wrap=True)
+    if found["options"]:
+        out.print(Text.assemble("\n  ", (found["flag"], "dim")), soft_wrap=True)
+        rows = [
+            (row["id"], str(row["default"]) if row["default"] == "required" else f"={_written(row['default'])}",
+             row["range"], ", ".join(filter(None, (row["meaning"], row["source"]))))
+            for row in found["options"]
+        ]  # fmt: skip
+        print_columns(rows, indent=2)
+    if found["kind"] == "paper":
+        from ngym_cli.papers import printing
+
+        printing.print_contents(found)
+    if found["example"]:
+        out.print(f"\n  example  {found['example']}", soft_wrap=True)
+
+
+def _written(value: Any) -> str:
+    """Return a value as it is written on the command line."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "/".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _print_arguments(found: Mapping[str, Any]) -> None:
+    """Print each argument, its default and what it means."""
+    if not found["arguments"]:
+        return
+    rows = [
+        (name, str(default) if default == "required" else f"={default}", found["meaning"].get(name, ""))
+        for name, default in found["arguments"].items()
+    ]
+    flag = "--task-arg NAME=VALUE" if found["kind"] == "task" else f"--wrappers {found['id']}:NAME=VALUE"
+    terminal.console().print(Text.assemble("\n  ", ("arguments", "dim"), f"  {flag}"), soft_wrap=True)
+    print_columns(rows, indent=2)
+
+
+def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
+    steps, ms = found["trial_steps"], found["trial_ms"]
+    length = f"{steps['mean']:g} steps, {ms['mean']:g} ms" + (
+        f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
+        if steps["std"]
+        else ""
+    )
+    action = found["action"]
+    return {
+        "also called": found["aliases"],
+        "tags": found["tags"],
+        "time step": f"{found['dt']:g} ms",
+        "periods (ms)": ", ".join(f"{period['id']} {period['duration']}" for period in found["periods"]),
+        "trial": length,
+        "observation": f"{tuple(found['observation']['shape'])}  " + _named(found["observation"]["names"]),
+        "action": (f"{action['n']} choices  " if "n" in action else f"{tuple(action['shape'])}  ")
+        + _named(action["names"]),
+        "rewards": found["rewards"],
+        "conditions": ", ".join(f"{key} {_short(value)}" for key, value in found["conditions"].items()),
+        "chance": found["chance"],
+        "blind": _blind(found["blind"]),
+        "ceiling": _ceiling(found),
+        "needs as input": "the last reward (pass_reward)" if found["needs_reward"] else None,
+        "across trials": "carries information" if found["carries"] else "trials are independent",
+        "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
+        "differences": "; ".join(found["differences"]),
+    }
+
+
+def _blind(score: float | None) -> str | None:
+    """What an agent reaches that sees nothing but the time in the trial."""
+    if score is None:
+        return None
+    all_of_it = ": no observation is needed to reach the best performance" if score >= 0.999 else ""
+    return f"{score:.4f}, the best agent that sees nothing{all_of_it}"
+
+
+def _ceiling(found: Mapping[str, Any]) -> str:
+    ceiling, full = found["ceiling"], found["ceiling_with_reward"]
+    if ceiling is None:
+        return f"not known: {found['no_ceiling']}"
+    text = f"{ceiling['performance']:.4f}, {ceiling['method']}"
+    return text if full is None else f"{text}; with the last reward as input {full['performance']:.4f}"
+
+
+def _exception(exception: Mapping[str, Any]) -> str:
+    settings = ", ".join(f"{name}={value}" for name, value in exception["hyperparameters"].items())
+    return f"{settings}: {exception['reason']}"
+
+
+def _named(names: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {_short(where)}" for key, where in names.items())
+
+
+def _short(values: Any) -> str:
+    if not isinstance(values, list):
+        return str(values)
+    if values and isinstance(values[0], str):
+        return f"{values[0]} {_short(list(values[1])) if np.ndim(values[1]) else values[1]}"
+    shown = [f"{value:g}" if isinstance(value, int | float) else str(value) for value in values]
+    return "/".join(shown) if len(shown) <= 8 else f"{shown[0]}..{shown[-1]} ({len(shown)})"
+
+
+# -- checks ---------------------------------------------------------------------------------------------------------
+
+
+def print_old_uses(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print what scripts use under older names, and what it is here."""
+    out = terminal.console()
+    for file in dict.fromkeys(row["file"] for row in rows):
+        table = Table(box=None, pad_edge=False, title=file, title_justify="left")
+        for name in ("line", "uses", "here", ""):
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            if row["file"] == file:
+                cells = (str(row["line"]), row["uses"], row["status"], row["becomes"])
+                table.add_row(*(Text(printable(text)) for text in cells))
+        out.print(table)
+    counts = {status: sum(row["status"] == status for row in rows) for status in ("works", "warns", "changed", "fails")}
+    out.print(", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing old is used")
+
+
+def print_checked(found: Mapping[str, Any], in_full: bool) -> None:
+    """Print how a task did in its checks: what does not work, what would be nicer, and in full what holds."""
+    out = terminal.console()
+    failed = [row for row in found["checks"] if row["status"] == "failed"]
+    errors, advice = ([row for row in failed if row["kind"] == kind] for kind in ("error", "advice"))
+    said = "does not work" if errors else "works"
+    passed = sum(row["status"] == "ok" for row in found["checks"])
+    score = f"{passed} of {len(found['checks'])} checks"
+    out.print(f"{found['id']:<48} {said:<14} {score:<16} {found['seconds']:>6.1f} s", soft_wrap=True)
+    for kind, rows in (("error", errors), ("advice", advice)):
+        for row in rows:
+            place = f"{row['place']}: " if row["place"] else ""
+            out.print(Text.assemble("  ", (f"{kind:<7}", "bold"), f" {place}{row['problem']}"), soft_wrap=True)
+            out.print(f"          {row['id']}: {row['description']}", style="dim", soft_wrap=True)
+    if in_full:
+        for row in found["checks"]:
+            if row["status"] == "ok":
+                out.print(f"  ok      {row['id']}: {row['description']}", soft_wrap=True)
+    skipped = sum(row["status"] == "skipped" for row in found["checks"])
+    if skipped:
+        out.print(f"  {skipped} more checks fail for the same reason", soft_wrap=True)

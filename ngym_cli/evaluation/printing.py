@@ -1,0 +1,98 @@
+"""What an evaluation found, as it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from ngym_cli import terminal
+from ngym_cli.terminal import REFERENCES, cell, print_columns
+
+
+def print_evaluation(found: Mapping[str, Any]) -> None:
+    """Print the result of an evaluation: what the task is about, then performance beside chance and ceiling."""
+    out = terminal.console()
+    rows = [(row["label"], measure_in_words(row)) for row in found.get("measures", ())]
+    spread = f" over {found['sessions']} sessions" if found.get("sessions") else ""
+    interval = f"95 % interval {_range(found['performance_ci'])}{spread}"
+    rows.append(("performance", f"{found['performance']:.4f}  {interval}"))
+    beside = references_in_words(found)
+    rows += [("", text) for text in beside]
+    if found.get("blind") is not None and found["performance_ci"][0] <= found["blind"]:
+        rows.append(("", "not clearly above an agent that sees nothing (blind)"))
+    if found.get("no_ceiling"):
+        rows.append(("ceiling", f"not known: {found['no_ceiling']}"))
+    chosen = "most probable actions" if found["deterministic"] else "sampled actions"
+    rows.append(("trials", f"{found['trials']:,}, {chosen}"))
+    rows.append(("reward per trial", f"{found['reward_per_trial']:.4f}"))
+    rows.append(("fixation breaks", f"{found['abort_rate']:.2%} of trials; no answer {found['miss_rate']:.2%}"))
+    told = any(row["id"] == "reaction_time" for row in found.get("measures", ()))
+    if found.get("reaction_times_vary") and not told:
+        rows.append(("reaction time", f"{found['reaction_time']:.0f} ms on average"))
+    print_columns(rows)
+    if found["conditions"]:
+        known = [name for name in REFERENCES if any(name in row for row in found["conditions"])]
+        lines = [
+            (row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
+             f"{row['trials']:,}", *(cell(row[name]) if name in row else "" for name in known))
+            for row in found["conditions"]
+        ]  # fmt: skip
+        out.print()
+        header = ("condition", "value", "performance", "95 % interval", "trials", *known)
+        print_columns(lines, header, right=len(header) - 1)
+
+
+def measure_in_words(row: Mapping[str, Any]) -> str:
+    """Return a measure with its interval and its unit."""
+    digits = 0 if row["unit"] == "ms" else 4
+    value, low, high = (row.get(name) for name in ("value", "low", "high"))
+    unit = f" {row['unit']}" if row["unit"] else ""
+    text = f"{value:.{digits}f}{unit}"
+    known = isinstance(low, float) and isinstance(high, float) and low == low and high == high
+    return text + (f"  95 % interval {low:.{digits}f} to {high:.{digits}f}" if known else "")
+
+
+def references_in_words(found: Mapping[str, Any]) -> list[str]:
+    """Return what the performance is beside, and how far it is from chance to the ceiling: a line each."""
+    known = [(name, found.get(name)) for name in REFERENCES]
+    known.insert(1, ("chance among answers", found.get("chance_among_answers")))
+    lines = [", ".join(f"{name} {value:.4f}" for name, value in known if value is not None)]
+    among, ceiling = found.get("chance_among_answers"), found.get("ceiling")
+    floor = among if among is not None else found.get("chance")
+    if floor is not None and ceiling is not None and ceiling > floor:
+        share = (found["performance"] - floor) / (ceiling - floor)
+        which = "chance among answers" if among is not None else "chance"
+        lines.append(f"{share:.1%} of the way from {which} to the ceiling")
+    return [line for line in lines if line]
+
+
+def _range(interval: Sequence[float]) -> str:
+    return f"{interval[0]:.4f} to {interval[1]:.4f}"
+
+
+def print_evaluated(found: Mapping[str, Any], folder: Any, several: bool = False) -> None:
+    """Print one evaluation: in full, or as a line where there are several; then what was written, and distances."""
+    out = terminal.console()
+    if several:
+        low, high = found["performance_ci"]
+        at = f" at {found['model_steps']:,} steps" if found.get("checkpoint") is not None else ""
+        text = f"{found['performance']:.4f} [{low:.4f}, {high:.4f}], {found['trials']:,} trials{at}"
+        out.print(f"{text}  {folder}", soft_wrap=True)
+    else:
+        print_evaluation(found)
+        out.print(f"\ntrials and summary: {folder}", soft_wrap=True)
+    for path in found.get("exports", ()):
+        out.print(f"exported: {path}", soft_wrap=True)
+    comparison = found.get("comparison")
+    if comparison:
+        rows = Table(title=f"\nbeside {comparison['data']}", title_justify="left", box=None, padding=(0, 2, 0, 0))
+        for name in ("statistic", "agent", "data", "difference", "standard errors"):
+            rows.add_column(name, justify="left" if name == "statistic" else "right")
+        for row in comparison["statistics"]:
+            numbers = [row["a"]["value"], row["b"]["value"], row["difference"]["value"], row["distance"]]
+            rows.add_row(row["name"], *(cell(number) for number in numbers))
+        out.print(rows)
+        out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
+        out.print(f"figure: {comparison['figure']}", soft_wrap=True)
