@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -46,12 +47,15 @@ def make(item: str, seed: int) -> Row:
         failed = [f"{row['name']}: {row['error']}" for row in rows if row["state"] != "done"]
         if failed:
             raise RuntimeError(f"{item}, seed {seed}: {'; '.join(failed)}")
+    began = time.process_time()
     measured = measuring.measure_all(paper, claims, planned, place, 1)
+    cpu_seconds = time.process_time() - began
     manifests = {part: runs.Run(each.path).manifest() for (part, _), each in planned.items()}
+    cpu_seconds += sum(found.get("cpu_seconds") or 0 for found in manifests.values())
     return {
         "claims": {each.claim: each.value for each in measured},
         "why": {each.claim: each.why for each in measured if each.why},
-        "cpu_seconds": round(sum(found.get("cpu_seconds") or 0 for found in manifests.values()), 1),
+        "cpu_seconds": round(cpu_seconds, 1),
         "parts": {
             part: {"performance": found.get("performance"), "trials": found.get("trials"), "steps": found.get("steps")}
             for part, found in manifests.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def whole(text: str | int) -> int:
     """Read a whole number, also as ``1e5``, ``100_000`` or ``100,000``.
@@ -14,7 +16,10 @@ def whole(text: str | int) -> int:
         return int(written)
     except ValueError:
         pass
-    number = float(written)
-    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
+    try:
+        number = float(written)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
         raise ValueError(f"{text!r} is not a whole number")
     return int(number)

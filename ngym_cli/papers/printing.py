@@ -58,7 +58,7 @@ def published_words(published: Any, unit: str = "") -> str:
 def print_claims(document: Mapping[str, Any], page: Path) -> None:
     """Print claim, published value, ours and the verdict."""
     out = terminal.console()
-    out.print(f"{document['citation']}, https://doi.org/{document['doi']}", soft_wrap=True)
+    out.print(f"{document['citation']} https://doi.org/{document['doi']}", soft_wrap=True)
     rows: list[tuple[str, ...]] = []
     for row in document["claims"]:
         first = row["title"], verdict_words(row)

@@ -62,7 +62,7 @@ TASK_FILES = {
         ([*RUN, "--dt", "nan"], "dt"),
         ([*RUN, "--seed", "-1"], "seed"),
         ([*RUN, "--units", "0"], "units"),
-        ([*RUN, "--n-envs", "many"], "--n-envs"),
+        ([*RUN, "--n-envs", "many"], "--n-envs': Value error, 'many' is not a whole number"),
         ([*RUN, "--reset-state", "sometimes"], "reset_state"),
         ([*RUN, "--device", "abacus"], "abacus"),
         ([*RUN, "--name", "../outside"], "plain folder name"),

@@ -185,8 +185,10 @@ def figure_3_from_task_to_task(paper):
         for k in range(path.shape[1]):
             line = space.project(path[:, k])
             axes.plot(line[:, 0], line[:, 1], ".-", color=GREY, linewidth=0.8, markersize=2)
-            axes.plot(*line[0], "o", color=COLOURS[0], markerfacecolor="white")
-            axes.plot(*line[-1], "o", color=COLOURS[1])
+            label = (first, second) if k == 0 else (None, None)
+            axes.plot(*line[0], "o", color=COLOURS[0], markerfacecolor="white", label=label[0])
+            axes.plot(*line[-1], "o", color=COLOURS[1], label=label[1])
         share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
         axes.set(xlabel=share[0], ylabel=share[1], title=f"{first} to {second}")
+        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
     return figure

@@ -194,23 +194,40 @@ def figure_2_targeted_axes(paper):
     return figure
 
 
+def _slow_points(plane, run):
+    """Slow points of each context and mean paths by relevant evidence, in a frame around the paths."""
+    _, aligned, table, coherences = _axes(run)
+    paths = {
+        context: [
+            aligned[(table["context"] == context) & (coherences[context] == level)].mean(axis=0)
+            for level in np.unique(coherences[context])
+        ]
+        for context in CONTEXTS
+    }
+    space = pca_trajectories(np.stack([path for each in paths.values() for path in each]), 2)
+    for context, colour in zip(CONTEXTS, COLOURS, strict=False):
+        for path in paths[context]:
+            plane.plot(*space.project(path).T, ".-", color=colour, linewidth=0.6, markersize=3, alpha=0.5)
+    frame = plane.axis()
+    for context, colour in zip(CONTEXTS, COLOURS, strict=False):
+        x, y = space.project(_points(run)[context][1].points).T
+        inside = (frame[0] <= x) & (x <= frame[1]) & (frame[2] <= y) & (y <= frame[3])
+        label = f"{WORDS[context]}, {inside.sum()} of {len(x)} points"
+        plane.plot(x[inside], y[inside], "o", color=colour, markersize=6, label=label)
+    share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
+    plane.set(xlabel=share[0], ylabel=share[1], title=f"slow points, seed {run.seed}")
+    plane.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
+
+
 def figure_5_line_attractors(paper):
-    """Left: slow points of the first network in each context and paths of single trials, along the principal components
-    of the points. Middle: eigenvalues at all points of all networks, largest and second largest. Right: movement along
-    the slow direction by evidence of each source, a dot for each network.
+    """Left: slow points of the first network in each context (large) and mean paths by the relevant evidence during the
+    stimulus, along the principal components of the paths; points that no path comes near lie outside the frame. Middle:
+    eigenvalues, largest and second largest, median of the points of each network. Right: movement along the slow
+    direction by evidence of each source, a dot for each network.
     """
     figure, (plane, spectrum, selection) = new_figure(1, 3, width=3.1)
     networks = paper.runs("context")
-    points = _points(networks[0])
-    space = pca_trajectories(np.concatenate([each.points for _, each in points.values()])[None], 2)
-    activity, _, table = _recorded(networks[0])
-    for context, colour in zip(CONTEXTS, COLOURS, strict=False):
-        for trial in np.flatnonzero(table["context"] == context)[:8]:
-            plane.plot(*space.project(activity[trial]).T, color=colour, linewidth=0.5, alpha=0.4)
-        plane.plot(*space.project(points[context][1].points).T, "o", color=colour, markersize=5, label=WORDS[context])
-    share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
-    plane.set(xlabel=share[0], ylabel=share[1], title=f"slow points, seed {networks[0].seed}")
-    plane.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
+    _slow_points(plane, networks[0])
     places = np.arange(len(networks))
     for context, colour, shift in zip(CONTEXTS, COLOURS, (-0.1, 0.1), strict=False):
         for k, claim in enumerate(("leading-eigenvalue", "next-eigenvalue")):

@@ -36,16 +36,18 @@ def figure_1_transition_weights(paper):
     for axis, part in zip(axes, PARTS, strict=True):
         for run in paper.runs(part) if paper.found.get(part) else ():
             found = _history(run.trials())
-            for fit, colour, label in (
-                (found.after_correct, COLOURS[2], "after correct"),
-                (found.after_error, COLOURS[1], "after error"),
+            for fit, colour, face, label, shift in (
+                (found.after_correct, COLOURS[2], COLOURS[2], "after correct", -0.04),
+                (found.after_error, COLOURS[1], "white", "after error", 0.04),
             ):
                 lags = [k for k in range(2, LAGS + 1) if f"transition_{k}" in fit.weights]
                 rows = [fit.weights[f"transition_{k}"] for k in lags]
                 half = [[r.value - r.low for r in rows], [r.high - r.value for r in rows]]
                 first = run is paper.runs(part)[0]
-                style = {"marker": "o", "markersize": 4, "linewidth": 1, "label": label if first else None}
-                axis.errorbar(lags, [r.value for r in rows], half, color=colour, **style)
+                style = {"marker": "o", "markersize": 4, "markerfacecolor": face, "linewidth": 1}
+                places = np.array(lags) + shift
+                label = label if first else None
+                axis.errorbar(places, [r.value for r in rows], half, color=colour, label=label, **style)
         axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
         axis.set(xlabel="trials back", xticks=range(2, LAGS + 1), title=paper.config.parts[part].what)
         axis.title.set_fontsize(8)
@@ -56,7 +58,8 @@ def figure_1_transition_weights(paper):
 
 def figure_2_reset_index(paper):
     """Summed weight of transitions after an error against that after a correct choice; each point is one network with
-    95 % intervals. On the diagonal errors change nothing (index 0), on the horizontal line they reset (index 1).
+    95 % intervals. On the dashed lines history is used as much after errors (index 0), on the lower one with the other
+    sign, for what was wrong tells what was right; on the dotted line errors reset (index 1).
     """
     figure, axes = new_figure(width=4.2)
     most = 0.5
@@ -69,7 +72,8 @@ def figure_2_reset_index(paper):
             spread = {"xerr": 1.96 * x.se, "yerr": 1.96 * y.se}
             axes.errorbar(x.value, y.value, fmt="o", color=colour, label=label, linewidth=1, **spread)
     line = np.array([0, most])
-    axes.plot(line, line, color=GREY, linestyle="--", linewidth=1, zorder=0)
+    for sign in (-1, 1):
+        axes.plot(line, sign * line, color=GREY, linestyle="--", linewidth=1, zorder=0)
     axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set(xlabel="weight after correct (log odds)", ylabel="weight after error (log odds)", title="reset index")
     axes.legend(fontsize=7)

@@ -118,8 +118,8 @@ def _over(curve, gain):
 def figure_6_trajectories_and_speed(paper):
     """Left: mean trajectories of the first network from the set cue to the response along the first two principal
     components, darker for longer measured intervals; dots mark each 200 ms. Right: mean speed of each condition of all
-    networks, in the middle half of the way, by produced interval; grey: as it would be if one path were run through at
-    another speed.
+    networks (a marker each), in the middle half of the way, by produced interval; grey: as it would be if one path were
+    run through at another speed.
     """
     networks = paper.runs("gains")
     figure, (plane, speeds) = new_figure(1, 2, width=4.0)
@@ -144,6 +144,6 @@ def figure_6_trajectories_and_speed(paper):
     ends = np.array(speeds.get_xlim())
     smooth = np.linspace(*ends, 100)
     speeds.plot(smooth, np.exp(np.mean(np.log(times))) / smooth, color=GREY, zorder=0, label="inverse of the interval")
-    speeds.set(xlabel="produced interval (ms)", ylabel="speed over its mean", title=f"speed, {len(networks)} networks")
+    speeds.set(xlabel="produced interval (ms)", ylabel="speed over its mean", title="speed, all networks")
     speeds.legend()
     return figure

@@ -100,9 +100,10 @@ def figure_2_bandit_regret(paper):
     """
     figure, axes = new_figure(width=4.8)
     pulls = np.arange(1, PULLS + 1)
-    for run in paper.runs("bandit"):
+    for k, run in enumerate(paper.runs("bandit")):
         lost, arms = _curve(run.trials())
-        axes.plot(pulls, lost.mean(axis=0), color=COLOURS[0], label=f"seed {run.seed}, {len(lost):,} sessions")
+        colour = COLOURS[k % len(COLOURS)]
+        axes.plot(pulls, lost.mean(axis=0), color=colour, label=f"seed {run.seed}, {len(lost):,} sessions")
     for agent, style, label in ((thompson, "--", "Thompson sampling"), (best_choices, ":", "best policy")):
         axes.plot(pulls, _simulated(agent, arms), color=GREY, linestyle=style, label=label)
     axes.set(xlabel="pull", ylabel="cumulative expected regret", xlim=(0, PULLS))

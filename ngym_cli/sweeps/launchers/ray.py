@@ -49,8 +49,7 @@ class Ray:
             raise
         except Exception as error:  # Ray raises whatever its parts raise when its head or the network is lost
             where = f"Ray at {self.address or 'this machine'}"
-            again = f"ngym sweep resume {order.sweep.name} goes on"
-            raise UserError(f"{where} was lost: {one_line(error)[:300]}; {again}") from None
+            raise UserError(f"{where} was lost: {one_line(error)[:300]}; the same command goes on") from None
         except BaseException:
             lost = False
             raise
