@@ -77,7 +77,6 @@ class TrialEnv(OldMembers, TrialCycle):
         default_timing: Period to duration, class attribute.
         default_rewards: Event to reward, class attribute.
         rule: The declared response rule, or None if the task programs ``_step``.
-        adaptive: True if the next trial depends on what the agent did, so that no trial can be made ahead.
         rewards: Event to reward. What is changed, here or by :meth:`update`, takes effect with the next trial.
         timing: Period to duration, likewise.
         conditions: What can be asked of :meth:`new_trial`: name to a sequence of values or a distribution.
@@ -90,7 +89,6 @@ class TrialEnv(OldMembers, TrialCycle):
     default_timing: ClassVar[Mapping[str, Any]] = {}
     default_rewards: ClassVar[Mapping[str, Any]] = {}
     rule: ClassVar[Rule | None] = None
-    adaptive: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ def chance(env: gym.Env) -> dict[str, float]:
     env = copy.deepcopy(env)
     env.reset(seed=0)
     task = env.unwrapped
-    if not task.traits.batched or task.adaptive or task.stack.follows_agent:
+    if not task.traits.batched or task.follows_agent or task.stack.follows_agent:
         return _simulated(env)
     done, sums = 0, np.zeros(2)
     while done < TRIALS:

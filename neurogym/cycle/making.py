@@ -36,7 +36,6 @@ class TrialMaker(Changeable, SingleTrial):
     """
 
     rule: ClassVar[Rule | None] = None
-    adaptive: ClassVar[bool] = False
     rewards = Table()
     timing = Table()
     conditions = Table(Conditions)
@@ -59,9 +58,14 @@ class TrialMaker(Changeable, SingleTrial):
     @property
     def traits(self) -> Traits:
         """What can be done with the task, its wrappers left out."""
-        ahead = not self._one_by_one and not self.adaptive
+        ahead = not self._one_by_one and not self.follows_agent
         batched = self.rule is not None and not self.programs_steps
         return Traits(ahead, batched, bool(self.metadata.get("carries", False)))
+
+    @property
+    def follows_agent(self) -> bool:
+        """Whether what a trial is like depends on what the agent did before."""
+        raise NotImplementedError
 
     @property
     def programs_steps(self) -> bool:

@@ -54,6 +54,8 @@ class TrialCycle(TrialMaker):
     def __init_subclass__(cls, **kwargs: Any):
         """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
         super().__init_subclass__(**kwargs)
+        if "adaptive" in cls.__dict__:
+            raise TypeError(f"{cls.__name__}: adaptive is not declared any more; override trial_ended instead")
         if "new_trial" in cls.__dict__:
             cls._new_trial = cls.__dict__["new_trial"]  # type: ignore[method-assign]
             del cls.new_trial
@@ -77,6 +79,11 @@ class TrialCycle(TrialMaker):
         own = type(self)
         return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
 
+    @property
+    def follows_agent(self) -> bool:
+        """Whether what a trial is like depends on what the agent did before; then no trial is made ahead."""
+        return type(self).trial_ended is not TrialCycle.trial_ended
+
     # -- hooks of tasks -----------------------------------------------------------------------------------------------
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -91,6 +98,13 @@ class TrialCycle(TrialMaker):
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
         return ob, reward, terminated, truncated, info
+
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Called when a trial has ended, before the next is made; a task that has it follows the agent.
+
+        Args:
+            info: What ``step`` returns of the trial.
+        """
 
     def start_session(self) -> None:
         """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
@@ -219,9 +233,7 @@ class TrialCycle(TrialMaker):
             if told is not None:
                 told.info.update(info)
                 info = told.info
-            self.last = info
-            if self.stack.follows_agent:
-                self.stack.trial_ended(info)
+            self._tell(info)
         if cursor.gt is not None:
             self._last_gt = truth = cursor.gt[row]
             if "gt" not in info:
@@ -298,6 +310,13 @@ class TrialCycle(TrialMaker):
             ob = None
         return event + END * ended, reward, Told(ob, terminated, truncated, info)
 
+    def _tell(self, info: dict[str, Any]) -> None:
+        """Tell of a trial that has ended."""
+        self.last = info
+        if not self.stack.ahead:
+            self.trial_ended(info)
+            self.stack.trial_ended(info)
+
     def _report_of_trial(self, action: Any, outcome: int) -> dict[str, Any]:
         """What ``info`` says of the trial that an action has ended."""
         cursor = self.cursor
@@ -339,11 +358,10 @@ class TrialCycle(TrialMaker):
         self.cursor.row = self.cursor.first + steps - 1
         self.performance, self.trial_reward, self._aborts = performance, reward, aborts
         self.event = outcome
-        self.last = self._report_of_trial(action, outcome)
-        if self.stack.follows_agent:
-            self.stack.trial_ended(self.last)
+        info = self._report_of_trial(action, outcome)
+        self._tell(info)
         if self.cursor.gt is not None:
-            self.last["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
+            info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
         self.new_trial()
         return self.this_trial
 

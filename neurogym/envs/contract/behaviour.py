@@ -40,7 +40,7 @@ def same_seed_same_session(subject: Subject) -> None:
 def _has_chance(subject: Subject) -> bool:
     """Whether anything is sure to be drawn at random (a curriculum may not draw anything in its first stage)."""
     env = subject.example
-    if env.adaptive:
+    if env.follows_agent:
         return False
     return bool(env.conditions) or any(Distribution.of(spec)[0] != "constant" for spec in env.timing.values())
 

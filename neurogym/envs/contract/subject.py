@@ -53,7 +53,7 @@ class Subject:
     @property
     def chance_is_simulated(self) -> bool:
         """Whether the task knows its chance score only by letting the random agent act."""
-        follows_rule = self.example.traits.batched and not self.example.adaptive
+        follows_rule = self.example.traits.batched and not self.example.follows_agent
         return not follows_rule and type(self.example).chance is TrialEnv.chance
 
     @functools.cached_property

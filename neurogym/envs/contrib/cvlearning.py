@@ -62,7 +62,6 @@ class CVLearning(TrialEnv):
     )
     default_timing = {"fixation": 200, "stimulus": 1150, "delay": ("uniform", (1000, 3000)), "decision": 1500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0}
-    adaptive = True
     _run: int  #: how often the last choice was made in a row
     _last_choice: int
 
@@ -136,8 +135,6 @@ class CVLearning(TrialEnv):
         elif action in SIDES:
             reward, ended = self._answer(int(action))
         info = {"new_trial": ended, "stage": self.stage, "keep_stage": self._keep_left, "recent": self.recent}
-        if ended or self.cursor.at_end:
-            self._progress(self.performance == 1)
         return self.ob_now, reward, False, False, info
 
     def _answer(self, choice: int) -> tuple[float, bool]:
@@ -177,8 +174,9 @@ class CVLearning(TrialEnv):
         """Fraction right of the last ``perf_len`` trials, 0 before there are any."""
         return float(np.mean(self._window)) if self._window else 0.0
 
-    def _progress(self, right: bool) -> None:
-        """Take note of a trial that ended and decide what the next one is like."""
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Take note of the trial and decide what the next one is like."""
+        right = info["performance"] == 1
         self._window = [*self._window[-self.perf_len + 1 :], right] if self.perf_len > 1 else [right]
         self._day.append(right)
         settled = len(self._day) >= self.perf_len and len(self._window) == self.perf_len

@@ -42,7 +42,6 @@ class LeverPressWithPokeRest(TrialEnv):
     )
     default_timing = {"trial": 3000}
     default_rewards = {"correct": 2.0, "effort": -0.1}
-    adaptive = True
 
     @usual_arguments(abort=False)
     def __init__(self, n_press: int = 4):
@@ -56,6 +55,11 @@ class LeverPressWithPokeRest(TrialEnv):
     def start_session(self) -> None:
         """A session begins thirsty."""
         self._thirst = 1.0
+
+    @property
+    def follows_agent(self) -> bool:
+        """Thirst depends on what was done in all trials before."""
+        return True
 
     @property
     def left(self) -> int:

@@ -54,7 +54,6 @@ class MatchingPenny(TrialEnv):
     )
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
-    adaptive = True
 
     def __init__(
         self,
@@ -77,13 +76,12 @@ class MatchingPenny(TrialEnv):
 
     def start_session(self) -> None:
         """A new opponent, who knows nothing of the agent."""
-        self.mean_action, self._counted = 0.0, 0
+        self.mean_action = 0.0
         self._last_opponent: int | None = None
         self._recent: list[int] = []  # the last trials, latest first
         self._counts: dict[tuple, list[int]] = {}  # what followed each pattern: how often 0, how often 1
 
     def _new_trials(self, trials: Trials) -> None:
-        self._watch()
         opponent = (trials.rng.random(trials.n) < self._probability_of_1()).astype(int)
         trials.info.update(opponent_action=opponent, ground_truth=opponent)
         trials.add_period("decision", self.dt)
@@ -118,12 +116,9 @@ class MatchingPenny(TrialEnv):
                 best = ones / n
         return best
 
-    def _watch(self) -> None:
-        """Let the opponent take note of the trial that has just ended."""
-        if self.last is None or self.num_finished == self._counted:
-            return
-        self._counted = self.num_finished
-        action, opponent = int(self.last["choice"]), int(self.last["trial"]["opponent_action"])
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Let the opponent take note of the trial."""
+        action, opponent = int(info["choice"]), int(info["trial"]["opponent_action"])
         self._last_opponent = opponent
         self.mean_action += self.learning_rate * (action - self.mean_action)
         for pattern in self._patterns():

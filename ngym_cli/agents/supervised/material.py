@@ -214,7 +214,7 @@ def check(env: gym.Env) -> None:
     name = type(task).__name__
     if not isinstance(task, TrialEnv):
         raise ValueError(f"supervised learning needs a trial-based task; {name} is not one")
-    adaptive = [type(w).__name__ for w in task.wrappers if w.follows_agent] + ([name] if task.adaptive else [])
+    adaptive = [type(w).__name__ for w in task.wrappers if w.follows_agent] + ([name] if task.follows_agent else [])
     if adaptive:
         raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
     stepping = [

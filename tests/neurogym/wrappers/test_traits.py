@@ -5,7 +5,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import wrappers
-from neurogym.vector import TrialVectorEnv, TrialVectorEnv, make_vec
+from neurogym.vector import TrialVectorEnv, make_vec
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.stack import traits
 
@@ -67,3 +67,32 @@ def test_those_whose_trials_stay_independent_are_known_not_to(name):
 def test_flags_of_earlier_versions_are_refused_because_they_would_have_no_effect(flag, instead):
     with pytest.raises(TypeError, match=f"Mine: {flag} is not declared any more; override {instead}"):
         type("Mine", (TrialWrapper,), {flag: True})
+
+
+def test_a_task_that_is_told_how_trials_end_follows_the_agent():
+    class Following(type(ngym.make("RDM-v0").unwrapped)):
+        def start_session(self):
+            self.errors = 0
+
+        def trial_ended(self, info):
+            self.errors += info["outcome"] == "error"
+
+        def _new_trials(self, trials):
+            super()._new_trials(trials)
+            trials.info["errors"] = np.full(trials.n, self.errors)
+
+    env = Following()
+    assert env.follows_agent and not traits(env).ahead
+    env.reset(seed=0)
+    errors = 0
+    for _ in range(2000):
+        *_, info = env.step(env.action_space.sample())
+        if info["new_trial"]:
+            assert info["trial"]["errors"] == errors
+            errors += info["outcome"] == "error"
+    assert errors > 10
+
+
+def test_a_task_that_still_declares_what_it_does_is_refused():
+    with pytest.raises(TypeError, match="Mine: adaptive is not declared any more; override trial_ended"):
+        type("Mine", (ngym.TrialEnv,), {"adaptive": True})

@@ -86,9 +86,11 @@ def test_what_cannot_be_learned_from_is_refused():
     from neurogym import TrialEnv, spaces
 
     class Adaptive(TrialEnv):
-        adaptive = True
         observation_space = spaces.Box(-1, 1, shape=(1,))
         action_space = spaces.Discrete(2)
+
+        def trial_ended(self, info):
+            self.easier = info["performance"] < 1
 
     with pytest.raises(ValueError, match="Adaptive depend on the agent"):
         stream(Adaptive())
