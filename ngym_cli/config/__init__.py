@@ -4,6 +4,7 @@ Belongs here: the model of a configuration, flags, values on the command line, f
 which code a configuration may name. May use: `errors`, `files`, the toolkit. Imports no torch.
 """
 
+from ngym_cli.config.checking import checked, from_dict
 from ngym_cli.config.loading import flatten, load, merge, read_toml
 from ngym_cli.config.model import (
     STREAMS,
@@ -15,8 +16,6 @@ from ngym_cli.config.model import (
     StageConfig,
     TaskSettings,
     WrapperConfig,
-    checked,
-    from_dict,
     streams,
 )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.config.model import RunConfig, from_dict
+from ngym_cli.config.checking import from_dict
+from ngym_cli.config.model import RunConfig
 from ngym_cli.config.trust import require
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading

@@ -8,13 +8,12 @@ for the task and ``agents.from_config.complete`` for the agent, and the result i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer, model_validator
 
 from ngym_cli.config.values import parse_duration, parse_wrappers
-from ngym_cli.errors import UserError, unknown
 
 ResetState = Literal["auto", "trial", "never"]
 
@@ -50,9 +49,6 @@ class Section(BaseModel):
     """A part of a configuration: unknown keys are errors, assignments are checked."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
-
-
-Model = TypeVar("Model", bound=Section)
 
 
 class WrapperConfig(Section):
@@ -328,52 +324,6 @@ def _without_none(value: Any, free: bool = False) -> Any:
     if isinstance(value, list | tuple):
         return [_without_none(item, True) for item in value]
     return value.item() if hasattr(value, "item") else value
-
-
-def from_dict(data: Mapping[str, Any], source: str = "") -> RunConfig:
-    """Check a configuration; see ``checked``."""
-    return checked(RunConfig, data, source)
-
-
-def checked(model: type[Model], data: Mapping[str, Any], source: str = "") -> Model:
-    """Check a configuration, or a part of one.
-
-    Args:
-        model: what it must be.
-        data: nested dictionary with its keys.
-        source: where it came from, for messages.
-
-    Raises:
-        UserError: on an unknown key (with the nearest), a wrong type or a value out of range.
-    """
-    try:
-        return model.model_validate(dict(data))
-    except ValidationError as error:
-        raise _explain(error, source, model) from None
-
-
-def _explain(error: ValidationError, source: str, model: type[Section]) -> UserError:
-    """Turn the first of pydantic's complaints into one line."""
-    first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
-    prefix = f"{source}: " if source else ""
-    if first["type"] == "extra_forbidden":
-        return UserError(prefix + str(unknown("key", ".".join(path), _keys_at(model, path[:-1]))))
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, Exception):
-        return UserError(f"{prefix}{cause}")
-    message = first["msg"][0].lower() + first["msg"][1:]
-    return UserError(f"{prefix}{'.'.join(path)}: {message}, not {first['input']!r}")
-
-
-def _keys_at(model: Any, path: list[str]) -> list[str]:
-    """Return the valid keys of a section of a model, written with the section's name in front."""
-    for part in path:
-        field = model.model_fields.get(part)
-        candidates = [field.annotation, *get_args(field.annotation)] if field else []
-        sections = [kind for kind in candidates if isinstance(kind, type) and issubclass(kind, Section)]
-        model = sections[0] if sections else model
-    return [".".join([*path, key]) for key in model.model_fields]
 
 
 def streams(seed: int) -> dict[str, int]:

@@ -27,7 +27,8 @@ from ngym_cli.evaluation.activity import ActivityRecorder
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import FILE as ACTIVITY
-from ngym_cli.runs.trial_table import Table, TrialRecorder, write_table
+from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.runs.trial_table import Table, write_table
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ngym_cli.figures.view import Source
+    from ngym_cli.figures.source import Source
 
 
 def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | None]:

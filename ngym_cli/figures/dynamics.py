@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ngym_cli.agents.fixed_points import SLOW, STARTS, InputSet, input_sets, points_of_sets
 from ngym_cli.agents.trained import is_recurrent
-from ngym_cli.figures.population import population
+from ngym_cli.figures.aligned import population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
 

@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import wording
+from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
-from ngym_cli.figures.view import Source, View
+from ngym_cli.figures.view import View
 from ngym_cli.runs.trial_table import Table
 
 #: What an agent does with its action probabilities, in training and when it is evaluated.

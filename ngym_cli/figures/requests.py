@@ -77,7 +77,8 @@ def view(
     Raises:
         UserError: if a run does not exist or is damaged, or the pair is none.
     """
-    from ngym_cli.figures.view import Source, View
+    from ngym_cli.figures.source import Source
+    from ngym_cli.figures.view import View
 
     if compare is not None and compare not in COMPARE:
         raise unknown("word of --compare", compare, COMPARE)
@@ -224,7 +225,8 @@ def telling(run: runs.Run, quick: bool = True, facts: Facts | None = None) -> tu
         quick: draw intervals of few bootstrap samples: it is made when a run ends, while somebody waits.
         facts: what is known of its task, where that has been found out already.
     """
-    from ngym_cli.figures.view import Source, View
+    from ngym_cli.figures.source import Source
+    from ngym_cli.figures.view import View
 
     seen = View([Source(run, trust=True, facts=facts)], quick=quick)
     for spec in sorted(natural_figures(seen), key=lambda spec: (not spec.tags, -len(spec.columns))):

@@ -11,7 +11,7 @@ import numpy as np
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from ngym_cli.figures.view import Source
+    from ngym_cli.figures.source import Source
 
 #: Trials that are tried for those that were asked for.
 MOST_TRIALS = 2_000

@@ -13,7 +13,7 @@ from ngym_cli.figures.text_trial import BLOCKS
 from ngym_cli.figures.wording import Wording
 
 if TYPE_CHECKING:
-    from ngym_cli.figures.view import Source
+    from ngym_cli.figures.source import Source
 
 #: Channels and units that a line has room for; more are averaged side by side.
 MOST_CHARACTERS = 24

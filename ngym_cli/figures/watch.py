@@ -17,7 +17,7 @@ from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.figures.wording import Wording, index_names
 
 if TYPE_CHECKING:
-    from ngym_cli.figures.view import Source
+    from ngym_cli.figures.source import Source
 
 FILMS = ("mp4", "gif")
 
@@ -241,7 +241,7 @@ def watched(reference: str, root: Path, trust: bool, trials: int, where: str | N
         UserError: if the run does not exist or has no such trials.
     """
     from ngym_cli import runs
-    from ngym_cli.figures.view import Source
+    from ngym_cli.figures.source import Source
 
     source = Source(runs.find(reference, root), trust)
     return source, record(source, trials, seed, conditions_wanted(where), drawn)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ngym_cli.runs import summary
-from ngym_cli.runs.trial_table import Table, TrialRecorder, concatenate
+from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.runs.trial_table import Table, concatenate
 from ngym_cli.training.progress import Display
 from ngym_cli.training.tensorboard import Board
 

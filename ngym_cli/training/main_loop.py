@@ -18,7 +18,7 @@ from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
-from ngym_cli.runs.trial_table import TrialRecorder
+from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import ending, tracking
 from ngym_cli.training.curriculum import Curriculum, Stage, renew, stages_of
 from ngym_cli.training.curves import Curves

@@ -64,7 +64,7 @@ def test_choice_and_reaction_time_are_those_of_the_agent(task):
 
 @pytest.mark.parametrize("task", [*FIRST_STAGE, "PerceptualDecisionMaking-v0"])
 def test_the_table_of_trials_has_the_choices_of_the_agent_and_the_trials_before(task):
-    from ngym_cli.runs.trial_table import TrialRecorder
+    from ngym_cli.runs.trial_recorder import TrialRecorder
 
     n = 3
     env = make_vec(lambda: registration.make(task), n)

@@ -12,7 +12,8 @@ from ngym_cli.config import from_dict
 from ngym_cli.environments import defaults, stack
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.writing import write_json, write_text
-from ngym_cli.runs.trial_table import TrialRecorder, write_table
+from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.runs.trial_table import write_table
 
 NO_MEMORY = {"alg": "ppo", "reset_state": "never"}
 TASKS = {

@@ -12,8 +12,8 @@ from PIL import Image
 
 from ngym_cli import runs
 from ngym_cli.figures import channels, single_trials, watch
+from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import styled
-from ngym_cli.figures.view import Source
 from tests.ngym_cli.figures.test_contract import assert_readable
 
 

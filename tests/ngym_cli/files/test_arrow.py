@@ -82,7 +82,8 @@ def test_a_table_is_written_and_read_without_pandas(tmp_path):
 import sys
 from pathlib import Path
 import numpy as np
-from ngym_cli.runs.trial_table import TrialRecorder, read_trials
+from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.runs.trial_table import read_trials
 recorder = TrialRecorder(Path({str(tmp_path)!r}), "RDM-v0", 100, 2)
 trials = {{"env": np.arange(2), "coh": np.array([0.5, np.nan]), "why": np.array(["a", "b"], object)}}
 recorder.add(trials, 2)

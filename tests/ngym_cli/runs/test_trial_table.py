@@ -11,7 +11,8 @@ from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.stack import build_venv, make_env
 from ngym_cli.errors import UserError
-from ngym_cli.runs.trial_table import TrialRecorder, concatenate, read_trials, write_table
+from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.runs.trial_table import concatenate, read_trials, write_table
 
 N_ENVS, STEPS = 5, 400
 

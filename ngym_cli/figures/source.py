@@ -1,0 +1,124 @@
+"""One run as figures see it: its configuration, evaluations, training trials and network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngym_cli import runs
+from ngym_cli.errors import unknown
+from ngym_cli.figures.style import Unavailable
+from ngym_cli.runs import recordings, records
+from ngym_cli.runs.trial_table import Table, read_trials
+
+if TYPE_CHECKING:
+    from ngym_cli.environments.facts import Facts
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One evaluation of a run: its folder and its summary."""
+
+    folder: Path
+    summary: Mapping[str, Any]
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether units were lesioned, silenced, clamped or made noisy."""
+        return bool(self.summary.get("perturbations"))
+
+    @property
+    def along_training(self) -> bool:
+        """Whether it is of a checkpoint."""
+        return self.summary.get("checkpoint") is not None
+
+    @property
+    def intact(self) -> bool:
+        """Whether it is of the final network, as it is, under the conditions of training."""
+        return not self.perturbed and not self.along_training and not self.summary.get("changes")
+
+    @property
+    def recorded(self) -> bool:
+        """Whether something was recorded step by step."""
+        return (self.folder / recordings.FILE).is_file()
+
+
+class Source:
+    """What one run offers; read when it is first needed.
+
+    Args:
+        run: the run.
+        trust: let its record name a user's own code.
+        facts: what is known of its task, where that has been found out already.
+    """
+
+    def __init__(self, run: runs.Run, trust: bool = False, facts: Facts | None = None):
+        self.run, self.trust, self._facts = run, trust, facts
+        self.manifest = run.manifest()
+
+    @cached_property
+    def config(self) -> Any:
+        """Its configuration."""
+        return self.run.config(self.trust).in_stage(-1)
+
+    @cached_property
+    def facts(self) -> Any:
+        """What is known of the task."""
+        from ngym_cli.environments.facts import inspect
+
+        return inspect(self.config) if self._facts is None else self._facts
+
+    @cached_property
+    def evaluations(self) -> list[Evaluated]:
+        """All its evaluations, oldest first."""
+        folders = self.run.evaluations()
+        return [Evaluated(folder, records.read(folder / "summary.json", records.Summary)) for folder in folders]
+
+    @cached_property
+    def training(self) -> Table:
+        """The trials of its training: what a learning curve needs of them."""
+        columns = ("trial", "step", "performance", "reward", "aborts", "outcome", "env", "linked", "session_trial")
+        return read_trials(self.run.path / runs.TRIALS, columns)
+
+    @cached_property
+    def policy(self) -> Any:
+        """Its trained policy.
+
+        Raises:
+            Unavailable: if the run has no model yet.
+        """
+        from ngym_cli.agents.saving import load_policy
+
+        if not (self.run.path / runs.MODEL).exists():
+            raise Unavailable("the run has no model yet")
+        return load_policy(self.run, self.config)[0]
+
+    def main(self) -> Evaluated:
+        """Return the latest evaluation of the intact network under the conditions of training, or else the latest.
+
+        Raises:
+            Unavailable: if there is none.
+        """
+        found = [each for each in self.evaluations if not each.along_training] or self.evaluations
+        if not found:
+            raise Unavailable("the run has no evaluation yet; ngym eval makes one")
+        intact = [each for each in found if each.intact]
+        return (intact or found)[-1]
+
+    def named(self, name: str) -> Evaluated:
+        """Return an evaluation by its name.
+
+        Raises:
+            UserError: if there is none, with the nearest.
+        """
+        for each in self.evaluations:
+            if each.folder.name == name:
+                return each
+        raise unknown(f"evaluation of {self.run.name}", name, [each.folder.name for each in self.evaluations])
+
+    def property(self, name: str) -> str:
+        """Return what tells this run from others: ``alg``, ``network``, ``seed``, ``task`` or ``run``."""
+        return self.run.name if name == "run" else str(self.manifest.get(name, getattr(self.config, name)))

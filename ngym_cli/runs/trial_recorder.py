@@ -1,0 +1,206 @@
+"""Gathering trials while a run goes on and writing them as parts of the trial table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli.errors import UserError
+from ngym_cli.runs.trial_table import (
+    COLUMNS,
+    PREVIOUS,
+    Table,
+    concatenate,
+    nullable,
+    parts_in,
+    read_trials,
+    write_table,
+)
+
+#: Rows held in memory before a part is written.
+ROWS_PER_PART = 50_000
+
+
+class TrialRecorder:
+    """Gathers finished trials and writes them as ``part-*.parquet``.
+
+    Args:
+        folder: where the parts go; None keeps the trials in memory only.
+        task: id of the task, for trials that do not say their own.
+        dt: time step in ms.
+        n_envs: number of environments.
+        rt_from: name of the period that reaction times count from, for trials that do not say their own.
+        linked: whether neighbouring trials of an environment tell about each other, because the task carries something
+            across trials or the agent's state is carried; intervals then come from sessions (column ``linked``).
+
+    Attributes:
+        constants: columns that are the same for every trial from now on (the stage of a curriculum).
+        trials: number of trials recorded so far.
+    """
+
+    def __init__(self, folder: Path | None, task: str, dt: float, n_envs: int, rt_from: str = "", linked: bool = False):
+        self.folder = folder
+        self.defaults = {"task": task, "rt_from": rt_from}
+        self.dt = dt
+        self.constants: dict[str, Any] = {"linked": True} if linked else {}
+        self.trials = 0
+        self.parts = 0
+        self._fresh: list[tuple[Mapping[str, np.ndarray], int]] = []
+        self._unwritten: list[Table] = []
+        self._last: dict[str, list[Any]] = {name: [None] * n_envs for name in PREVIOUS}
+
+    def begin_stage(self, stage: int, task: str, dt: float, rt_from: str) -> None:
+        """Record the coming trials as those of a stage of a curriculum; sessions begin anew.
+
+        Args:
+            stage: its number.
+            task: id of its task.
+            dt: its time step in ms.
+            rt_from: name of the period that reaction times count from.
+        """
+        self.describe(stage, task, dt, rt_from)
+        self._last = {name: [None] * len(values) for name, values in self._last.items()}
+
+    def describe(self, stage: int, task: str, dt: float, rt_from: str) -> None:
+        """Say of which stage the coming trials are; arguments as in ``begin_stage``."""
+        self.constants["stage"] = stage
+        self.defaults = {"task": task, "rt_from": rt_from}
+        self.dt = dt
+
+    def add(self, finished: Mapping[str, np.ndarray] | None, step: int) -> None:
+        """Take the trials that ended in one step of the batch.
+
+        Args:
+            finished: equally long arrays, one entry per trial; None when no trial ended.
+            step: steps taken in the run so far, over all environments, this one included.
+        """
+        if finished is not None:
+            self._fresh.append((finished, step))
+
+    def collect(self) -> Table:
+        """Return the trials added since the last call as complete rows, and keep them for writing."""
+        table = self._complete(self._fresh)
+        self._fresh = []
+        if len(table["trial"]):
+            self._unwritten.append(table)
+            if sum(len(part["trial"]) for part in self._unwritten) >= ROWS_PER_PART:
+                self.flush()
+        return table
+
+    def flush(self) -> None:
+        """Write what is not yet on disk as one part."""
+        if self._fresh:
+            self.collect()
+        if self._unwritten:
+            self._write()
+
+    def _write(self) -> None:
+        if self.folder is not None:
+            write_table(concatenate(self._unwritten), self._part(self.parts))
+            self.parts += 1
+        self._unwritten = []
+
+    def _require_fitting(self, fresh: list[tuple[Mapping[str, np.ndarray], int]], last: dict[str, list[Any]]) -> None:
+        """Refuse trials that cannot be those of these environments."""
+        n_envs = len(self._last[PREVIOUS[0]])
+        if self.trials < 0 or self.parts < 0 or any(len(values) != n_envs for values in last.values()):
+            raise ValueError(f"trials of other than {n_envs} environments")
+        for chunk, _ in fresh:
+            envs = np.asarray(chunk["env"])
+            lengths = {len(values) for values in chunk.values()}
+            if len(lengths) != 1 or envs.ndim != 1 or envs.dtype.kind not in "iu":
+                raise ValueError("columns of trials that do not belong together")
+            if len(envs) and not 0 <= envs.min() <= envs.max() < n_envs:
+                raise ValueError(f"a trial of environment {envs.max()} of {n_envs}")
+
+    def require_parts(self) -> None:
+        """Make sure that all that was written is there.
+
+        Raises:
+            UserError: if a part is missing.
+        """
+        there = {path.name for path in parts_in(self.folder)} if self.folder is not None else set()
+        for number in range(self.parts if self.folder is not None else 0):
+            if self._part(number).name not in there:
+                raise UserError(f"damaged run folder: {self._part(number)} is missing")
+
+    def _part(self, number: int) -> Path:
+        return Path(self.folder or "") / f"part-{number:06d}.parquet"
+
+    def count(self, env: int) -> int:
+        """Return how many trials of one environment were recorded so far."""
+        tables = [chunk for chunk, _ in self._fresh] + list(self._unwritten)
+        if self.parts and self.folder is not None:
+            tables.append(read_trials(self.folder, ["env"]))
+        return sum(int(np.sum(table["env"] == env)) for table in tables)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the coming rows depend on, as plain data and arrays; complete rows are written out first."""
+        if self._unwritten:
+            self._write()
+        return {
+            "trials": self.trials,
+            "parts": self.parts,
+            "constants": self.constants,
+            "fresh": [[dict(chunk), step] for chunk, step in self._fresh],
+            "last": self._last,
+        }
+
+    def set_state(self, state: Mapping[str, Any] | None) -> None:
+        """Continue from what ``state`` returned, or from nothing; parts that were written later are removed."""
+        if state is not None:
+            self.trials, self.parts = int(state["trials"]), int(state["parts"])
+            self.constants = dict(state["constants"])
+            fresh = [(chunk, int(step)) for chunk, step in state["fresh"]]
+            last = {name: list(state["last"][name]) for name in PREVIOUS}
+            self._require_fitting(fresh, last)
+            self._fresh, self._last = fresh, last
+            self.require_parts()
+        if self.folder is not None:
+            for path in parts_in(self.folder):
+                if int(path.stem[5:]) >= self.parts:
+                    path.unlink()
+
+    def _complete(self, chunks: list[tuple[Mapping[str, np.ndarray], int]]) -> Table:
+        """Join what the environments reported and add the columns that the run knows."""
+        counts = [len(chunk["env"]) for chunk, _ in chunks]
+        n = sum(counts)
+        joined = concatenate([dict(chunk) for chunk, _ in chunks])
+        joined["trial"] = np.arange(self.trials, self.trials + n)
+        joined["step"] = np.repeat([step for _, step in chunks], counts) if chunks else np.zeros(0)
+        joined["length_ms"] = joined.get("steps", np.zeros(n)) * float(self.dt)
+        self.trials += n
+        for name, value in {**self.defaults, **self.constants}.items():
+            if name not in joined:
+                joined[name] = np.full(n, value, object if isinstance(value, str) else None)
+        table = {name: _column(joined.pop(name, None), kind, n) for name, kind in COLUMNS.items()}
+        table.update(joined)
+        self._add_previous(table)
+        return table
+
+    def _add_previous(self, table: Table) -> None:
+        envs = table["env"]
+        order = np.argsort(envs, kind="stable")
+        first = np.r_[True, envs[order][1:] != envs[order][:-1]][: len(order)]
+        for name in PREVIOUS:
+            now = list(table[name])
+            previous: list[Any] = [None] * len(now)
+            remembered = self._last[name]
+            for position, row in enumerate(order):
+                env = int(envs[row])
+                previous[row] = remembered[env] if first[position] else now[order[position - 1]]
+            for row in order:
+                remembered[int(envs[row])] = now[row]
+            table[f"prev_{name}"] = nullable(previous)
+
+
+def _column(values: Any, kind: Any, n: int) -> np.ndarray:
+    """Return a column in its type; a missing one is empty of values, not of rows."""
+    if values is None:
+        return np.full(n, np.nan) if kind is None else np.full(n, None if kind is object else 0, kind)
+    if kind is not object and values.dtype == object and np.ndim(values[0] if n else 0):
+        values = np.stack(list(values))
+    return values if kind is None or values.ndim > 1 else values.astype(kind)
