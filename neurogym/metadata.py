@@ -44,6 +44,8 @@ class TaskEntries(_Described, total=False):
         needs_reward: Whether the agent cannot do well without seeing its rewards.
         probabilistic: Whether the outcome of an action is drawn.
         small: Arguments that make trials few and alike, for tests of what is necessary.
+        taught: Why networks learn it from the right actions by default, not from reward: a sentence, with the paper
+            that did so where there is one.
         family: Which tasks of its collection it belongs with.
     """
 
@@ -55,6 +57,7 @@ class TaskEntries(_Described, total=False):
     needs_reward: bool
     probabilistic: bool
     small: Mapping[str, Any]
+    taught: str
 
 
 #: Entries that a registered task must have.

@@ -177,11 +177,12 @@ def _differences(found: Mapping[str, Any]) -> str:
 def _arguments(found: Mapping[str, Any]) -> str:
     rows = [(f"`{name}`", value(default), prose(found["meaning"].get(name, "")))
             for name, default in found["arguments"].items()]  # fmt: skip
-    exception = found["learned_with"]
-    learned = ""
+    exception, learned = found["learned_with"], ""
+    if found["taught"]:
+        learned = f"By default it is learned from the right actions (`--alg supervised`): {prose(found['taught'])}. "
     if exception:
         settings = ", ".join(f"`{name}={given}`" for name, given in exception["hyperparameters"].items())
-        learned = f"Its defaults of learning are its own: {settings}. {sentence(prose(exception['reason']))}"
+        learned += f"Its defaults of learning are its own: {settings}. {sentence(prose(exception['reason']))}"
     said = "Set with `--task-arg NAME=VALUE`, or `neurogym.make(id, NAME=VALUE)`."
     return page("## Arguments", said, table(("argument", "default", "meaning"), rows), learned) if rows else learned
 

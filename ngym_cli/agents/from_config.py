@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ngym_cli.agents import options
-from ngym_cli.config import RunConfig, streams
+from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
 
@@ -19,6 +19,9 @@ FEWEST_UPDATES, MIN_STEPS = 8, 2
 
 #: Trials of an evaluation: usually, of images (observations of more numbers than this), and at least.
 TRIALS, IMAGE_TRIALS, IMAGE, FEWEST_TRIALS = 2_000, 200, 1_000, 20
+
+#: Steps between two evaluations, and multiples of it where one takes as many or more.
+EVALUATE_EVERY = 100_000
 
 #: Steps of an evaluation for each step of training, at most (1 of images).
 EVALUATION_SHARE = 4
@@ -82,9 +85,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
             "units": config.units or UNITS,
             "n_envs": n_envs,
             "timesteps": timesteps,
-            "evaluation": config.evaluation.model_copy(
-                update={"trials": config.evaluation.trials or evaluation_trials(facts, timesteps)}
-            ),
+            "evaluation": evaluation(config.evaluation, facts, timesteps),
             "hyperparameters": options.complete(
                 algorithm.hyperparameters, usual, config.hyperparameters, f"hyperparameter of {config.alg}"
             ),
@@ -123,6 +124,21 @@ def sized(algorithm: Any, usual: dict[str, Any], timesteps: int, config: RunConf
     return n_envs, usual
 
 
+def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> EvaluationConfig:
+    """Return when evaluations are made and how long they are; what the user says comes first.
+
+    Args:
+        given: by the user.
+        facts: what is known of the task.
+        timesteps: steps of the run.
+    """
+    trials = given.trials or evaluation_trials(facts, timesteps)
+    every = given.every
+    if every is None:  # with long trials an evaluation would otherwise take longer than what is learned in between
+        every = EVALUATE_EVERY * max(1, -(-trials * facts.trial_steps // EVALUATE_EVERY))
+    return given.model_copy(update={"trials": trials, "every": every})
+
+
 def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
     """Return how many trials an evaluation has unless the user says: fewer of images, which are slow, or in short runs.
 
@@ -142,8 +158,8 @@ def exceptions(alg: str, facts: Facts) -> dict[str, Any]:
     """Return the hyperparameters that a task has other defaults for, which `ngym info` gives the reason of."""
     from ngym_cli.agents.algorithms.exceptions import exceptional
 
-    found = exceptional(facts.id, facts.rt_from, facts.dt) if alg == "recurrent_ppo" else None
-    return found.hyperparameters if found else {}
+    found = exceptional(facts.id, facts.rt_from, facts.dt)
+    return found.hyperparameters if found and found.algorithm == alg else {}
 
 
 def build_model(config: RunConfig, venv: Any) -> Any:

@@ -133,6 +133,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "no_ceiling": facts.no_ceiling,
         "needs_reward": needs_reward(env),
         "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
+        "taught": meta.get("taught"),
         "learned_with": asdict(exception) if exception else None,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
         "meaning": _meanings(task.entry),

@@ -200,6 +200,7 @@ def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
         "ceiling": _ceiling(found),
         "needs as input": "the last reward (pass_reward)" if found["needs_reward"] else None,
         "across trials": "carries information" if found["carries"] else "trials are independent",
+        "learned by": f"supervised: {found['taught']}" if found["taught"] else None,
         "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
         "differences": "; ".join(found["differences"]),
     }

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer, model_validator
 
+from ngym_cli.config.tasks import is_taught
 from ngym_cli.config.values import parse_duration, parse_wrappers
 
 ResetState = Literal["auto", "trial", "never"]
@@ -77,10 +78,10 @@ class WrapperConfig(Section):
 class EvaluationConfig(Section):
     """Evaluation on fresh trials with frozen weights, during a run and at its end."""
 
-    every: int = Field(
-        default=100_000,
+    every: int | None = Field(
+        default=None,
         ge=0,
-        description="steps between evaluations; 0: only at the end (100,000)",
+        description="steps between evaluations; 0: only at the end (100,000; more where trials are long)",
         json_schema_extra=written("eval_every", RUN),
     )
     trials: int | None = Field(
@@ -191,8 +192,8 @@ class RunConfig(TaskSettings):
     )
     alg: str = Field(
         "recurrent_ppo",
-        description="algorithm: recurrent_ppo (the default), recurrent_a2c, reinforce, supervised; "
-        "without memory ppo, a2c, dqn, qrdqn, trpo",
+        description="algorithm: recurrent_ppo (the default), recurrent_a2c, reinforce, supervised (the default of "
+        "tasks that say so); without memory ppo, a2c, dqn, qrdqn, trpo",
         json_schema_extra=written("alg", AGENT, "algorithms"),
     )
     network: str | None = Field(
@@ -266,6 +267,13 @@ class RunConfig(TaskSettings):
     )
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
     checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_algorithm(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "alg" not in data and is_taught(data.get("task")):
+            return {**data, "alg": "supervised"}
+        return data
 
     @field_validator("network_args", "hyperparameters", mode="after")
     @classmethod

@@ -86,6 +86,24 @@ def find_task(name: str) -> Task:
     return Task(name, id_, registration.entry(id_), own=False)
 
 
+def is_taught(name: Any) -> bool:
+    """Say whether a task of the package is learned from the right actions unless the user says otherwise.
+
+    Args:
+        name: what the user calls it; no code of the user's is imported, and what does not exist is not.
+    """
+    import gymnasium as gym
+
+    from neurogym.envs import registration
+
+    if not isinstance(name, str) or ":" in name:
+        return False
+    try:
+        return bool(registration.metadata(name).get("taught"))
+    except (gym.error.Error, ValueError, ImportError):
+        return False
+
+
 def task_names() -> list[str]:
     """Return every id and old name; no task is imported."""
     from neurogym.envs import registration

@@ -32,7 +32,8 @@ def ready(recipe: Recipe) -> Recipe:
     if recipe.search is not None and "timesteps" not in run:
         from ngym_cli.agents.from_config import find_algorithm
 
-        run["timesteps"] = find_algorithm(run.get("alg", RunConfig().alg)).timesteps
+        agent = from_dict({key: run[key] for key in ("task", "alg") if key in run})
+        run["timesteps"] = find_algorithm(agent.alg).timesteps
     return recipe.model_copy(update={"run": run, "grid": grid})
 
 

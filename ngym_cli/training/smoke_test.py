@@ -25,7 +25,6 @@ EXPECTED = ("Official support for the `seed` function", "is different from the u
 
 def smoke(flags: Mapping[str, Any], file: Path | None, json: bool, trust: bool = False) -> int:
     """Build, check and briefly train one task or all; print a row for each and return the exit code."""
-    from ngym_cli.agents.from_config import find_algorithm
     from ngym_cli.config.tasks import find_task
 
     base = configuration.merge(configuration.read_toml(file) if file else {}, flags)
@@ -34,15 +33,10 @@ def smoke(flags: Mapping[str, Any], file: Path | None, json: bool, trust: bool =
     if task != "all":
         find_task(task)
     threads.one_in_torch()
-    defaults = find_algorithm(base.get("alg", configuration.RunConfig().alg)).defaults
-    small = {
-        **SMOKE,
-        "hyperparameters": {key: SMOKE_HYPERPARAMETERS[key] for key in SMOKE_HYPERPARAMETERS if key in defaults},
-    }
     rows = []
     out = terminal.console()
     for id_ in _all_tasks() if task == "all" else [task]:
-        row = _smoke_one(configuration.from_dict(configuration.merge(small, {**base, "task": id_})))
+        row = _smoke_one(_small({**base, "task": id_}))
         rows.append(row)
         if not json:
             numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"
@@ -53,6 +47,15 @@ def smoke(flags: Mapping[str, Any], file: Path | None, json: bool, trust: bool =
     else:
         out.print(f"{len(rows) - failed} of {len(rows)} tasks ok")
     return 1 if failed else 0
+
+
+def _small(settings: Mapping[str, Any]) -> RunConfig:
+    """Return the configuration of a short run; what the settings say comes first."""
+    from ngym_cli.agents.from_config import find_algorithm
+
+    known = find_algorithm(configuration.from_dict(settings).alg).defaults
+    usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}
+    return configuration.from_dict(configuration.merge({**SMOKE, "hyperparameters": usual}, settings))
 
 
 def _all_tasks() -> list[str]:

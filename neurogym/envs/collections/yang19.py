@@ -51,6 +51,7 @@ def _task(
     description: str,
     tags: tuple[str, ...] = (),
     necessary: tuple[str, ...] = _BOTH,
+    taught: str = "",
     **fixed: Any,
 ) -> Callable[..., YangTask]:
     """A function that makes one of the twenty tasks, with its metadata and its documentation."""
@@ -65,6 +66,7 @@ def _task(
             "carries": False,
             "differences": _NOTES[family],
             "necessary": necessary,
+            **({"taught": taught} if taught else {}),
         }
     )
 
@@ -201,7 +203,13 @@ dnms = _task(
     respond_to="non-match",
 )
 dmc = _task(
-    Match, "dmc", "respond towards the test if it is in the sample's category", ("working memory",), category=True
+    Match,
+    "dmc",
+    "respond towards the test if it is in the sample's category",
+    ("working memory",),
+    taught="the networks of the paper learned the right outputs; reward alone is not enough in five minutes, though it "
+    "is for the other nineteen tasks",
+    category=True,
 )
 dnmc = _task(
     Match,

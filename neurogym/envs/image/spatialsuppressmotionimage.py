@@ -46,6 +46,8 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
             "the contrast envelope fits every duration and time step",
         ],
         necessary=(),
+        taught="networks are fitted to the answers of people, which are known for every frame; from reward it takes "
+        "too long with images",
     )
     background = 127
 

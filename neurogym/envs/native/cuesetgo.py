@@ -48,6 +48,8 @@ class CueSetGo(TrialEnv):
             "the target is defined everywhere, and a trial ends after success",
         ],
         necessary=("context",),
+        taught="networks were trained on the ramp (Wang et al. 2018, 10.1038/s41593-017-0028-6; Sohn et al. 2019, "
+        "10.1016/j.neuron.2019.06.012); of random trials fewer than one in a thousand are rewarded",
     )
     default_timing: ClassVar[Mapping[str, Any]] = {"burn": 50, "wait": 100, "set": 20}
     default_rewards = {"correct": 1.0, "fail": 0.0}

@@ -13,12 +13,14 @@ class Exceptional:
     """What is different for one task.
 
     Attributes:
-        hyperparameters: of `recurrent_ppo`, in place of its defaults; what the user says comes first.
+        hyperparameters: of the algorithm, in place of its defaults; what the user says comes first.
         reason: why.
+        algorithm: the one that is meant: the task's default.
     """
 
     hyperparameters: dict[str, Any]
     reason: str
+    algorithm: str = "recurrent_ppo"
 
 
 #: Id of the task to what is different.
@@ -32,6 +34,9 @@ EXCEPTIONS: dict[str, Exceptional] = {
     "DelayMatchSampleDistractor1D-v0": Exceptional(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
+    ),
+    "SpatialSuppressMotionImage-v0": Exceptional(
+        {"learning_rate": 3e-3}, "a convolutional front end takes smaller steps than recurrent weights", "supervised"
     ),
 }
 

@@ -11,6 +11,7 @@ from stable_baselines3.common.preprocessing import is_image_space
 from torch import nn
 
 from ngym_cli.agents.networks.base import ArrayState, to_numpy
+from ngym_cli.agents.networks.images import Remembered
 
 Layer = tuple[np.ndarray, np.ndarray, str]
 
@@ -39,12 +40,17 @@ class Actor:
             self._both = [(np.hstack([pi_weight, vf_weight]), np.hstack([pi_bias, vf_bias]), "")]
         space = policy.observation_space
         self._flat = isinstance(space, spaces.Box) and not is_image_space(space)
+        self._seen = Remembered(self._extracted) if is_image_space(space) else self._extracted
         self.log_std = np.zeros(0) if self.discrete else to_numpy(policy.log_std)
 
     def features(self, obs: np.ndarray) -> np.ndarray:
         """What the recurrent network sees: flattened observations, or the output of the front end for images."""
         if self._flat:
             return obs.reshape(len(obs), -1)
+        return self._seen(obs)
+
+    def _extracted(self, obs: np.ndarray) -> np.ndarray:
+        """Output of the policy's own front end."""
         with torch.no_grad():
             features: Any = self.policy.extract_features(self.policy.obs_to_tensor(obs)[0])
             return features.cpu().numpy()

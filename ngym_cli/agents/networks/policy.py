@@ -10,7 +10,7 @@ import torch
 from gymnasium import spaces
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from stable_baselines3.common.preprocessing import is_image_space
-from stable_baselines3.common.torch_layers import FlattenExtractor, NatureCNN
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 from torch.nn.functional import linear
@@ -21,6 +21,7 @@ from ngym_cli.agents.networks.actor import Actor, within
 from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
 from ngym_cli.agents.networks.categorical import Categorical
 from ngym_cli.agents.networks.descent import Descent
+from ngym_cli.agents.networks.images import ConvolutionalFront, distinct
 from ngym_cli.agents.networks.optimizers import Adam
 
 
@@ -76,7 +77,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         **kwargs: Any,
     ) -> None:
         if is_image_space(observation_space):
-            kwargs.setdefault("features_extractor_class", NatureCNN)
+            kwargs.setdefault("features_extractor_class", ConvolutionalFront)
             kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
         kwargs.setdefault("features_extractor_class", FlattenExtractor)
         kwargs.pop("use_sde", None)
@@ -124,6 +125,14 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         """The gradient of a loss with respect to all weights, one vector in the order of `parameters`."""
         parts = torch.autograd.grad(loss, self._descent.weights, materialize_grads=True)
         return torch.cat([part.flatten() for part in parts])
+
+    def extract_features(self, obs: Any, features_extractor: BaseFeaturesExtractor | None = None) -> Any:
+        """What the recurrent network sees of observations (step, ...); equal images are computed once."""
+        find: Any = super().extract_features
+        if not is_image_space(self.observation_space):
+            return find(obs, features_extractor)
+        first, which = (torch.from_numpy(part).to(obs.device) for part in distinct(obs.cpu().numpy()))
+        return find(obs[first], features_extractor)[which]
 
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""

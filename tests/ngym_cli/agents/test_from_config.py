@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+import neurogym as ngym
+from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
-from ngym_cli.config import from_dict
+from ngym_cli.agents.supervised.material import check
+from ngym_cli.config import EvaluationConfig, from_dict, load
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
@@ -58,11 +61,42 @@ def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
 
 @pytest.mark.parametrize("task", EXCEPTIONS)
 def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
-    known = find_algorithm("recurrent_ppo").defaults
+    known = find_algorithm(EXCEPTIONS[task].algorithm).defaults
+    assert from_dict({"task": task}).alg == EXCEPTIONS[task].algorithm
     assert resolve(from_dict({"task": task}))[1].id == task
     assert EXCEPTIONS[task].reason
     assert EXCEPTIONS[task].hyperparameters.items() - known.items()
     assert set(EXCEPTIONS[task].hyperparameters) <= set(known)
+
+
+@pytest.mark.parametrize("task", every_task())
+def test_a_task_says_whether_it_is_learned_from_the_right_actions_and_the_user_has_the_last_word(task):
+    taught = metadata(task).get("taught")
+    assert from_dict({"task": task}).alg == ("supervised" if taught else "recurrent_ppo")
+    assert from_dict({"task": task, "alg": "reinforce"}).alg == "reinforce"
+    if taught:
+        assert len(taught.split()) > 5 and "supervised" in metadata(task)["tags"]
+        check(ngym.make(task))
+
+
+def test_a_task_that_is_taught_is_so_under_each_of_its_names_and_in_a_file(tmp_path):
+    for name in ("CueSetGo", "CueSetGo-v0"):
+        assert from_dict({"task": name}).alg == "supervised"
+    file = tmp_path / "run.toml"
+    file.write_text("seed = 3\n")
+    assert load(file, {"task": "CueSetGo-v0"}).alg == "supervised"
+    file.write_text('alg = "recurrent_a2c"\n')
+    assert load(file, {"task": "CueSetGo-v0"}).alg == "recurrent_a2c"
+    assert from_dict({"task": "RDM-v0+CueSetGo-v0"}).alg == from_dict({"task": "a.py:CueSetGo"}).alg == "recurrent_ppo"
+
+
+@pytest.mark.parametrize(("task", "every"), [("GoNogo-v0", 100_000), ("ReadySetGoSinglePrior-v0", 400_000)])
+def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task, every):
+    config, facts = resolve(from_dict({"task": task}))
+    found = complete(config, facts).evaluation
+    assert found.every == every >= found.trials * facts.trial_steps
+    asked = config.model_copy(update={"evaluation": EvaluationConfig(every=7)})
+    assert complete(asked, facts).evaluation.every == 7
 
 
 @pytest.mark.parametrize("dt", [50, 100])
