@@ -15,6 +15,7 @@ import numpy as np
 
 from neurogym.compat.members import five_values, forgive_reset
 from neurogym.cycle.actions import checked
+from neurogym.cycle.hooks import TaskHooks
 from neurogym.cycle.making import TrialMaker
 from neurogym.trials import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
@@ -33,7 +34,7 @@ class Told(NamedTuple):
     info: dict[str, Any]
 
 
-class TrialCycle(TrialMaker):
+class TrialCycle(TaskHooks):
     """Steps through trials and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
 
     Args:
@@ -44,7 +45,6 @@ class TrialCycle(TrialMaker):
         num_finished: Trials that ended in this session.
         num_tr: Trials that began in this session.
         trial_reward: Sum of the rewards of the current trial so far.
-        event: What the last step meant (a constant of :mod:`neurogym.rules`).
         next_by_itself: Whether the step that ends a trial begins the next one.
     """
 
@@ -68,23 +68,14 @@ class TrialCycle(TrialMaker):
         super().__init__(dt)
         self.last: dict[str, Any] | None = None
         self.num_tr = self.num_finished = 0
-        self.trial_reward, self._aborts = 0.0, 0
-        self.event = NONE
+        self.trial_reward = 0.0
         self._last_gt: Any = None
-        self._choice: tuple[Any, int] | None = None  # the choice of the trial and its step, where `choose` said so
 
     @property
     def programs_steps(self) -> bool:
         """Whether the task says in a method of its own what an action does."""
         own = type(self)
         return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
-
-    @property
-    def follows_agent(self) -> bool:
-        """Whether what a trial is like depends on what the agent did before; then no trial is made ahead."""
-        return type(self).trial_ended is not TrialCycle.trial_ended
-
-    # -- hooks of tasks -----------------------------------------------------------------------------------------------
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What an action does at the current row. The default applies the declared rule."""
@@ -94,29 +85,6 @@ class TrialCycle(TrialMaker):
         self.report(event & OUTCOME)
         self.performance += gained
         return self.ob_now, reward, False, False, {"new_trial": event >= END}
-
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
-        """Last word on what ``step`` returns; the observation is already that of the next row."""
-        return ob, reward, terminated, truncated, info
-
-    def trial_ended(self, info: dict[str, Any]) -> None:
-        """Called when a trial has ended, before the next is made; a task that has it follows the agent.
-
-        Args:
-            info: What ``step`` returns of the trial.
-        """
-
-    def start_session(self) -> None:
-        """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
-
-    def report(self, event: int) -> None:
-        """Say what the current step meant (a constant of :mod:`neurogym.rules`); for tasks that program ``_step``."""
-        self.event = event
-        self._aborts += event == ABORT
-
-    def choose(self, choice: Any) -> None:
-        """Say that the choice of the trial is made now; without this it is the action that ends the trial."""
-        self._choice = choice, self.cursor.step
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
@@ -131,7 +99,7 @@ class TrialCycle(TrialMaker):
         """
         if self.is_describing:  # a user's override calls its parent
             return TrialMaker._new_trial(self, **kwargs) or {}
-        self.performance, self.trial_reward, self._aborts = 0.0, 0.0, 0
+        self.performance, self.trial_reward, self.trial_aborts = 0.0, 0.0, 0
         stack, ahead, cursor = self.stack, self.ahead, self.cursor
         if kwargs or not stack.ahead:
             block, k = self.make_trials(1, **kwargs), 0
@@ -192,7 +160,7 @@ class TrialCycle(TrialMaker):
             if seed is not None and hasattr(spec, "seed"):
                 spec.seed(int(self.np_random.integers(2**31)))
         self.ahead.restart()
-        self.last, self.num_tr, self.num_finished, self._last_gt, self._choice = None, 0, 0, None, None
+        self.last, self.num_tr, self.num_finished, self._last_gt, self.trial_choice = None, 0, 0, None, None
         self.start_session()
         self.stack.start_session()
 
@@ -280,7 +248,7 @@ class TrialCycle(TrialMaker):
         self.performance += gained
         self.trial_reward += reward
         if event == ABORT or event == ABORT | END:
-            self._aborts += 1
+            self.trial_aborts += 1
         elif event == END:  # ended without an answer that the rule knows
             event |= CORRECT if self.performance >= 0.5 else ERROR
         return event, reward, None
@@ -323,8 +291,8 @@ class TrialCycle(TrialMaker):
         block, k = cursor.block, cursor.trial
         assert block is not None and block.go is not None
         steps = cursor.row - cursor.first + 1
-        choice, step = self._choice or (action, steps - 1)
-        self._choice = None
+        choice, step = self.trial_choice or (action, steps - 1)
+        self.trial_choice = None
         moved = np.any(np.asarray(choice) != 0) if self.rule is None else choice != self.rule.hold
         responded = moved and outcome in (CORRECT, ERROR)
         self.num_finished += 1
@@ -338,7 +306,7 @@ class TrialCycle(TrialMaker):
             "trial_reward": self.trial_reward,
             "trial_steps": steps,
             "tr_dur": steps,
-            "aborts": self._aborts,
+            "aborts": self.trial_aborts,
             "periods": self._spans_of_trial,
         }
 
@@ -356,7 +324,7 @@ class TrialCycle(TrialMaker):
             reward: Sum of its rewards.
         """
         self.cursor.row = self.cursor.first + steps - 1
-        self.performance, self.trial_reward, self._aborts = performance, reward, aborts
+        self.performance, self.trial_reward, self.trial_aborts = performance, reward, aborts
         self.event = outcome
         info = self._report_of_trial(action, outcome)
         self._tell(info)

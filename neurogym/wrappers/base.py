@@ -45,10 +45,6 @@ class TrialTask(Task, Protocol):
     top: Any
 
     @property
-    def this_trial(self) -> Trials:
-        """The trial that is being described, else the current one."""
-
-    @property
     def t_ind(self) -> int:
         """Step within the trial."""
 

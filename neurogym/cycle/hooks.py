@@ -1,0 +1,54 @@
+"""What a task may say in methods of its own, and what these may tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neurogym.cycle.making import TrialMaker
+from neurogym.trials.events import ABORT, NONE
+
+
+class TaskHooks(TrialMaker):
+    """A task whose methods may be overridden.
+
+    Args:
+        dt: Time step in ms.
+
+    Attributes:
+        event: What the last step meant (a constant of :mod:`neurogym.rules`).
+        trial_aborts: Breaks of fixation in the current trial so far.
+        trial_choice: The choice of the trial and its step, where :meth:`choose` said so.
+    """
+
+    def __init__(self, dt: float = 100):
+        super().__init__(dt)
+        self.event, self.trial_aborts = NONE, 0
+        self.trial_choice: tuple[Any, int] | None = None
+
+    @property
+    def follows_agent(self) -> bool:
+        """Whether what a trial is like depends on what the agent did before; then no trial is made ahead."""
+        return type(self).trial_ended is not TaskHooks.trial_ended
+
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+        """Last word on what ``step`` returns; the observation is already that of the next row."""
+        return ob, reward, terminated, truncated, info
+
+    def trial_ended(self, info: dict[str, Any]) -> None:
+        """Called when a trial has ended, before the next is made; a task that has it follows the agent.
+
+        Args:
+            info: What ``step`` returns of the trial.
+        """
+
+    def start_session(self) -> None:
+        """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
+
+    def report(self, event: int) -> None:
+        """Say what the current step meant (a constant of :mod:`neurogym.rules`); for tasks that program ``_step``."""
+        self.event = event
+        self.trial_aborts += event == ABORT
+
+    def choose(self, choice: Any) -> None:
+        """Say that the choice of the trial is made now; without this it is the action that ends the trial."""
+        self.trial_choice = choice, self.cursor.step
