@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import RunsFolder
 
 
 def command(
@@ -15,7 +16,7 @@ def command(
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ],
     other: Annotated[str, typer.Argument(help="The other run.", autocompletion=completion.run_folders)],
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of differences.")] = False,
 ) -> None:
     """Say where two runs differ: configuration, seeds, versions, results. Exit code 1 if they do, 0 if not."""

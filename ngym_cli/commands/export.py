@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import RunsFolder, TrustRecord
 
 
 def command(
@@ -25,10 +26,8 @@ def command(
         Path | None, typer.Option(help="File to write; default export/agent.zip, .onnx or .pt in the run's folder.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let the run's record import task code that was not run here before.")
-    ] = False,
+    runs: RunsFolder = Path("runs"),
+    trust: TrustRecord = False,
     json: Annotated[bool, typer.Option("--json", help="Print the file as one JSON document.")] = False,
 ) -> None:
     """Hand a trained agent to another program."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import RunsFolder
 
 
 def command(
@@ -46,7 +47,7 @@ def command(
         str | None,
         typer.Option(help="Sort runs by a column, as performance; with a dash before it the largest first."),
     ] = None,
-    runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of objects with an 'id'.")] = False,
 ) -> None:
     """List what there is and find it by a word: tasks, wrappers, algorithms, figures, runs and more."""

@@ -1,9 +1,10 @@
-"""The options of a run as options of a command: one list of them for `ngym run`, `eval` and `sweep`."""
+"""Options that several commands have: those of a run, from one list for `ngym run`, `eval` and `sweep`, and others."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,9 @@ import typer
 from ngym_cli.commands import completion
 from ngym_cli.commands.values import whole
 from ngym_cli.config.flags import FLAGS, Flag
+
+RunsFolder = Annotated[Path, typer.Option(help="Folder of all runs.")]
+TrustRecord = Annotated[bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")]
 
 
 def with_flags(

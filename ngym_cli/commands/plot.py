@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import RunsFolder, TrustRecord
 
 
 def command(
@@ -34,11 +35,9 @@ def command(
     style: Annotated[str, typer.Option(help="screen or paper.")] = "screen",
     out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the first run's own.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace figures in the folder of --out.")] = False,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     sweeps: Annotated[Path, typer.Option(help="Folder of all sweeps.")] = Path("sweeps"),
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
-    ] = False,
+    trust: TrustRecord = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was drawn, or is available, as an array.")] = False,
 ) -> None:
     """Draw runs: the figures that the task calls for, several runs or evaluations overlaid."""

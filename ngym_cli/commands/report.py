@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import RunsFolder, TrustRecord
 
 
 def command(
@@ -18,10 +19,8 @@ def command(
         Path | None, typer.Option(help="File to write, or a folder for report.html; default the run's folder.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file named with --out.")] = False,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
-    ] = False,
+    runs: RunsFolder = Path("runs"),
+    trust: TrustRecord = False,
     json: Annotated[bool, typer.Option("--json", help="Print where it is as one JSON document.")] = False,
 ) -> None:
     """Write one self-contained HTML page: figures, tables, configuration and provenance of a run."""

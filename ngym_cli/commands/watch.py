@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import RunsFolder, TrustRecord
 
 
 def command(
@@ -29,10 +30,8 @@ def command(
         bool, typer.Option("--stochastic", help="Draw actions, do not take the most probable.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the trials.")] = 0,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = Path("runs"),
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")
-    ] = False,
+    runs: RunsFolder = Path("runs"),
+    trust: TrustRecord = False,
     json: Annotated[bool, typer.Option("--json", help="Print where the file is as one JSON document.")] = False,
 ) -> None:
     """Watch single trials: inputs, units, policy, value, choice and reward, as a figure, a film or step by step."""
