@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ngym_cli.environments.stack import batch_of
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files import reading
 from ngym_cli.files.reading import digest
@@ -136,13 +137,6 @@ def not_finite(tensors: dict[str, Any]) -> str | None:
         if name.startswith(("policy/", "optimizer/")) and not bool(value.isfinite().all()):
             return name
     return None
-
-
-def batch_of(venv: Any) -> Any:
-    """Return the batch of environments inside Stable-Baselines3's wrappers."""
-    while hasattr(venv, "venv"):
-        venv = venv.venv
-    return venv
 
 
 def found_in(folder: Path) -> list[Path]:

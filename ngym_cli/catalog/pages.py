@@ -8,9 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from neurogym.ceilings import needs_reward
+from neurogym.messages.plain_data import plain
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
 from ngym_cli.catalog import docstrings, oracle_trial, reference
@@ -163,15 +162,8 @@ def _values(value: Any) -> Any:
     if isinstance(value, Vectors):
         return repr(value)
     if isinstance(value, Distribution):
-        return [value.kind, _plain(value.arguments)]
-    return value if isinstance(value, int | float | str) else [_plain(item) for item in value]
-
-
-def _plain(value: Any) -> Any:
-    """A value of a condition, which may be a set of alternatives of any size, as plain data."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return [_plain(item) for item in value] if isinstance(value, list | tuple | range) else value
+        return [value.kind, plain(value.arguments)]
+    return value if isinstance(value, int | float | str) else plain(list(value))
 
 
 def _space(space: Any) -> dict[str, Any]:

@@ -76,3 +76,10 @@ def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.E
         make_vec(lambda: around(Staggered.on(make_env(task, config), next(place))), n_envs), config.reset_state
     )
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
+
+
+def batch_of(venv: Any) -> Any:
+    """Return the batch of environments inside Stable-Baselines3's wrappers."""
+    while hasattr(venv, "venv"):
+        venv = venv.venv
+    return venv

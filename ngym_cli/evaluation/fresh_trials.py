@@ -14,14 +14,13 @@ import numpy as np
 
 from neurogym.analysis.measures import measures
 from ngym_cli.agents.acting import Acting, rollout
-from ngym_cli.agents.checkpoints import batch_of
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, is_recurrent
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
-from ngym_cli.environments.stack import build_venv, make_env
+from ngym_cli.environments.stack import batch_of, build_venv, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import ActivityRecorder
 from ngym_cli.files.writing import atomic_folder, write_json

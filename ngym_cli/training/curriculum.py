@@ -186,9 +186,8 @@ def renew(model: Any, venv: Any, config: RunConfig, seed: int) -> None:
         seed: of the new environments.
     """
     from ngym_cli.agents.algorithms import sb3
-    from ngym_cli.agents.checkpoints import batch_of
     from ngym_cli.environments.sb3_batch import TrialVecEnv
-    from ngym_cli.environments.stack import build_venv
+    from ngym_cli.environments.stack import batch_of, build_venv
 
     outer = venv
     while not isinstance(outer, TrialVecEnv):

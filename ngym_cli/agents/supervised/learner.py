@@ -28,6 +28,7 @@ from stable_baselines3.common.utils import FloatSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
 from torch import Tensor
 
+from neurogym.vector.common import Batch
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Packed, pack
@@ -36,6 +37,7 @@ from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream,
 from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.agents.supervised.weighting import row_weights
 from ngym_cli.agents.trained import RecurrentAgent
+from ngym_cli.environments.stack import batch_of
 
 #: What an update reports: the whole, the loss per step unweighted, the penalties, how right the due answers are.
 DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
@@ -72,6 +74,7 @@ class Supervised(Learner):
     env: Any
     action_space: Any
     learning_rate: float
+    not_saved = ("rng", "streams", "lr_schedule", "agent", "_carry")
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -139,13 +142,13 @@ class Supervised(Learner):
         ).to(self.device)
         self.discrete = isinstance(self.action_space, spaces.Discrete)
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
-        self.carried = getattr(_trial_batch(self.env), "reset_state", "trial") == "never"
+        self.carried = getattr(self.env, "reset_state", "trial") == "never"
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
 
     def _make_streams(self) -> list[TrialStream]:
         """One session for each sequence where the state carries over, else one for all."""
-        env = _trial_batch(self.env).venv.envs[0]
+        env = _first_env(self.env)
         check(env)
         draw = None
         if "task" in getattr(env.unwrapped, "conditions", {}) and hasattr(env.unwrapped, "envs"):
@@ -299,15 +302,10 @@ class Supervised(Learner):
         for stream, saved in zip(self.streams, state["streams"], strict=True):
             stream.set_state(saved)
 
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "rng", "streams", "lr_schedule", "agent", "_carry"]
 
-
-def _trial_batch(env: VecEnv | None) -> Any:
-    """The batch of trial environments inside Stable-Baselines3's wrappers."""
-    batch: Any = env
-    while batch is not None and not hasattr(getattr(batch, "venv", None), "envs"):
-        batch = getattr(batch, "venv", None)
-    if batch is None:
+def _first_env(venv: VecEnv | None) -> Any:
+    """The first of a batch of trial-based environments."""
+    batch = batch_of(venv)
+    if not isinstance(batch, Batch):
         raise ValueError("supervised learning needs trial-based tasks (ngym_cli.environments.sb3_batch.TrialVecEnv)")
-    return batch
+    return batch.envs[0]
