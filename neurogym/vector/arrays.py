@@ -195,8 +195,9 @@ class TrialVectorEnv(Batch):
         if len(ended.env):
             self.finished = self._told(ended, actions)
             if self._stack.ahead:
-                for i in ended.env.tolist():
-                    if pools.trial[i] >= pools.n_trials[i] or self.tasks[i].ahead.is_stale:
+                over = (pools.trial >= pools.n_trials)[ended.env].tolist()
+                for i, used_up in zip(ended.env.tolist(), over, strict=True):
+                    if used_up or self.tasks[i].ahead.is_stale:
                         self._refill(i)
             else:
                 self._follow(ended, actions)
@@ -225,8 +226,9 @@ class TrialVectorEnv(Batch):
         """What there is to say of the trials that ended, in Gymnasium's form."""
         env, record = finished["env"], self._records
         infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
-        periods = {name for name in record if name.startswith("period_")}
-        for part, names in (("trial", record.keys() - periods), ("periods", periods)):
-            columns = {name: column for name, column in record.items() if name in names}
+        periods, conditions = {}, {}
+        for name, column in record.items():
+            (periods if name.startswith("period_") else conditions)[name] = column
+        for part, columns in (("trial", conditions), ("periods", periods)):
             infos[part], infos[f"_{part}"] = masked(columns, env, mask), mask
         return infos
