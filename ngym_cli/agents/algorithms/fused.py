@@ -104,7 +104,7 @@ class Fused:
         self._functions["act"](*own, t, begin, end, self.rollout.logits, draws)
 
     def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
-        """The environments that each thread acts for, and the memory that it workspaces in."""
+        """The environments that each thread acts for, and the memory that it works in."""
         products = n_envs * sum(part.numel() for part in self._weights)
         n = max(1, min(len(self._workspaces), n_envs, products // WORTH_SHARING))
         bounds = [n_envs * k // n for k in range(n + 1)]
