@@ -226,7 +226,7 @@ class TrialVectorEnv(Batch):
         """What there is to say of the trials that ended, in Gymnasium's form."""
         env, record = finished["env"], self._records
         infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
-        periods, conditions = {}, {}
+        periods, conditions = dict[str, np.ndarray](), dict[str, np.ndarray]()
         for name, column in record.items():
             (periods if name.startswith("period_") else conditions)[name] = column
         for part, columns in (("trial", conditions), ("periods", periods)):
