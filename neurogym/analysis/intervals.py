@@ -119,11 +119,6 @@ def lower_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> fl
     return mean_interval(values, groups, 1 - 2 * alpha).low
 
 
-def upper_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> float:
-    """Upper end of a one-sided interval of mean performance; it is below the truth with probability ``alpha``."""
-    return mean_interval(values, groups, 1 - 2 * alpha).high
-
-
 def resampled(
     statistic: Any, n: int, groups: ArrayLike | None = None, n_boot: int = 1000, seed: int | None = 0
 ) -> FloatArray:

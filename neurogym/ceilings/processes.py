@@ -57,11 +57,6 @@ class Process:
         first = self.matrices[:1, :1]
         return bool(np.ptp(self.matrices - first) > 1e-12)
 
-    def marginal(self) -> Floats:
-        """Probability of each ground truth for an observer without memory, in the long run; shape (choices,)."""
-        n = self.matrices.shape[1]
-        return _fixed_point(np.einsum("b,bpg->pg", self._usual_blocks(), self.matrices)) if n > 1 else np.ones(1)
-
     def after(self) -> Floats:
         """Probability of each ground truth after each, all blocks together; row: the last one."""
         return np.einsum("b,bpg->pg", self._usual_blocks(), self.matrices)

@@ -8,20 +8,34 @@ on what the agent did, a block is one trial, made when the one before has ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from neurogym.state.checks import check_batch
-from neurogym.trials import Trials
+from neurogym.trials import Cursor, Trials
+from neurogym.trials.cursor import Ahead
 from neurogym.trials.events import OUTCOMES
 from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked
 from neurogym.vector.pools import Pools
 from neurogym.vector.step import Ended, advance
-from neurogym.wrappers.base import no_action
+from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
+
+
+class BatchedTask(TrialTask, Protocol):
+    """A task whose step is a look-up in tables."""
+
+    ahead: Ahead
+    cursor: Cursor
+
+    def make_ahead(self) -> Trials:
+        """Make the next trials of the session."""
+
+    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> Trials:
+        """Report the current trial, begin the next one, and return its block."""
 
 
 class TrialVectorEnv(Batch):
@@ -31,6 +45,7 @@ class TrialVectorEnv(Batch):
         envs: Environments with equal stacks, for each of which :func:`is_batchable` holds.
     """
 
+    tasks: list[BatchedTask]
     autoreset_mode = AutoresetMode.NEXT_STEP  # they never end, so that any mode is true; wrappers ask for this one
 
     def __init__(self, envs: Sequence[gym.Env]):
@@ -84,9 +99,20 @@ class TrialVectorEnv(Batch):
             task.ahead.restart()
             task.cursor.leave()
 
+    def _blocks(self) -> list[Trials]:
+        """The block of every environment."""
+        found = [task.ahead.block for task in self.tasks if task.ahead.block is not None]
+        if len(found) < self.num_envs:
+            raise gym.error.ResetNeeded("there are no trials yet: call reset() first")
+        return found
+
     def state(self) -> dict[str, Any]:
-        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
-        whole = [task.ahead.block for task in self.tasks]
+        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`).
+
+        Raises:
+            ResetNeeded: If there are no trials yet.
+        """
+        whole = self._blocks()
         for task, block, trial in zip(self.tasks, whole, self._pools.trial.tolist(), strict=True):
             task.ahead.block = block.part(trial, block.n - trial)  # trials that are over are not needed
         last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
@@ -106,12 +132,12 @@ class TrialVectorEnv(Batch):
             raise ValueError("the saved state is of environments that are stepped one after the other")
         if not self._pools.rows:
             self.reset()
-        known = [task.ahead.block for task in self.tasks]
+        known = self._blocks()
         super().set_state(state)
         steps, *sums = state["batch"]
         check_batch([task.ahead.block for task in self.tasks], known, steps, sums)
-        for i, task in enumerate(self.tasks):
-            self._pools.load(i, task.ahead.block)
+        for i, block in enumerate(self._blocks()):
+            self._pools.load(i, block)
         self._pools.set_state(state["batch"])
         self._forget(np.arange(self.num_envs))
         if "seen" in state:
@@ -169,6 +195,7 @@ class TrialVectorEnv(Batch):
 
         Raises:
             ValueError: If an action is not in the action space.
+            ResetNeeded: If there are no trials yet.
         """
         moved = self.move(actions)
         everywhere = np.ones(self.num_envs, bool)

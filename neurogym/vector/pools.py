@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from neurogym.trials import Trials
@@ -125,8 +126,14 @@ class Pools:
         self.score[i] = self.sum[i] = self.aborts[i] = 0
 
     def places(self) -> Places:
-        """What a step needs to know."""
+        """What a step needs to know.
+
+        Raises:
+            ResetNeeded: If there are no trials yet.
+        """
         if self._places is None:
+            if not self.rows:
+                raise gym.error.ResetNeeded("call reset() before step()")
             sums = {"aborts": self.aborts, "score": self.score, "sum": self.sum}
             where = {"at": self.at, "first": self.first, "trial": self.trial, "n_trials": self.n_trials}
             tables = {name: self.rows[name] for name in KINDS}

@@ -169,3 +169,11 @@ def test_environments_without_trials_are_looped():
             last = infos["final_obs"][np.flatnonzero(terminated)[0]]
             assert abs(last[2]) > 0.2 > abs(obs[np.flatnonzero(terminated)[0]][2])
     assert finals > 5
+
+
+@pytest.mark.parametrize("use", ["step", "state"])
+def test_a_batch_says_that_a_reset_is_missing(use):
+    batch = make_vec(lambda: ngym.make("RDM-v0"), 2)
+    assert isinstance(batch, TrialVectorEnv)
+    with pytest.raises(gym.error.ResetNeeded, match="reset"):
+        batch.step(np.zeros(2, int)) if use == "step" else batch.state()
