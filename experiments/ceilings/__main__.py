@@ -73,8 +73,8 @@ NOISY: dict[str, Callable[[], Ceiling]] = {
     **{f"yang19.{name}-v0": partial(observed, f"yang19.{name}-v0", trials=50) for name in "dms dnms dmc dnmc".split()},
 }
 
-#: Not known: the best use of dots that live for a few frames; a curriculum whose stages differ.
-UNKNOWN = ("CVLearning-v0", "RandomDotMotion-v0")
+#: Not known: a curriculum whose stages differ.
+UNKNOWN = ("CVLearning-v0",)
 
 
 def has_its_own(task: str) -> bool:

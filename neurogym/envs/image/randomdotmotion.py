@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.envs.image.frames import ImageTask
-from neurogym.envs.psychophysics import ring
+from neurogym.envs.psychophysics import exact_ceiling, ring
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -92,6 +92,13 @@ class RandomDotMotion(ImageTask):
             trials.ob[start + frame, row[frame, dot], column[frame, dot]] = 255
         self.mark_fixation(trials, ["fixation", "stimulus"])
         trials.set_groundtruth(ground_truth, "decision", where="choice")
+
+    def ceiling(self) -> dict[str, Any]:
+        """Exact but for the size of pixels: where any dot is coherent, many lives have exactly its direction."""
+        none = np.clip(1 - self.cohs / 100 * round(DOTS * 4 / np.pi), 0, 1)
+        return exact_ceiling(
+            self, float(np.mean(1 - none + none / len(self.theta))), "the heading of every life is seen"
+        )
 
     def dots(self, frames: int, coherence: float, direction: float, rng: Any) -> tuple[np.ndarray, np.ndarray]:
         """Positions of dots in the square around the aperture.

@@ -5,8 +5,8 @@ from neurogym.ceilings.observer import OBSERVED, Observer
 from neurogym.ceilings.stored import table
 from neurogym.envs import registration
 
-#: a curriculum whose stages differ; dots that live for a few frames
-UNKNOWN = {"CVLearning-v0", "RandomDotMotion-v0"}
+#: a curriculum whose stages differ
+UNKNOWN = {"CVLearning-v0"}
 
 
 def ceiling(task: str, **kwargs) -> dict | None:
