@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ngym_cli.agents import options
+from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec
+from ngym_cli.agents.networks import NETWORKS, NetworkSpec
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
@@ -27,27 +29,23 @@ EVALUATE_EVERY = 100_000
 EVALUATION_SHARE = 4
 
 
-def find_algorithm(name: str) -> Any:
+def find_algorithm(name: str) -> AlgorithmSpec:
     """Return the entry of an algorithm; torch is not imported.
 
     Raises:
         UserError: if there is none, with the nearest name.
     """
-    from ngym_cli.agents.algorithms import ALGORITHMS
-
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
     return ALGORITHMS[name]
 
 
-def find_network(name: str) -> Any:
+def find_network(name: str) -> NetworkSpec:
     """Return the entry of a network; torch is not imported.
 
     Raises:
         UserError: if there is none, with the nearest name.
     """
-    from ngym_cli.agents.networks import NETWORKS
-
     if name not in NETWORKS:
         raise unknown("network", name, NETWORKS)
     return NETWORKS[name]
@@ -93,7 +91,9 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     )
 
 
-def sized(algorithm: Any, usual: dict[str, Any], timesteps: int, config: RunConfig) -> tuple[int, dict[str, Any]]:
+def sized(
+    algorithm: AlgorithmSpec, usual: dict[str, Any], timesteps: int, config: RunConfig
+) -> tuple[int, dict[str, Any]]:
     """Return how many environments to step and the usual hyperparameters, so that a short run has several updates.
 
     Args:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.recording.rollout import Oracle, Step, rollout
 from ngym_cli.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from ngym_cli.environments.facts import Facts
 
 #: Steps after which the drawing of a trial is cut.
 MOST_STEPS = 2_000
@@ -47,7 +50,7 @@ class _OracleOfATrial(Oracle):
         return super().act(ob)
 
 
-def save(trial: Mapping[str, Any], facts: Any, path: Path) -> None:
+def save(trial: Mapping[str, Any], facts: Facts, path: Path) -> None:
     """Draw the trial into a file."""
     from ngym_cli.figures.examples import Trace, example_trials
     from ngym_cli.figures.requests import FORMATS, save_figure

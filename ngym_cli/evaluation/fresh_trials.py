@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import FILE as ACTIVITY
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import Table, write_table
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128
@@ -106,7 +109,7 @@ class Protocol:
 
 
 def evaluate(
-    policy: Any,
+    policy: BasePolicy,
     config: RunConfig,
     facts: Facts,
     trials: int,
@@ -198,7 +201,7 @@ def _within(venv: Any) -> Within:
     return within
 
 
-def units_of(policy: Any) -> int:
+def units_of(policy: BasePolicy) -> int:
     """Return the number of units of a policy's network, all layers together.
 
     Raises:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -18,6 +18,12 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
+
+    from ngym_cli.config import RunConfig
+    from ngym_cli.environments.facts import Facts
 
 #: Told how many trials are done, of how many.
 Progress = Callable[[int, int], None]
@@ -234,9 +240,9 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
 
 
 def _one(
-    policy: Any,
-    config: Any,
-    facts: Any,
+    policy: BasePolicy,
+    config: RunConfig,
+    facts: Facts,
     asked: Request,
     folder: Path,
     progress: Progress | None,
@@ -265,7 +271,7 @@ def _one(
     return found
 
 
-def _policies(run: runs.Run, config: Any, wanted: str | None) -> Iterator[tuple[Any, int, bool]]:
+def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Any, int, bool]]:
     """Yield the final policy, or that of each checkpoint, with the steps that it was trained for."""
     from ngym_cli.agents.saving import load_policy
 

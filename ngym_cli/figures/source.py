@@ -15,6 +15,9 @@ from ngym_cli.runs import recordings, records
 from ngym_cli.runs.trial_table import Table, read_trials
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
+
+    from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
 
 
@@ -60,12 +63,12 @@ class Source:
         self.manifest = run.manifest()
 
     @cached_property
-    def config(self) -> Any:
+    def config(self) -> RunConfig:
         """Its configuration."""
         return self.run.config(self.trust).in_stage(-1)
 
     @cached_property
-    def facts(self) -> Any:
+    def facts(self) -> Facts:
         """What is known of the task."""
         from ngym_cli.environments.facts import inspect
 
@@ -84,7 +87,7 @@ class Source:
         return read_trials(self.run.path / runs.TRIALS, columns)
 
     @cached_property
-    def policy(self) -> Any:
+    def policy(self) -> BasePolicy:
         """Its trained policy.
 
         Raises:

@@ -17,6 +17,8 @@ from ngym_cli.runs.trial_table import Table, concatenate, read_trials
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
+    from ngym_cli.environments.facts import Facts
+
     pass
 
 #: By what runs can be put together.
@@ -119,7 +121,7 @@ class View:
         return self.sources[0]
 
     @property
-    def facts(self) -> Any:
+    def facts(self) -> Facts:
         """What is known of the task of the first run."""
         return self.first.facts
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.config import load
+from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.process import is_alive
@@ -80,7 +80,7 @@ class Run:
         path = self.path / MANIFEST
         write_json(path, {**records.read(path, records.Manifest), **entries})
 
-    def config(self, trust: bool = False) -> Any:
+    def config(self, trust: bool = False) -> RunConfig:
         """Return the configuration that the run resolved to.
 
         Args:

@@ -53,7 +53,7 @@ class Evaluator:
     def due(self, step: int) -> bool:
         """Say whether it is time for an evaluation."""
         every = self.config.evaluation.every
-        return bool(every) and step - self._step >= every and step < (self.config.timesteps or 0)
+        return every is not None and 0 < every <= step - self._step and step < (self.config.timesteps or 0)
 
     def at(self, step: int) -> fresh_trials.Evaluation | None:
         """Return the evaluation that was made at a step, if it was the last."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
@@ -12,6 +12,10 @@ from ngym_cli.agents import threads
 from ngym_cli.agents.from_config import find_algorithm
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
+
+if TYPE_CHECKING:
+    from ngym_cli.environments.facts import Facts
+    from ngym_cli.training.progress import Display
 
 INTERRUPTED = 130
 
@@ -46,7 +50,7 @@ def run(
     from ngym_cli.training import main_loop, timing
     from ngym_cli.training.progress import LiveDisplay, Silent
 
-    def announce(resolved: RunConfig, facts: Any) -> None:
+    def announce(resolved: RunConfig, facts: Facts) -> None:
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
         seconds = timing.expected(resolved, facts) if resume is None else None
@@ -58,7 +62,7 @@ def run(
         )
         threads.one_in_torch()
 
-    def display(resolved: RunConfig, facts: Any, path: Path) -> Any:
+    def display(resolved: RunConfig, facts: Facts, path: Path) -> Display:
         err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
         if facts.lacks_reward:
             err.print(
