@@ -67,7 +67,7 @@ class GroundTruthStream:
         self.whole = whole and not self._stack.shows
         others = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
         steps = bool(others) or any(w.overrides("step", "reset") for w in self._stack.wrappers)
-        steps |= getattr(self.task, "shows_while_stepped", False)
+        steps |= self.task.shows_while_stepped
         known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
         self.makes_blocks = self._stack.ahead and known and not steps
         self._steps = not self.makes_blocks and (steps or self._stack.shows)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from neurogym.cycle.making import TrialMaker
 from neurogym.trials.events import ABORT, NONE
+
+
+class Told(NamedTuple):
+    """What a programmed step returned, beside its reward."""
+
+    ob: Any  #: None: the observation of the row that comes next
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
 
 
 class TaskHooks(TrialMaker):
@@ -29,6 +38,11 @@ class TaskHooks(TrialMaker):
     def follows_agent(self) -> bool:
         """Whether what a trial is like depends on what the agent did before; then no trial is made ahead."""
         return type(self).trial_ended is not TaskHooks.trial_ended
+
+    @property
+    def shows_while_stepped(self) -> bool:
+        """Whether what is shown is known only when the trial is stepped."""
+        return False
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
         """Last word on what ``step`` returns; the observation is already that of the next row."""

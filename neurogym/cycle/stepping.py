@@ -8,14 +8,14 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 from __future__ import annotations
 
 from math import nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import five_values, forgive_reset
 from neurogym.cycle.actions import checked
-from neurogym.cycle.hooks import TaskHooks
+from neurogym.cycle.hooks import TaskHooks, Told
 from neurogym.cycle.making import TrialMaker
 from neurogym.trials import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
@@ -23,15 +23,6 @@ from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
 
 _OUTCOMES = tuple(OUTCOMES)
-
-
-class Told(NamedTuple):
-    """What a programmed step returned, beside its reward."""
-
-    ob: Any  #: None: the observation of the row that comes next
-    terminated: bool
-    truncated: bool
-    info: dict[str, Any]
 
 
 class TrialCycle(TaskHooks):
@@ -70,6 +61,7 @@ class TrialCycle(TaskHooks):
         self.num_tr = self.num_finished = 0
         self.trial_reward = 0.0
         self._last_gt: Any = None
+        self._made_ahead = False  # whether the block may have been made before the agent acted
 
     @property
     def programs_steps(self) -> bool:
@@ -111,11 +103,16 @@ class TrialCycle(TaskHooks):
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._looks_up, self._n_actions = stack.looks_up, stack.n_actions
+            self._looks_up, self._n_actions, self._made_ahead = stack.looks_up, stack.n_actions, stack.ahead
         self.trial, self._spans_of_trial = block.told(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
         return self.trial
+
+    def set_top(self, wrapper: Any) -> None:
+        """Let ``wrapper`` be asked for the next trial already."""
+        super().set_top(wrapper)
+        self._made_ahead = False
 
     def settle(self) -> None:
         """Apply the rule to what wrappers have made of the trial in their ``new_trial``, if they have one."""
@@ -201,13 +198,15 @@ class TrialCycle(TaskHooks):
             if told is not None:
                 told.info.update(info)
                 info = told.info
-            self._tell(info)
+            self.last = info
+            if not self._made_ahead:
+                self._tell(info)
         if cursor.gt is not None:
             self._last_gt = truth = cursor.gt[row]
             if "gt" not in info:
                 info["gt"] = truth
         if event >= END and self.next_by_itself:
-            (self.top if self.stack.begins_trials else self).new_trial()
+            (self if self._made_ahead or not self.stack.begins_trials else self.top).new_trial()
         ob = cursor.ob[cursor.row]
         if told is None:
             if stack is None:
@@ -279,11 +278,9 @@ class TrialCycle(TaskHooks):
         return event + END * ended, reward, Told(ob, terminated, truncated, info)
 
     def _tell(self, info: dict[str, Any]) -> None:
-        """Tell of a trial that has ended."""
-        self.last = info
-        if not self.stack.ahead:
-            self.trial_ended(info)
-            self.stack.trial_ended(info)
+        """Tell task and wrappers of a trial that has ended."""
+        self.trial_ended(info)
+        self.stack.trial_ended(info)
 
     def _report_of_trial(self, action: Any, outcome: int) -> dict[str, Any]:
         """What ``info`` says of the trial that an action has ended."""
@@ -326,7 +323,7 @@ class TrialCycle(TaskHooks):
         self.cursor.row = self.cursor.first + steps - 1
         self.performance, self.trial_reward, self.trial_aborts = performance, reward, aborts
         self.event = outcome
-        info = self._report_of_trial(action, outcome)
+        info = self.last = self._report_of_trial(action, outcome)
         self._tell(info)
         if self.cursor.gt is not None:
             info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.trials import Trials
-from neurogym.wrappers.base import Field, Traits, TrialWrapper
+from neurogym.trials.single import SingleTrial
+from neurogym.wrappers.base import Field, Traits, TrialTask, TrialWrapper
 from neurogym.wrappers.forwarding import layers
 
 #: Wrappers of Gymnasium that let a batch pass.
@@ -36,8 +37,7 @@ class Stack:
     n_actions = 0
 
     def __init__(self, top: gym.Env):
-        task: Any = top.unwrapped
-        self._task_ahead, self.looks_up, _ = task.traits
+        self._task_ahead, self.looks_up, _ = cast(TrialTask, top.unwrapped).traits
         self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 
@@ -149,7 +149,9 @@ def _with_more(ob: np.ndarray, width: int, values: list[tuple[Any, Any]]) -> np.
 
 def traits(env: gym.Env) -> Traits:
     """What can be done with a stack: what can be done with the task and with each of its wrappers."""
-    ahead, batched, memory = env.unwrapped.traits if hasattr(env.unwrapped, "traits") else Traits(False, False, False)
+    if not isinstance(env.unwrapped, SingleTrial):
+        return Traits(False, False, False)
+    ahead, batched, memory = cast(TrialTask, env.unwrapped).traits
     for layer in layers(env):
         if isinstance(layer, TrialWrapper):
             its = layer.traits
