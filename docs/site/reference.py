@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table, value
-from ngym_cli.catalog import listing, pages, reference
+from ngym_cli.catalog import listing, pages, printing, reference
 from ngym_cli.catalog.addresses import FOLDERS
 
 #: Kind -> title of the list, listing of ``ngym list``, and what is said of all.
@@ -60,14 +60,7 @@ def _paper(found: Mapping[str, Any]) -> str:
 
 
 def _wrapper(found: Mapping[str, Any]) -> str:
-    rows = {
-        "changes": found["changes"],
-        "decides": found["decides"],
-        "order": found["order"],
-        "must be inside": found["inside_of"],
-        "ceiling": found["ceiling_effect"],
-        "across trials": "carries information" if found["carries"] else "trials stay independent",
-    }
+    rows = printing.wrapper_rows(found)
     arguments = [
         (f"`{name}`", value(default), prose(found["meaning"].get(name, "")))
         for name, default in found["arguments"].items()

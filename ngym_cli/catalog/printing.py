@@ -107,15 +107,7 @@ def _print_page(found: Mapping[str, Any]) -> None:
         _print_reference(found)
         return
     if found["kind"] == "wrapper":
-        rows = {
-            "summary": found["text"].partition("\n\n")[0],
-            "changes": found["changes"],
-            "decides": found["decides"],
-            "order": found["order"],
-            "must be inside": found["inside_of"],
-            "ceiling": found["ceiling_effect"],
-            "across trials": "carries information" if found["carries"] else "trials stay independent",
-        }
+        rows = {"summary": found["text"].partition("\n\n")[0], **wrapper_rows(found)}
     else:
         rows = _task_rows(found)
     out.print()
@@ -131,6 +123,18 @@ def _print_page(found: Mapping[str, Any]) -> None:
             out.print(line, soft_wrap=True)
 
 
+def wrapper_rows(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a page says of a wrapper, line by line."""
+    return {
+        "changes": found["changes"],
+        "decides": found["decides"],
+        "order": found["order"],
+        "must be inside": found["inside_of"],
+        "ceiling": found["ceiling_effect"],
+        "across trials": "carries information" if found["carries"] else "trials stay independent",
+    }
+
+
 def _print_reference(found: Mapping[str, Any]) -> None:
     """Print the page of an algorithm, a network, a figure, a launcher, an analysis or a paper."""
     out = terminal.console()
@@ -141,7 +145,7 @@ def _print_reference(found: Mapping[str, Any]) -> None:
     if found["options"]:
         out.print(Text.assemble("\n  ", (found["flag"], "dim")), soft_wrap=True)
         rows = [
-            (row["id"], str(row["default"]) if row["default"] == "required" else f"={_written(row['default'])}",
+            (row["id"], str(row["default"]) if row["default"] == "required" else f"={written(row['default'])}",
              row["range"], ", ".join(filter(None, (row["meaning"], row["source"]))))
             for row in found["options"]
         ]  # fmt: skip
@@ -154,7 +158,7 @@ def _print_reference(found: Mapping[str, Any]) -> None:
         out.print(f"\n  example  {found['example']}", soft_wrap=True)
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """Return a value as it is written on the command line."""
     if value is None or isinstance(value, bool):
         return str(value).lower()

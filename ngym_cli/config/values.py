@@ -45,20 +45,6 @@ def parse_value(text: str) -> Any:
     return parse_scalar(text)
 
 
-def parse_like(text: str, default: Any, key: str) -> Any:
-    """Read a value that must have the type of a default.
-
-    Args:
-        text: what was given.
-        default: the value that it replaces; None takes anything.
-        key: the name, for the message.
-
-    Raises:
-        UserError: if the text does not have that type.
-    """
-    return match_type(parse_value(text), default, key)
-
-
 def match_type(value: Any, default: Any, key: str) -> Any:
     """Return a value as the type of its default, or refuse it.
 

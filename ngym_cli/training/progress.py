@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -16,8 +16,8 @@ from ngym_cli.terminal import bar_row, left_in_words
 SECONDS_PER_LINE = 10.0
 
 
-class Display(Protocol):
-    """What a run tells about its progress."""
+class Display:
+    """What a run tells about its progress; each kind shows what it can."""
 
     def start(self, step: int = 0) -> None:
         """Begin, at a step."""
@@ -38,29 +38,11 @@ class Display(Protocol):
         """End."""
 
 
-class Silent:
+class Silent(Display):
     """Says nothing."""
 
-    def start(self, step: int = 0) -> None:
-        """Say nothing."""
 
-    def update(self, step: int, numbers: Mapping[str, Any]) -> None:
-        """Say nothing."""
-
-    def evaluating(self, done: int, total: int) -> None:
-        """Say nothing."""
-
-    def evaluated(self, seconds: float) -> None:
-        """Say nothing."""
-
-    def say(self, text: str) -> None:
-        """Say nothing."""
-
-    def stop(self) -> None:
-        """Say nothing."""
-
-
-class LiveDisplay:
+class LiveDisplay(Display):
     """A bar and a line of numbers on a terminal; plain lines now and then where there is none.
 
     What cannot be shown (the terminal was closed, the disk that a log goes to is full) is not shown; the run goes on.
