@@ -6,17 +6,14 @@ which code a configuration may name. May use: `errors`, `files`, the toolkit. Im
 
 from ngym_cli.config.checking import checked, from_dict
 from ngym_cli.config.loading import flatten, load, merge, read_toml
-from ngym_cli.config.model import (
-    STREAMS,
+from ngym_cli.config.model import STREAMS, ResetState, RunConfig, streams
+from ngym_cli.config.sections import (
     CheckpointConfig,
     EvaluationConfig,
-    ResetState,
-    RunConfig,
     Section,
     StageConfig,
     TaskSettings,
     WrapperConfig,
-    streams,
 )
 
 __all__ = [

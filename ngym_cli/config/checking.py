@@ -7,7 +7,8 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from ngym_cli.config.model import RunConfig, Section
+from ngym_cli.config.model import RunConfig
+from ngym_cli.config.sections import Section
 from ngym_cli.errors import UserError, unknown
 
 Model = TypeVar("Model", bound=Section)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
-from ngym_cli.config.model import AGENT, TASK, RunConfig, Section
+from ngym_cli.config.model import RunConfig
+from ngym_cli.config.sections import AGENT, TASK, Section
 from ngym_cli.config.values import parse_assignment, parse_scalar, parse_value, parse_wrappers
 from ngym_cli.errors import UserError
 

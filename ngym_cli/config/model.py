@@ -11,10 +11,19 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from ngym_cli.config.sections import (
+    AGENT,
+    RUN,
+    TASK,
+    CheckpointConfig,
+    EvaluationConfig,
+    StageConfig,
+    TaskSettings,
+    written,
+)
 from ngym_cli.config.tasks import is_taught
-from ngym_cli.config.values import parse_duration, parse_wrappers
 
 ResetState = Literal["auto", "trial", "never"]
 
@@ -24,160 +33,6 @@ STREAMS = ("network", "environments", "evaluation", "schedule")
 
 #: Tables whose keys are arguments of a class; there the word "none" stands for Python's None.
 ARGUMENTS = ("network_args", "hyperparameters")
-
-
-#: Most trials of one evaluation; its table is held in memory.
-MOST_TRIALS = 10_000_000
-
-#: Groups of options in the help of commands.
-TASK, AGENT, RUN = "Task", "Agent", "Run"
-
-
-def written(flag: str, panel: str, completes: str = "", changes: bool = False, sweeps: bool = True) -> dict[str, Any]:
-    """Return how a field is written on the command line; ``ngym_cli.config.flags`` makes the options from it.
-
-    Args:
-        flag: name of the option, with underscores.
-        panel: group of options in the help.
-        completes: name of what the shell completes it with, in ``ngym_cli.commands.completion``.
-        changes: whether an evaluation can change it.
-        sweeps: whether a sweep can vary it.
-    """
-    return {"flag": flag, "panel": panel, "completes": completes, "changes": changes, "sweeps": sweeps}
-
-
-class Section(BaseModel):
-    """A part of a configuration: unknown keys are errors, assignments are checked."""
-
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
-
-
-class WrapperConfig(Section):
-    """One wrapper and its arguments; in TOML a table of ``name`` and the arguments beside it."""
-
-    name: str
-    args: dict[str, Any] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _flat(cls, data: Any) -> Any:
-        if isinstance(data, str):
-            entries = parse_wrappers(data)
-            if len(entries) != 1:
-                raise ValueError(f"expected one wrapper, not '{data}'")
-            data = entries[0]
-        if isinstance(data, Mapping) and "args" not in data:
-            return {"name": data.get("name"), "args": {key: value for key, value in data.items() if key != "name"}}
-        return data
-
-    @model_serializer
-    def _to_flat(self) -> dict[str, Any]:
-        return {"name": self.name, **self.args}
-
-
-class EvaluationConfig(Section):
-    """Evaluation on fresh trials with frozen weights, during a run and at its end."""
-
-    every: int | None = Field(
-        default=None,
-        ge=0,
-        description="steps between evaluations; 0: only at the end (100,000; more where trials are long)",
-        json_schema_extra=written("eval_every", RUN),
-    )
-    trials: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_TRIALS,
-        description="trials of each evaluation (2,000; fewer of images and in short runs)",
-        json_schema_extra=written("eval_trials", RUN),
-    )
-    deterministic: bool = Field(default=True, description="take the most probable action instead of drawing one")
-
-
-class CheckpointConfig(Section):
-    """From what a run can be resumed."""
-
-    every: int = Field(
-        default=100_000,
-        ge=0,
-        description="steps between checkpoints; 0: only when interrupted (100,000)",
-        json_schema_extra=written("checkpoint_every", RUN),
-    )
-    keep: int = Field(default=2, ge=1, description="how many of the last are kept, beside the best")
-
-
-class TaskSettings(Section):
-    """What may be said about a task; a stage of a curriculum can say it anew."""
-
-    dt: float | None = Field(
-        None,
-        ge=0.1,
-        le=1e6,
-        description="time step in ms (the task's own, mostly 100)",
-        json_schema_extra=written("dt", TASK, changes=True),
-    )
-    task_args: dict[str, Any] = Field(
-        default_factory=dict,
-        description="NAME=VALUE, an argument of the task: cohs=0/10/20 (ngym info TASK)",
-        json_schema_extra=written("task_arg", TASK, changes=True),
-    )
-    timing: dict[str, Any] = Field(
-        default_factory=dict,
-        description="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:MS1:MS2:.., "
-        "truncated_exponential:MEAN:MIN:MAX, constant:X, until:T",
-        json_schema_extra=written("timing", TASK, changes=True),
-    )
-    rewards: dict[str, float] = Field(
-        default_factory=dict,
-        description="OUTCOME=NUMBER, as fail=-0.1 (ngym info TASK)",
-        json_schema_extra=written("reward", TASK, changes=True),
-    )
-    wrappers: list[WrapperConfig] = Field(
-        default_factory=list,
-        description="stack, innermost first: name,name:key=value:key=v1/v2 (ngym list wrappers)",
-        json_schema_extra=written("wrappers", TASK, "wrappers", changes=True),
-    )
-
-    @field_validator("timing")
-    @classmethod
-    def _durations(cls, timing: dict[str, Any]) -> dict[str, Any]:
-        return {period: parse_duration(value, period) for period, value in timing.items()}
-
-    @field_validator("wrappers", mode="before")
-    @classmethod
-    def _stack(cls, value: Any) -> Any:
-        return parse_wrappers(value) if isinstance(value, str) else value
-
-    @field_validator("dt")
-    @classmethod
-    def _whole_dt(cls, dt: float | None) -> float | None:
-        return int(dt) if dt is not None and float(dt).is_integer() else dt
-
-
-class StageConfig(TaskSettings):
-    """One stage of a curriculum: what differs from the rest of the configuration, and when it ends.
-
-    It ends as soon as one of its criteria is met. That of the last stage ends the run; it may be left out.
-    """
-
-    name: str | None = Field(None, min_length=1, description="what to call it")
-    task: str | None = Field(None, min_length=1, description="another task; settings of the first do not apply to it")
-    wrappers: list[WrapperConfig] | None = Field(None, description="in place of the run's stack")  # type: ignore[assignment]
-    performance: float | None = Field(None, gt=0, le=1, description="ends when this is the mean of the last trials")
-    window: int = Field(500, ge=1, description="how many trials that are, over all environments")
-    trials: int | None = Field(None, ge=1, description="ends after so many trials, over all environments")
-
-    @field_validator("dt")
-    @classmethod
-    def _same_dt(cls, dt: float | None) -> float | None:
-        if dt is not None:
-            raise ValueError("dt is the same in all stages; it belongs above them")
-        return dt
-
-    @property
-    def has_end(self) -> bool:
-        """Whether there is a criterion."""
-        return self.performance is not None or self.trials is not None
 
 
 class RunConfig(TaskSettings):

@@ -13,7 +13,7 @@ from ngym_cli import runs
 from ngym_cli.agents import perturbation, threads
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.agents.trained import is_recurrent
-from ngym_cli.config.model import MOST_TRIALS
+from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder

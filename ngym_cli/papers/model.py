@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config import Section, TaskSettings, checked, read_toml
-from ngym_cli.config.model import MOST_TRIALS
+from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.verdicts import Criterion, parse_criterion
 

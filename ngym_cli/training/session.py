@@ -14,7 +14,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
-from ngym_cli.config.model import CheckpointConfig
+from ngym_cli.config.sections import CheckpointConfig
 from ngym_cli.environments.facts import Facts
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.training.curriculum import Curriculum, Stage
