@@ -108,3 +108,38 @@ def test_no_module_uses_what_is_private_to_another(package):
                 names = [alias.name for alias in node.names]
             wrong += [f"{path}:{node.lineno}: {name}" for name in names if name in ours - private[path]]
     assert not wrong, "\n".join(wrong)
+
+
+def calls(tree: ast.AST, method: str) -> list[str]:
+    """What a method is called on, as it is written."""
+    return [
+        ast.unparse(node.func.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
+    ]
+
+
+def test_the_runner_steps_environments_in_one_place():
+    found = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "ngym_cli").rglob("*.py")
+        if any(owner.endswith(("env", "envs")) for owner in calls(ast.parse(path.read_text()), "step"))
+    }
+    assert found == {"ngym_cli/agents/acting.py"}
+
+
+def test_what_is_private_in_stable_baselines_is_used_in_one_place():
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+    private = {name for name in dir(BaseAlgorithm) if name.startswith("_") and not name.startswith("__")}
+    private |= {"_last_obs", "_last_original_obs", "_last_episode_starts", "_episode_num", "_n_updates", "_n_calls",
+                "_current_progress_remaining", "_stats_window_size"}  # fmt: skip
+    private -= set(dir(object))
+    found = {
+        f"{path.relative_to(ROOT)}: {node.attr}"
+        for path in (ROOT / "ngym_cli").rglob("*.py")
+        if path.name != "sb3.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in private
+    }
+    assert not found, "\n".join(sorted(found))
