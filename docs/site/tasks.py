@@ -181,7 +181,7 @@ def _arguments(found: Mapping[str, Any]) -> str:
     if found["taught"]:
         learned = f"By default it is learned from the right actions (`--alg supervised`): {prose(found['taught'])}. "
     if exception:
-        settings = ", ".join(f"`{name}={given}`" for name, given in exception["hyperparameters"].items())
+        settings = ", ".join(f"`{name}={given}`" for name, given in exception["settings"].items())
         learned += f"Its defaults of learning are its own: {settings}. {sentence(prose(exception['reason']))}"
     said = "Set with `--task-arg NAME=VALUE`, or `neurogym.make(id, NAME=VALUE)`."
     return page("## Arguments", said, table(("argument", "default", "meaning"), rows), learned) if rows else learned

@@ -65,13 +65,14 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except ValueError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    here = dict(algorithm.network_defaults)
+    hyperparameters, network_args = exceptions(config.alg, facts)
+    here = {**algorithm.network_defaults, **{k: v for k, v in network_args.items() if k in network.options}}
     if "dt" in network.options:
         here["dt"] = facts.dt
-    if "memory" in network.options:
+    if "memory" in network.options and "memory" not in here:
         here["memory"] = float(max(network.options["memory"], facts.trial_steps))
     timesteps = config.timesteps or algorithm.timesteps
-    usual = {**algorithm.rollout_for(facts.trial_steps), **exceptions(config.alg, facts)}
+    usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
     options.complete(algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     return config.model_copy(
@@ -154,12 +155,12 @@ def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
     return max(FEWEST_TRIALS, min(most, steps // max(facts.trial_steps, 1)))
 
 
-def exceptions(alg: str, facts: Facts) -> dict[str, Any]:
-    """Return the hyperparameters that a task has other defaults for, which `ngym info` gives the reason of."""
+def exceptions(alg: str, facts: Facts) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the hyperparameters and arguments of the network that a task has other defaults for (see `ngym info`)."""
     from ngym_cli.agents.algorithms.exceptions import exceptional
 
     found = exceptional(facts.id, facts.rt_from, facts.dt)
-    return found.hyperparameters if found and found.algorithm == alg else {}
+    return (found.hyperparameters, found.network_args) if found and found.algorithm == alg else ({}, {})
 
 
 def build_model(config: RunConfig, venv: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +132,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "needs_reward": needs_reward(env),
         "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
         "taught": meta.get("taught"),
-        "learned_with": asdict(exception) if exception else None,
+        "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
         "meaning": _meanings(task.entry),
         "trial": trial,

@@ -227,7 +227,7 @@ def _ceiling(found: Mapping[str, Any]) -> str:
 
 
 def _exception(exception: Mapping[str, Any]) -> str:
-    settings = ", ".join(f"{name}={value}" for name, value in exception["hyperparameters"].items())
+    settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items())
     return f"{settings}: {exception['reason']}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["EXCEPTIONS", "Exceptional", "exceptional"]
@@ -16,11 +16,18 @@ class Exceptional:
         hyperparameters: of the algorithm, in place of its defaults; what the user says comes first.
         reason: why.
         algorithm: the one that is meant: the task's default.
+        network_args: arguments of the network, in place of its defaults, where it has such.
     """
 
     hyperparameters: dict[str, Any]
     reason: str
     algorithm: str = "recurrent_ppo"
+    network_args: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that is different."""
+        return {**self.hyperparameters, **self.network_args}
 
 
 #: Id of the task to what is different.
@@ -37,6 +44,12 @@ EXCEPTIONS: dict[str, Exceptional] = {
     ),
     "SpatialSuppressMotionImage-v0": Exceptional(
         {"learning_rate": 3e-3}, "a convolutional front end takes smaller steps than recurrent weights", "supervised"
+    ),
+    "MemoryRecall-v0": Exceptional(
+        {"learning_rate": 5e-3},
+        "which of two patterns a cue recalls depends on how many elements they share, for which one layer is too few",
+        "supervised",
+        {"layers": 2},
     ),
 }
 

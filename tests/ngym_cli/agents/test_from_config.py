@@ -69,6 +69,14 @@ def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
     assert set(EXCEPTIONS[task].hyperparameters) <= set(known)
 
 
+def test_a_task_may_have_its_own_defaults_of_the_network_and_the_user_has_the_last_word():
+    config, facts = resolve(from_dict({"task": "MemoryRecall-v0"}))
+    own = EXCEPTIONS[facts.id].network_args
+    assert own and own.items() <= complete(config, facts).network_args.items()
+    assert complete(config.model_copy(update={"network_args": {"layers": 1}}), facts).network_args["layers"] == 1
+    assert complete(config.model_copy(update={"alg": "recurrent_ppo"}), facts).network_args["layers"] == 1
+
+
 @pytest.mark.parametrize("task", every_task())
 def test_a_task_says_whether_it_is_learned_from_the_right_actions_and_the_user_has_the_last_word(task):
     taught = metadata(task).get("taught")
