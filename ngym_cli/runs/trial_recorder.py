@@ -99,7 +99,8 @@ class TrialRecorder:
 
     def _write(self) -> None:
         if self.folder is not None:
-            write_table(concatenate(self._unwritten), self._part(self.parts))
+            self._unwritten = [concatenate(self._unwritten)]  # the pieces are let go before there is an Arrow table
+            write_table(self._unwritten[0], self._part(self.parts))
             self.parts += 1
         self._unwritten = []
 
