@@ -46,7 +46,7 @@ EXCEPTIONS: dict[str, Exceptional] = {
         {"learning_rate": 3e-3}, "a convolutional front end takes smaller steps than recurrent weights", "supervised"
     ),
     "MemoryRecall-v0": Exceptional(
-        {"learning_rate": 5e-3},
+        {},
         "which of two patterns a cue recalls depends on how many elements they share, for which one layer is too few",
         "supervised",
         {"layers": 2},
