@@ -1,8 +1,8 @@
-"""Compute ceilings and blind scores, and store them with the package.
+"""Compute ceilings, blind scores and chance, and store them with the package.
 
 python -m experiments.ceilings                    all tasks (many minutes)
 python -m experiments.ceilings NBack-v0           these only, the others are kept
-python -m experiments.ceilings --only blind       blind scores only (or: ceilings)
+python -m experiments.ceilings --only blind       blind scores only (or: ceilings, chance)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.ceilings import bandits, hidden, single
-from experiments.ceilings.blind import blind_entry
+from experiments.ceilings.blind import blind_entry, chance_entry
 from experiments.ceilings.detection import detection_ceiling
 from experiments.ceilings.result import Ceiling, make
 from neurogym.ceilings.observer import OBSERVED, Observer
@@ -102,14 +102,16 @@ def store(name: str, tasks: list[str], entry: Callable[[str], dict[str, Any]]) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="*")
-    parser.add_argument("--only", choices=("ceilings", "blind"))
+    parser.add_argument("--only", choices=("ceilings", "chance", "blind"))
     asked = parser.parse_args()
     tasks = [registration.resolve(task) for task in asked.tasks]
     every = registration.every_task()
-    if asked.only != "blind":
+    if asked.only in (None, "ceilings"):
         known = [task for task in every if task not in UNKNOWN and (task in NOISY or not has_its_own(task))]
         store("ceilings.json", tasks or known, lambda task: compute(task).entry())
-    if asked.only != "ceilings":
+    if asked.only in (None, "chance"):
+        store("chance.json", tasks or every, chance_entry)
+    if asked.only in (None, "blind"):
         store("blind.json", tasks or every, blind_entry)
 
 

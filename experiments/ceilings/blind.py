@@ -22,6 +22,7 @@ from neurogym.core import TrialEnv
 Policy = Sequence[Any]
 CELLS, SEARCHED, SCORED = 20_000_000, 4_000, 200_000  #: for tasks with a declared rule
 FEWEST, MOST, CHECKED = 12, 150, 6_000  #: trials by which a sequence is judged, and by which the best is scored
+CHANCE_STEPS, CHANCE_ERROR = 1_000_000, 0.0002  #: of a simulated random agent, about; of one with a declared rule
 SEARCH, STEPS = 300_000, 200_000  #: of all judgements, and of the last scoring, about
 STARTS, IMPROVED, OTHERS = 12, 20, 4  #: steps from which to act, steps that are improved, actions tried there
 AT_RANDOM = "actions drawn at random, simulated"
@@ -36,19 +37,30 @@ def blind_entry(task: str) -> dict[str, Any]:
     env = ngym.make(task).unwrapped
     assert isinstance(env, TrialEnv)
     env.reset(seed=0)
-    stored.blind_table().pop(task, None)  # so that nothing is read that is to be computed
-    large = len(env.observation_space.shape) == 3
     if env.traits.batched and env.stack.ahead:
         found = declared_blind(env, SEARCHED, SCORED, CELLS)
     else:
-        found = _searched(task, 50 if large else 1)
+        found = _searched(task, _cost(env))
     found, random_agent = _by_symmetry(env, found), chance(env)
     random = random_agent["performance"]
     if random > found["performance"] + 2 * found["error"]:  # an opponent, or a habit, makes any fixed sequence worse
-        found = {"performance": random, "error": (random * (1 - random) / CHANCE_TRIALS) ** 0.5, "method": AT_RANDOM}
-    found = {**found, "performance": round(found["performance"], 5), "error": round(found["error"], 5)}
-    slow = large or not env.traits.batched
-    return found | ({"chance": {name: round(x, 5) for name, x in random_agent.items()}} if slow else {})
+        found = {"performance": random, "error": random_agent["error"], "method": AT_RANDOM}
+    return {**found, "performance": round(found["performance"], 5), "error": round(found["error"], 5)}
+
+
+def chance_entry(task: str) -> dict[str, Any]:
+    """The score of random actions in a task with its default parameters."""
+    env = ngym.make(task).unwrapped
+    stored.chance_table().pop(task, None)  # so that nothing is read that is to be computed
+    length = int(env.trial_length_stats(50)["max"])
+    trials = max(CHANCE_STEPS // length // _cost(env), CHANCE_TRIALS)
+    found = chance(env, CHANCE_ERROR, trials) if type(env).chance is TrialEnv.chance else env.chance()
+    return {name: round(value, 5) for name, value in found.items()}
+
+
+def _cost(env: TrialEnv) -> int:
+    """How many steps of other tasks a step takes, about."""
+    return 50 if len(env.observation_space.shape) == 3 else 1
 
 
 def _by_symmetry(env: TrialEnv, found: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,9 @@ A row is measured with one thread, and kept as soon as it is there: another call
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
+import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -52,17 +54,38 @@ def main() -> None:
         total = sum(map(record.seeds_of, record.items()))
         print(f"{record.name:<12} {total - len(missing):>4} of {total:>4} rows are up to date  {record.what}")
         work += mine
-    if given.make:
-        with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as pool:
-            waiting = {pool.submit(measure, *job): job for job in work}
-            for done, future in enumerate(as_completed(waiting), start=1):
-                name, item, seed = waiting[future]
-                row, seconds = future.result()
-                RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
-                print(f"{done} of {len(work)}: {name}/{item}, seed {seed}: {seconds:.0f} s", flush=True)
+    failed = make(sorted(work, key=lambda job: job[2]), given.jobs) if given.make else 0
     if given.make or given.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")
+    if failed:
+        sys.exit(f"{failed} rows could not be made")
+
+
+def make(work: list[tuple[str, str, int]], jobs: int) -> int:
+    """Measure rows, the first seed of each first, and keep each as soon as it is there; return how many failed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended; what was made is kept"))
+    failed = 0
+    with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
+        try:
+            waiting = {pool.submit(measure, *job): job for job in work}
+            for done, future in enumerate(as_completed(waiting), start=1):
+                name, item, seed = waiting[future]
+                said = f"{done} of {len(work)}: {name}/{item}, seed {seed}"
+                try:
+                    row, seconds = future.result()
+                except Exception as error:  # the others can still be made
+                    failed += 1
+                    print(f"{said}: {type(error).__name__}: {error}", flush=True)
+                    continue
+                RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
+                print(f"{said}: {seconds:.0f} s", flush=True)
+        except (KeyboardInterrupt, SystemExit):
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
+    return failed
 
 
 if __name__ == "__main__":

@@ -28,11 +28,14 @@ def table() -> Table:
 
 @functools.cache
 def blind_table() -> Table:
-    """Id to ``performance``, ``error`` and ``method`` of the best blind agent at default parameters.
-
-    Where random actions take long to simulate there is also their score, ``chance``.
-    """
+    """Id to ``performance``, ``error`` and ``method`` of the best blind agent at default parameters."""
     return _read("blind.json")
+
+
+@functools.cache
+def chance_table() -> Table:
+    """Id to ``performance``, ``reward`` and ``error`` of random actions at default parameters."""
+    return _read("chance.json")
 
 
 def _read(name: str) -> Table:
@@ -77,8 +80,8 @@ def stored_blind(env: TrialCycle) -> dict[str, Any] | None:
 
 
 def stored_chance(env: TrialCycle) -> dict[str, float] | None:
-    """The stored score of random actions of a task with default values, where simulating them takes long."""
-    found = blind_table().get(id_of(env), {}).get("chance")
+    """The stored score of random actions of an environment that was made by id with default values, else None."""
+    found = chance_table().get(id_of(env))
     return dict(found) if found is not None and is_usual(env) else None
 
 

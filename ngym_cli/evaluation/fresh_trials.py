@@ -118,6 +118,7 @@ def evaluate(
     protocol: Protocol | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
+    measured: bool = True,
 ) -> Evaluation:
     """Run an agent on fresh trials.
 
@@ -134,6 +135,7 @@ def evaluate(
         protocol: what else is special about these trials.
         folder: where a recording goes; needed only for one.
         progress: told now and then how many trials are done, of how many.
+        measured: tell what the task is about, whose intervals take a fit for each of 200 samples; see `measure`.
 
     Raises:
         UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
@@ -171,7 +173,15 @@ def evaluate(
         balanced=protocol.balanced, combinations=cells, recorded=list(protocol.record) or None,
         perturbations=[asdict(each) for each in units], seconds=round(time.perf_counter() - began, 3),
     )  # fmt: skip
-    return Evaluation(table, found)
+    evaluation = Evaluation(table, found)
+    if measured:
+        measure(evaluation, facts)
+    return evaluation
+
+
+def measure(evaluation: Evaluation, facts: Facts) -> None:
+    """Add to an evaluation what the task is about, its ``measures``."""
+    evaluation.summary["measures"] = [each.to_dict() for each in measures(facts.measures, evaluation.table)]
 
 
 def _around(config: RunConfig, protocol: Protocol, n_envs: int, seed: int) -> tuple[Callable[[Any], Any], int | None]:
@@ -256,10 +266,9 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
     Returns:
         ``trials``, ``performance`` with its 95 % interval ``performance_ci``, the ``sessions`` (or blocks of trials)
         that it comes from where trials are linked (else None), ``chance``, ``chance_among_answers``, ``blind``,
-        ``ceiling`` (None where not known, and then ``no_ceiling`` says why), ``measures`` (what the task is about, as
-        in ``neurogym.analysis.measures``), ``reaction_times_vary``, ``reward_per_trial``, rates and means as in
-        ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several tasks
-        each with its own chance, blind score and ceiling.
+        ``ceiling`` (None where not known, and then ``no_ceiling`` says why), ``reaction_times_vary``,
+        ``reward_per_trial``, rates and means as in ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per
+        value of each condition; of several tasks each with its own chance, blind score and ceiling.
     """
     from neurogym.analysis.intervals import clusters
 
@@ -277,7 +286,6 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
         "ceiling": ceiling.get("performance"),
         "no_ceiling": facts.no_ceiling,
         "chance_among_answers": facts.chance_among_answers,
-        "measures": [each.to_dict() for each in measures(facts.measures, table)],
         "reaction_times_vary": len(np.unique(table["rt"][np.isfinite(table["rt"])])) > 1,
         "conditions": rows,
         "choices": summary.choice_probabilities(table),

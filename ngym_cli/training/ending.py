@@ -19,6 +19,7 @@ def close(session: Session, model: Any, config: RunConfig, status: str) -> Numbe
     session.curves.recorder.flush()
     saving.save_model(model, config, session.run.path / runs.MODEL)
     found = session.evaluate()
+    fresh_trials.measure(found, session.facts)
     fresh_trials.save(found, session.run.path / "eval" / "final")
     if status == "finished":
         session.evaluator.draw()

@@ -82,8 +82,9 @@ class Evaluator:
         seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
         goal, began = self.config.in_stage(-1), time.monotonic()
         found = fresh_trials.evaluate(
-            self.policy(), goal, self.facts, trials, seed, settings.deterministic, progress=self.display.evaluating
-        )
+            self.policy(), goal, self.facts, trials, seed, settings.deterministic,
+            progress=self.display.evaluating, measured=False,
+        )  # fmt: skip
         self.display.evaluated(time.monotonic() - began)
         return found
 

@@ -183,7 +183,7 @@ def test_ctrl_c_ends_cleanly_with_a_usable_model(tmp_path, ngym):
 FAILING = """
 import neurogym as ngym
 
-class Failing(ngym.envs.registration.task_class("GoNogo-v0")):
+class Failing(ngym.envs.registration.task_class("PerceptualDecisionMaking-v0")):
     def _new_trials(self, trials):
         super()._new_trials(trials)
         if self.num_tr > 100:
@@ -193,7 +193,7 @@ class Failing(ngym.envs.registration.task_class("GoNogo-v0")):
 
 def test_a_task_that_fails_during_training_leaves_an_honest_record(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(FAILING.replace("self.num_tr > 100", "trials.rng.random() < 0.02"))
+    (tmp_path / "mine.py").write_text(FAILING.replace("self.num_tr > 100", "trials.rng.random() < 0.005"))
     with pytest.raises(UserError, match="no more trials"):
         train(from_dict({"task": "mine.py:Failing", "n_envs": 8, "timesteps": 200_000}), name="it")
     run = runs.find("it")
