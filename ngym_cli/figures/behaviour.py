@@ -18,6 +18,9 @@ STRENGTH = "coh"
 #: Bootstrap draws behind a band, fewer where there are several.
 DRAWS = 60
 
+#: Distinct strengths that determine a function with lapses.
+FEWEST_STRENGTHS = 3
+
 #: Share of reaction times at the shortest possible from which on no diffusion is fitted to them.
 FLOOR = 0.5
 
@@ -118,16 +121,19 @@ def psychometric_axes(
         raise Unavailable(next(iter(left_out.values()), "no trials"))
     for part, fit in fits:
         x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
-        if draws:
+        determined = len(fit.data.x) >= FEWEST_STRENGTHS
+        if draws and determined:
             axes.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=part.colour)
-        axes.plot(x, fit.predict(x), color=part.colour)
+        if determined:
+            axes.plot(x, fit.predict(x), color=part.colour)
         interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit, unit)}")
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     if fits[0][1].data.x.min() < 0 < fits[0][1].data.x.max():
         axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    fitted = any(len(fit.data.x) >= FEWEST_STRENGTHS for _, fit in fits)
     axes.set(
         xlabel=axis, ylabel=f"P({second})", ylim=(-0.03, 1.03),
-        title=f"psychometric curve, {fits[0][1].model} fit, 95 % intervals",
+        title=f"psychometric curve, {f'{fits[0][1].model} fit, ' if fitted else ''}95 % intervals",
     )  # fmt: skip
     if legend:
         legend_below(axes)
@@ -138,10 +144,12 @@ def fit_words(fit: Any, unit: str = " %") -> str:
     """Return the parameters of a psychometric function as they stand in a legend.
 
     The PSE is the signed strength at which both choices are equally likely, lapses apart; the threshold is how far from
-    there three quarters of the way between the lapses are reached.
+    there three quarters of the way between the lapses are reached. Two strengths determine neither.
     """
     from neurogym.analysis.psychometric import SHAPES
 
+    if len(fit.data.x) < FEWEST_STRENGTHS:
+        return f"two strengths, no function fitted; n = {fit.n:,}"
     reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
     equal = round(fit.threshold.value, 3) + 0.0  # what is as good as zero is written so
     lapses = f"lapses {fit.guess.value:.2f} (low), {fit.lapse.value:.2f} (high)"

@@ -118,6 +118,15 @@ def test_a_run_that_cannot_be_fitted_is_named(ngym, made_up, tmp_path):
     assert "other" in ngym("plot", graded, other, "psychometric", "--out", tmp_path / "again").out
 
 
+@pytest.mark.parametrize(("task", "fitted"), [("RDM-v0", True), ("DelayComparison-v0", False)])
+def test_a_function_is_fitted_only_where_the_strengths_determine_it(made_up, task, fitted):
+    with styled():
+        figure = FIGURES["psychometric"].draw(requests.view([str(made_up(task, None if fitted else {}))], Path("runs")))
+    (words,) = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert ("PSE" in words) == fitted and ("two strengths, no function fitted" in words) != fitted
+    assert ("fit" in figure.axes[0].get_title(loc="left")) == fitted
+
+
 def test_a_figure_that_fails_stands_in_no_others_way(ngym, made_up, monkeypatch, tmp_path):
     def broken(view):
         raise IndexError("index 0 is out of bounds")
