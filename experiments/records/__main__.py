@@ -80,11 +80,11 @@ def make(work: list[tuple[str, str, int]], jobs: int) -> int:
                     continue
                 RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
                 print(f"{said}: {seconds:.0f} s", flush=True)
-        except (KeyboardInterrupt, SystemExit):
-            pool.shutdown(wait=False, cancel_futures=True)
+        except (KeyboardInterrupt, SystemExit) as end:
+            print(end, file=sys.stderr)
             for worker in multiprocessing.active_children():
                 worker.terminate()
-            raise
+            os._exit(1)  # the pool would wait for workers that are gone
     return failed
 
 

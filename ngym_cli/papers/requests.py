@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs, terminal
+from ngym_cli.agents.threads import cores
 from ngym_cli.config import trust
 from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
@@ -22,7 +23,6 @@ from ngym_cli.papers.measuring import Measured
 from ngym_cli.papers.paper_runs import PaperRun, Reproduction
 from ngym_cli.papers.verdicts import Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
-from ngym_cli.sweeps.launchers.local import cores
 from ngym_cli.sweeps.recipe import LaunchSettings
 
 CLAIMS, PAGE, FIGURES = "claims.json", "report.html", "figures"

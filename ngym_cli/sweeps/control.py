@@ -217,8 +217,8 @@ def show(sweep: Sweep, json: bool) -> int:
 
 def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, json: bool) -> None:
     """Print the runs and how long they would take."""
+    from ngym_cli.agents.threads import cores
     from ngym_cli.sweeps import estimate
-    from ngym_cli.sweeps.launchers.local import cores
 
     entries = plan.entries(recipe)
     total, longest = estimate.seconds(recipe, settings)

@@ -25,11 +25,6 @@ JOBS_PER_PROCESS = 100
 GRACE = 60.0
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Local:
     """Workers on this machine.
 
@@ -38,7 +33,7 @@ class Local:
     """
 
     def __init__(self, workers: int | None = None):
-        self.workers = workers or cores()
+        self.workers = workers or threads.cores()
         self._stop = threading.Event()
         self._pids: set[int] = set()
 
