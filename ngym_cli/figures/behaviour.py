@@ -121,23 +121,27 @@ def psychometric_axes(
         raise Unavailable(next(iter(left_out.values()), "no trials"))
     for part, fit in fits:
         x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
-        determined = len(fit.data.x) >= FEWEST_STRENGTHS
-        if draws and determined:
+        if draws and determined(fit):
             axes.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=part.colour)
-        if determined:
+        if determined(fit):
             axes.plot(x, fit.predict(x), color=part.colour)
         interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit, unit)}")
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     if fits[0][1].data.x.min() < 0 < fits[0][1].data.x.max():
         axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    fitted = any(len(fit.data.x) >= FEWEST_STRENGTHS for _, fit in fits)
+    how = f"{fits[0][1].model} fit, " if any(determined(fit) for _, fit in fits) else ""
     axes.set(
         xlabel=axis, ylabel=f"P({second})", ylim=(-0.03, 1.03),
-        title=f"psychometric curve, {f'{fits[0][1].model} fit, ' if fitted else ''}95 % intervals",
+        title=f"psychometric curve, {how}95 % intervals",
     )  # fmt: skip
     if legend:
         legend_below(axes)
     return left_out
+
+
+def determined(fit: Any) -> bool:
+    """Say whether there were strengths enough for the psychometric function that was fitted."""
+    return len(fit.data.x) >= FEWEST_STRENGTHS
 
 
 def fit_words(fit: Any, unit: str = " %") -> str:
@@ -148,7 +152,7 @@ def fit_words(fit: Any, unit: str = " %") -> str:
     """
     from neurogym.analysis.psychometric import SHAPES
 
-    if len(fit.data.x) < FEWEST_STRENGTHS:
+    if not determined(fit):
         return f"two strengths, no function fitted; n = {fit.n:,}"
     reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
     equal = round(fit.threshold.value, 3) + 0.0  # what is as good as zero is written so
