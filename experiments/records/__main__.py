@@ -64,7 +64,7 @@ def main() -> None:
 
 def make(work: list[tuple[str, str, int]], jobs: int) -> int:
     """Measure rows, the first seed of each first, and keep each as soon as it is there; return how many failed."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended; what was made is kept"))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = 0
     with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
         try:
@@ -80,8 +80,8 @@ def make(work: list[tuple[str, str, int]], jobs: int) -> int:
                     continue
                 RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
                 print(f"{said}: {seconds:.0f} s", flush=True)
-        except (KeyboardInterrupt, SystemExit) as end:
-            print(end, file=sys.stderr)
+        except KeyboardInterrupt:
+            print("ended; what was made is kept", file=sys.stderr)
             for worker in multiprocessing.active_children():
                 worker.terminate()
             os._exit(1)  # the pool would wait for workers that are gone
