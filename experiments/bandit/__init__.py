@@ -18,7 +18,7 @@ import torch
 
 from experiments.records.record import Record, Row, Rows
 from neurogym.analysis.best_arms import best_choices, thompson
-from ngym_cli.agents.from_config import build_model
+from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import from_dict, read_toml
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.stack import build_venv
@@ -46,6 +46,7 @@ def regret(p: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     """Train once and compare on fresh sessions."""
     config, facts = resolve(from_dict(settings))
+    config = complete(config, facts)
     venv = build_venv(config, int(config.n_envs or 1))
     model = build_model(config, venv)
     venv.seed(config.seed)

@@ -16,7 +16,7 @@ import torch
 
 from experiments.records.record import Record, Row, Rows
 from ngym_cli.agents.algorithms.segments import pack
-from ngym_cli.agents.from_config import build_model
+from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.agents.supervised.material import TrialStream
 from ngym_cli.config import from_dict
@@ -68,6 +68,7 @@ def cross_entropy(model: Supervised, seed: int, rows: int = 400_000) -> float:
 def run(settings: dict[str, Any], trials: int) -> dict[str, Any]:
     """Train once; measure on `trials` fresh trials (of each task, where there are several)."""
     config, facts = resolve(from_dict({"alg": "supervised", **settings}))
+    config = complete(config, facts)
     seed = config.seed
     venv = build_venv(config, int(config.n_envs or 1))
     model = build_model(config, venv)
