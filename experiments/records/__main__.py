@@ -3,6 +3,7 @@
     python -m experiments.records                     # what is kept, and what of it is out of date
     python -m experiments.records --make              # make that anew, one row after the other; can be interrupted
     python -m experiments.records --make --only defaults/GoNogo-v0 --jobs 2
+    python -m experiments.records --make --first-decides   # after a change that should not change a result
     python -m experiments.records --texts             # write the tables in the texts anew
 
 A row is measured with one thread, and kept as soon as it is there: another call goes on where one ended.
@@ -22,6 +23,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from experiments.records import quotes
 from experiments.records.record import Record
 from experiments.records.registry import RECORDS, measure
+
+#: Name of the record, item, seed.
+Job = tuple[str, str, int]
 
 
 def chosen(only: list[str]) -> list[tuple[Record, str | None]]:
@@ -45,16 +49,23 @@ def main() -> None:
     parser.add_argument("--make", action="store_true", help="make what is out of date")
     parser.add_argument("--only", action="append", default=[], metavar="NAME[/ITEM]")
     parser.add_argument("--jobs", type=int, default=1, help="rows side by side")
+    parser.add_argument(
+        "--first-decides",
+        action="store_true",
+        help="make the first seed of each item; where it comes out as it was, digit by digit, the other seeds stand",
+    )
     parser.add_argument("--texts", action="store_true", help="write the tables in the texts anew")
     given = parser.parse_args()
-    work = []
-    for record, item in chosen(given.only):
-        missing = record.missing()
-        mine = [(record.name, name, seed) for name, seed in missing if item in (None, name)]
-        total = sum(map(record.seeds_of, record.items()))
-        print(f"{record.name:<12} {total - len(missing):>4} of {total:>4} rows are up to date  {record.what}")
-        work += mine
-    failed = make(sorted(work, key=lambda job: job[2]), given.jobs) if given.make else 0
+    parts = chosen(given.only)
+    for record in dict.fromkeys(record.name for record, _ in parts):
+        total = sum(map(RECORDS[record].seeds_of, RECORDS[record].items()))
+        current = total - len(RECORDS[record].missing())
+        print(f"{record:<12} {current:>4} of {total:>4} rows are up to date  {RECORDS[record].what}")
+    failed = 0
+    if given.make and given.first_decides:
+        failed += make([job for job in out_of_date(parts) if job[2] == 0], given.jobs, decides=True)
+    if given.make:
+        failed += make(out_of_date(parts), given.jobs)
     if given.make or given.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")
@@ -62,8 +73,17 @@ def main() -> None:
         sys.exit(f"{failed} rows could not be made")
 
 
-def make(work: list[tuple[str, str, int]], jobs: int) -> int:
-    """Measure rows, the first seed of each first, and keep each as soon as it is there; return how many failed."""
+def out_of_date(parts: list[tuple[Record, str | None]]) -> list[Job]:
+    """Return the rows to make, the first seed of each item first."""
+    found = {
+        (record.name, name, seed) for record, item in parts for name, seed in record.missing() if item in (None, name)
+    }
+    order = {name: k for k, name in enumerate(RECORDS)}
+    return sorted(found, key=lambda job: (job[2], order[job[0]], job[1]))
+
+
+def make(work: list[Job], jobs: int, *, decides: bool = False) -> int:
+    """Measure rows, and keep each as soon as it is there; return how many failed."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = 0
     with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
@@ -78,7 +98,7 @@ def make(work: list[tuple[str, str, int]], jobs: int) -> int:
                     failed += 1
                     print(f"{said}: {type(error).__name__}: {error}", flush=True)
                     continue
-                RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
+                RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)}, decides=decides)
                 print(f"{said}: {seconds:.0f} s", flush=True)
         except KeyboardInterrupt:
             print("ended; what was made is kept", file=sys.stderr)

@@ -26,6 +26,14 @@ def nothing(item: str) -> Any:
     return None
 
 
+def results(row: Any) -> Any:
+    """Return what a row says without when, where and how fast it was made."""
+    if isinstance(row, dict):
+        kept = {name: results(value) for name, value in row.items() if name not in ("made", "machine")}
+        return {name: value for name, value in kept.items() if not name.endswith(("seconds", "seconds_to_make"))}
+    return [results(value) for value in row] if isinstance(row, list) else row
+
+
 def written(data: Any) -> str:
     """Return data as indented JSON with a line for each list of numbers or words."""
     text = json.dumps(data, indent=1)
@@ -83,10 +91,25 @@ class Record:
                     found.append((item, seed))
         return found
 
-    def keep(self, item: str, seed: int, row: Row) -> None:
-        """Write one row, with what made it; the file is complete at any time."""
+    def keep(self, item: str, seed: int, row: Row, *, decides: bool = False) -> None:
+        """Write one row, with what made it; the file is complete at any time.
+
+        Args:
+            item: what was measured.
+            seed: with which seed.
+            row: plain data.
+            decides: where the row comes out as it was, the other rows of the item that the same code had made stand:
+                they get the present digest, and the commit at which that was found.
+        """
         kept = self.rows()
-        kept.setdefault(item, {})[str(seed)] = {**row, "made": stamp.stamp(self.digest(item))}
+        seeds = kept.setdefault(item, {})
+        before, now = seeds.get(str(seed), {}), stamp.stamp(self.digest(item))
+        if decides and before and results(before) == results(json.loads(json.dumps(row))):
+            same = before["made"]["digest"]
+            for other in seeds.values():
+                if other["made"]["digest"] == same:
+                    other["made"] = {**other["made"], "digest": now["digest"], "stands_at": now["commit"]}
+        seeds[str(seed)] = {**row, "made": now}
         order = [name for name in self.items() if name in kept]
         text = written({name: dict(sorted(kept[name].items())) for name in order})
         beside = self.file.with_name(f".{self.file.name}.new")

@@ -59,9 +59,11 @@ def test_the_digest_follows_the_task_and_the_settings():
     assert stamp.digest(["NBack-v0"], {"units": 64}) != first
 
 
-def test_only_what_is_out_of_date_is_missing(tmp_path):
+@pytest.fixture
+def small(tmp_path):
+    """A record of two items and two seeds, and a setting that decides the first item."""
     settings = {"x": 1}
-    record = Record(
+    return settings, Record(
         name="it",
         what="a record",
         file=tmp_path / "results.json",
@@ -71,6 +73,10 @@ def test_only_what_is_out_of_date_is_missing(tmp_path):
         settings=lambda item: settings["x"] if item == "a" else None,
         seeds=2,
     )
+
+
+def test_only_what_is_out_of_date_is_missing(small):
+    settings, record = small
     assert record.missing() == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     for item, seed in record.missing():
         record.keep(item, seed, {"value": seed})
@@ -78,3 +84,16 @@ def test_only_what_is_out_of_date_is_missing(tmp_path):
     assert json.loads(record.file.read_text())["b"]["1"]["value"] == 1
     settings["x"] = 2
     assert record.missing() == [("a", 0), ("a", 1)]
+
+
+@pytest.mark.parametrize(("value", "missing"), [(0.5, []), (0.25, [("a", 1)])])
+def test_other_seeds_stand_where_the_first_comes_out_as_it_was(small, value, missing):
+    settings, record = small
+    for item, seed in record.missing():
+        record.keep(item, seed, {"value": 0.5, "curve": (1, 2), "seconds": 3.0})
+    settings["x"] = 2
+    record.keep("a", 0, {"value": value, "curve": (1, 2), "seconds": 4.0}, decides=True)
+    assert record.missing() == missing
+    kept = record.rows()["a"]["1"]
+    assert ("stands_at" in kept["made"]) == (not missing)
+    assert kept["seconds"] == 3.0
