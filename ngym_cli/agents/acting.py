@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,6 +34,17 @@ class Acting(Protocol):
             observations: shape (environments, ...).
             starts: shape (environments,); where true, nothing is remembered from before.
         """
+
+
+@runtime_checkable
+class OfTrials(Protocol):
+    """A batch of environments that says when trials end, as `ngym_cli.environments.sb3_batch.TrialVecEnv` does.
+
+    Attributes:
+        trial_ended: bool (environments,), whether a trial ended with the last step.
+    """
+
+    trial_ended: np.ndarray
 
 
 class Step(NamedTuple):

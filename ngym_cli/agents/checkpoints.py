@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.environments.stack import batch_of
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files import reading
 from ngym_cli.files.reading import digest
@@ -88,6 +87,7 @@ def write(folder: Path, step: int, model: Any, venv: Any, session: dict[str, Any
 
     from ngym_cli.agents.algorithms.nested_arrays import take_apart
     from ngym_cli.agents.algorithms.training_state import training_state
+    from ngym_cli.environments.sb3_batch import batch_of
 
     tensors, learner = training_state(model)
     bad = not_finite(tensors)
@@ -238,6 +238,7 @@ def restore(saved: Saved, model: Any, venv: Any) -> None:
         UserError: if it does not fit them.
     """
     from ngym_cli.agents.algorithms.training_state import load_training_state
+    from ngym_cli.environments.sb3_batch import batch_of
 
     with fitting(saved):
         venv.reset()

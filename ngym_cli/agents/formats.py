@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from neurogym.messages.plain_data import plain
+from neurogym.spaces import names_of
 from ngym_cli import runs
 from ngym_cli.agents.loading import LoadedAgent
 from ngym_cli.agents.stepping import StepModule, no_gradient
@@ -95,7 +97,7 @@ def _names(module: StepModule) -> tuple[list[str], list[str]]:
 
 def _about(agent: LoadedAgent) -> dict[str, str]:
     """Return what a file says of the agent in it."""
-    labels = getattr(agent.policy.action_space, "name", None)
+    names = names_of(agent.policy.action_space)
     return {
         "task": agent.config.task,
         "wrappers": ",".join(entry.name for entry in agent.config.wrappers),
@@ -104,11 +106,7 @@ def _about(agent: LoadedAgent) -> dict[str, str]:
         "steps": str(agent.steps),
         "dt": str(agent.config.dt),
         "reset_state": agent.config.reset_state,
-        "actions": json.dumps(
-            {key: list(value) if isinstance(value, range) else value for key, value in labels.items()}
-        )
-        if isinstance(labels, Mapping)
-        else "",
+        "actions": json.dumps(plain(names)) if names else "",
     }
 
 

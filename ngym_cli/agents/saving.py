@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gymnasium.spaces import Discrete, Space
+
 from ngym_cli import runs
 from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import RunConfig
@@ -46,11 +48,11 @@ def save_model(model: Any, config: RunConfig, folder: Path) -> None:
         write_json(temporary / DESCRIPTION, description)
 
 
-def describe_space(space: Any) -> dict[str, Any]:
+def describe_space(space: Space) -> dict[str, Any]:
     """Return a space as numbers and words."""
-    shape = [int(size) for size in space.shape]
+    shape = [int(size) for size in space.shape or ()]
     found: dict[str, Any] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}
-    if hasattr(space, "n"):
+    if isinstance(space, Discrete):
         found["n"] = int(space.n)
     return found
 
@@ -149,8 +151,7 @@ def begin_with(model: Any, config: RunConfig, run: runs.Run) -> dict[str, Any]:
     """
     folder = run.path / runs.MODEL
     description = records.read(folder / DESCRIPTION, records.Description)
-    for name in ("network", "units"):
-        here = getattr(config, name)
+    for name, here in (("network", config.network), ("units", config.units)):
         if description.get(name) != here:
             raise UserError(f"{run.path} has {name} {description.get(name)}, not {here}: its weights do not fit")
     found, mine = read_weights(folder / WEIGHTS), model.policy.state_dict()

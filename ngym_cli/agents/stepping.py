@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from sb3_contrib.qrdqn.policies import QRDQNPolicy
+from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor, nn
+
+from ngym_cli.agents.trained import is_recurrent
 
 
 class StepModule(nn.Module):
@@ -21,7 +25,7 @@ class StepModule(nn.Module):
     def __init__(self, policy: Any) -> None:
         super().__init__()
         self.policy = policy
-        self.networks = list(getattr(policy, "networks", ()))
+        self.networks = policy.networks if is_recurrent(policy) else []
         self.n_states = sum(network.n_states for network in self.networks)
 
     def example(self, n: int = 1) -> tuple[Tensor, ...]:
@@ -41,16 +45,20 @@ class StepModule(nn.Module):
             Logits (means for continuous actions, values of each action for Q-learning), shape (environments, actions);
             the value, shape (environments,); the arrays of the next state.
         """
-        policy = self.policy
-        if not hasattr(policy, "action_net"):
-            network = getattr(policy, "q_net", None)
-            values = network(observation) if network is not None else policy.quantile_net(observation).mean(dim=1)
+        policy: Any = self.policy  # a module's own attributes are tensors or modules to a type checker
+        if isinstance(policy, DQNPolicy):
+            values = policy.q_net(observation)
+            return values, values.max(dim=1).values
+        if isinstance(policy, QRDQNPolicy):
+            values = policy.quantile_net(observation).mean(dim=1)
             return values, values.max(dim=1).values
         features = policy.extract_features(observation)
         if not self.networks:
             actor, critic = policy.mlp_extractor(features)
             return policy.action_net(actor), policy.value_net(critic).squeeze(-1)
-        tops, after, at = [], [], 0
+        tops: list[Tensor] = []
+        after: list[Tensor] = []
+        at = 0
         for network in self.networks:
             top, new = network.one_step(features, state[at : at + network.n_states])
             tops.append(top)

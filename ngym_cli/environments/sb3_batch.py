@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from neurogym.vector.common import Moved
+from neurogym.vector.common import Batch, Moved
 from ngym_cli.errors import NotFinite
 
 _NOTHING: dict[str, Any] = {}
@@ -32,7 +32,7 @@ class TrialVecEnv(VecEnv):
         ground_truth: the right action at the row just acted on, one per environment, or None.
     """
 
-    def __init__(self, venv: Any, reset_state: str = "never"):
+    def __init__(self, venv: Batch, reset_state: str = "never"):
         if reset_state not in ("trial", "never"):
             raise ValueError(f"reset_state must be 'trial' or 'never', not {reset_state!r}")
         self.venv = venv
@@ -47,7 +47,7 @@ class TrialVecEnv(VecEnv):
     def reset(self) -> np.ndarray:
         """Start all environments, from the seeds given to ``seed`` if there are any."""
         seeds = None if all(seed is None for seed in self._seeds) else self._seeds
-        observations, _ = self.venv.reset(seed=seeds)
+        observations, _ = self.venv.reset(seed=seeds)  # type: ignore[arg-type]  # our batches take one for each
         self._reset_seeds()
         self._reset_options()
         _refuse_not_finite(observations, np.zeros(0))
@@ -109,6 +109,23 @@ class TrialVecEnv(VecEnv):
         else:
             self._seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(self.num_envs)]
         return self._seeds
+
+
+def trials_of(venv: VecEnv | None) -> TrialVecEnv:
+    """Return the environments made of trials inside Stable-Baselines3's wrappers.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    inner = None if venv is None else venv.unwrapped
+    if not isinstance(inner, TrialVecEnv):
+        raise ValueError(f"expected trial-based tasks ({__name__}.TrialVecEnv), not {type(inner).__name__}")
+    return inner
+
+
+def batch_of(venv: VecEnv | None) -> Batch:
+    """Return the toolkit's batch of environments inside them; see `trials_of`."""
+    return trials_of(venv).venv
 
 
 def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:

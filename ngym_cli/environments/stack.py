@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
@@ -15,6 +15,9 @@ from ngym_cli.config.values import duration_for_task
 from ngym_cli.config.wrappers import wrap
 from ngym_cli.environments.staggering import Staggered
 from ngym_cli.errors import UserError
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
 
 
 def make_env(task: Task, settings: TaskSettings) -> gym.Env:
@@ -54,7 +57,7 @@ def another_task(written: Any, dt: float) -> gym.Env:
     return make_env(find_task(str(written.get("task", ""))), settings)
 
 
-def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.Env] = lambda env: env) -> Any:
+def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.Env] = lambda env: env) -> VecEnv:
     """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that is learned from or evaluated.
 
     Args:
@@ -76,10 +79,3 @@ def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.E
         make_vec(lambda: around(Staggered.on(make_env(task, config), next(place))), n_envs), config.reset_state
     )
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
-
-
-def batch_of(venv: Any) -> Any:
-    """Return the batch of environments inside Stable-Baselines3's wrappers."""
-    while hasattr(venv, "venv"):
-        venv = venv.venv
-    return venv

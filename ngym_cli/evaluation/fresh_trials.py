@@ -20,7 +20,7 @@ from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
-from ngym_cli.environments.stack import batch_of, build_venv, make_env
+from ngym_cli.environments.stack import build_venv, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import ActivityRecorder
 from ngym_cli.files.writing import atomic_folder, write_json
@@ -31,6 +31,7 @@ from ngym_cli.runs.trial_table import Table, write_table
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
+    from stable_baselines3.common.vec_env import VecEnv
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128
@@ -200,8 +201,10 @@ def _around(config: RunConfig, protocol: Protocol, n_envs: int, seed: int) -> tu
     return around, None if cells is None else len(next(iter(cells.values())))
 
 
-def _within(venv: Any) -> Within:
+def _within(venv: VecEnv) -> Within:
     """Return what tells in which environments a period is on."""
+    from ngym_cli.environments.sb3_batch import batch_of
+
     probes = [env for env in batch_of(venv).envs if isinstance(env, PeriodProbe)]
 
     def within(period: str) -> np.ndarray:

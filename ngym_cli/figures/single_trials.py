@@ -84,20 +84,21 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
     from ngym_cli.agents.acting import rollout
     from ngym_cli.agents.trained import agent_for
     from ngym_cli.environments.probes import PeriodProbe
+    from ngym_cli.environments.sb3_batch import trials_of
     from ngym_cli.environments.stack import build_venv
 
     venv = build_venv(source.config, 1, PeriodProbe)
     found: list[Trial] = []
     steps: list[dict[str, Any]] = []
-    met = 0
+    batch, met = trials_of(venv), 0
     try:
         venv.seed(seed)
         agent = agent_for(source.policy, 1, seed, not stochastic)
         for step in rollout(venv, agent):
             steps.append({"seen": _channels(step.seen[0]), "act": step.act, "reward": float(step.rewards[0]),
-                          "truth": venv.ground_truth})  # fmt: skip
-            if venv.finished is not None:
-                row = {name: np.asarray(values)[0] for name, values in venv.finished.items()}
+                          "truth": batch.ground_truth})  # fmt: skip
+            if batch.finished is not None:
+                row = {name: np.asarray(values)[0] for name, values in batch.finished.items()}
                 met += 1
                 if _matches(row, wanted):
                     found.append(_trial(steps, row, source))

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Discrete, Space
 
 from ngym_cli.config import RunConfig, StageConfig, streams
 from ngym_cli.environments.facts import Facts, inspect
 from ngym_cli.errors import UserError
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
 
 
 @dataclass(frozen=True)
@@ -76,19 +81,22 @@ def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
             known = inspect(own, trained=True)
         except UserError as error:
             raise UserError(f"stage {name}: {error}") from error
-        for what in ("observation_space", "action_space"):
-            here, there = _size(getattr(known, what)), _size(getattr(facts, what))
+        for what, its, usual in (
+            ("observation space", known.observation_space, facts.observation_space),
+            ("action space", known.action_space, facts.action_space),
+        ):
+            here, there = _size(its), _size(usual)
             if here != there:
                 raise UserError(
-                    f"stage {name}: {what.replace('_', ' ')} is {here}, but without stages it is {there}; the learner "
+                    f"stage {name}: {what} is {here}, but without stages it is {there}; the learner "
                     "keeps its weights, so all stages must be alike in this"
                 )
         stages.append(Stage(index + 1, name, own, known, given))
     return stages
 
 
-def _size(space: Any) -> str:
-    return f"{int(space.n)} choices" if hasattr(space, "n") else f"{type(space).__name__}{tuple(space.shape)}"
+def _size(space: Space) -> str:
+    return f"{space.n} choices" if isinstance(space, Discrete) else f"{type(space).__name__}{space.shape}"
 
 
 class Curriculum:
@@ -176,7 +184,7 @@ class Curriculum:
         self._begun = [dict(row) for row in state["begun"]]
 
 
-def renew(model: Any, venv: Any, config: RunConfig, seed: int) -> None:
+def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> None:
     """Give a learner other environments, between an update and the next rollout; it keeps its weights.
 
     Args:
@@ -186,15 +194,13 @@ def renew(model: Any, venv: Any, config: RunConfig, seed: int) -> None:
         seed: of the new environments.
     """
     from ngym_cli.agents.algorithms import sb3
-    from ngym_cli.environments.sb3_batch import TrialVecEnv
-    from ngym_cli.environments.stack import batch_of, build_venv
+    from ngym_cli.environments.sb3_batch import batch_of, trials_of
+    from ngym_cli.environments.stack import build_venv
 
-    outer = venv
-    while not isinstance(outer, TrialVecEnv):
-        outer = outer.venv
-    old, outer.venv = outer.venv, batch_of(build_venv(config, venv.num_envs))
+    trials = trials_of(venv)
+    old, trials.venv = trials.venv, batch_of(build_venv(config, venv.num_envs))
     old.close()
     venv.seed(seed)
     sb3.show(model, venv.reset())
-    if hasattr(model, "take_new_tasks"):
+    if isinstance(model, sb3.Learner):
         model.take_new_tasks()

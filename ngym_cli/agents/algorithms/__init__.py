@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.algorithms.hyperparameters import hyperparameters
 from ngym_cli.agents.networks import NETWORKS, network_spec
 from ngym_cli.agents.options import Option
+
+if TYPE_CHECKING:
+    from gymnasium import Space
 
 __all__ = ["ALGORITHMS", "AlgorithmSpec", "algorithm_spec", "check_pairing"]
 
@@ -72,8 +75,8 @@ class AlgorithmSpec:
 
     def load(self) -> type:
         """Import the class (this imports torch)."""
-        module, name = self.path.split(":")
-        return getattr(import_module(module), name)
+        found: type = resolve_name(self.path)
+        return found
 
 
 _DISCRETE = frozenset({"discrete"})
@@ -161,7 +164,7 @@ def algorithm_spec(name: str) -> AlgorithmSpec:
     return ALGORITHMS[name]
 
 
-def check_pairing(algorithm: str, network: str | None, observation_space: Any, action_space: Any) -> None:
+def check_pairing(algorithm: str, network: str | None, observation_space: Space, action_space: Space) -> None:
     """Refuse what cannot work together, before anything is built.
 
     Args:
@@ -173,6 +176,8 @@ def check_pairing(algorithm: str, network: str | None, observation_space: Any, a
     Raises:
         ValueError: with one line that says what does not fit and what would.
     """
+    from gymnasium.spaces import Box, Discrete
+
     spec = algorithm_spec(algorithm)
     if network is not None and network_spec(network).name not in spec.networks:
         raise ValueError(f"{algorithm} does not train {network!r}; it trains {', '.join(spec.networks)}")
@@ -181,11 +186,11 @@ def check_pairing(algorithm: str, network: str | None, observation_space: Any, a
         fitting = [other.name for other in ALGORITHMS.values() if kind in other.actions]
         advice = f"use one of {', '.join(fitting)}" if fitting else "no algorithm takes them"
         raise ValueError(f"{algorithm} does not take {type(action_space).__name__} actions; {advice}")
-    if kind == "discrete" and int(getattr(action_space, "start", 0)) != 0:
+    if isinstance(action_space, Discrete) and action_space.start != 0:
         raise ValueError(f"discrete actions must count from 0, not from {action_space.start}")
-    if type(observation_space).__name__.lower() not in ("box", "discrete"):
+    if not isinstance(observation_space, Box | Discrete):
         raise ValueError(f"observations must be Box or Discrete, not {type(observation_space).__name__}")
-    shape = observation_space.shape
-    image = len(shape) == 3 and observation_space.dtype.name == "uint8"
+    shape = observation_space.shape or ()
+    image = len(shape) == 3 and observation_space.dtype == "uint8"
     if image and sorted(shape)[1] < SMALLEST_IMAGE:
         raise ValueError(f"images must be at least {SMALLEST_IMAGE} pixels high and wide, got {shape}")

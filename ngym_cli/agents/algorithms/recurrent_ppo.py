@@ -100,6 +100,11 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
 
+    @property
+    def recurrent_states(self) -> list[np.ndarray]:
+        """See `Learner`."""
+        return self.rollout_buffer.states
+
     def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
@@ -109,6 +114,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         callback.on_rollout_start()
         agent = RolloutAgent(self.policy, rollout_buffer, self.rng, self._fused)
         steps = acting.rollout(env, agent, self.seen, self.starts)
+        trials = env.unwrapped if isinstance(env.unwrapped, acting.OfTrials) else None
         for t, (_, act, new_obs, rewards, dones, infos) in enumerate(islice(steps, n_rollout_steps)):
             actions = act.actions
             self.num_timesteps += env.num_envs
@@ -116,7 +122,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             if not callback.on_step():
                 return False
             rollout_buffer.rewards[t] = rewards
-            rollout_buffer.ends[t] = getattr(env, "trial_ended", False)
+            rollout_buffer.ends[t] = trials is not None and trials.trial_ended
             if dones.any():
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
@@ -205,7 +211,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         rollout = self.rollout_buffer
         variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
         self.logger.record("train/explained_variance", float(variance))
-        if hasattr(self.policy, "log_std"):
+        if isinstance(self.action_space, spaces.Box):
             self.logger.record("train/std", self.policy.log_std.exp().mean().item())
         self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
         self.logger.record("train/clip_range", self.clip_range(self.left))

@@ -32,9 +32,11 @@ class Learner(BaseAlgorithm):
 
     Attributes:
         not_saved: attributes that a zip file of the model leaves out.
+        rng: generator of what it draws, made by `set_up`.
     """
 
     not_saved: tuple[str, ...] = ()
+    rng: np.random.Generator
 
     def set_up(self) -> None:
         """Make the policy and what it learns with; called once, when spaces and environments are known."""
@@ -91,13 +93,28 @@ class Learner(BaseAlgorithm):
         """Prepare for `learn`; returns the step at which to end, and the callback as one object."""
         return self._setup_learn(total, callback, reset, log_name, bar)
 
+    @property
+    def recurrent_states(self) -> list[np.ndarray]:
+        """Arrays whose last row is what the next rollout starts from."""
+        return []
+
+    def own_state(self) -> dict[str, Any]:
+        """What decides how training goes on, beside what every algorithm has: plain data and arrays."""
+        return {}
+
+    def set_own_state(self, state: dict[str, Any]) -> None:
+        """Continue from what `own_state` returned."""
+
+    def take_new_tasks(self) -> None:
+        """Learn in environments that have taken the place of others; the weights are kept."""
+
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), *self.not_saved]
 
 
 def counters(model: BaseAlgorithm) -> dict[str, Any]:
     """What a learner has counted, by name."""
-    return {name: getattr(model, name) for name in COUNTERS if hasattr(model, name)}
+    return {name: vars(model)[name] for name in COUNTERS if name in vars(model)}
 
 
 def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
@@ -122,7 +139,7 @@ def _is_number(value: Any) -> bool:
 
 def episodes(model: BaseAlgorithm) -> dict[str, list[Any]]:
     """Statistics of the last episodes."""
-    return {name: list(getattr(model, name) or ()) for name in EPISODES}
+    return {name: list(vars(model)[name] or ()) for name in EPISODES}
 
 
 def set_episodes(model: BaseAlgorithm, values: dict[str, list[Any]]) -> None:
@@ -142,7 +159,7 @@ def set_episodes(model: BaseAlgorithm, values: dict[str, list[Any]]) -> None:
 
 def last_seen(model: BaseAlgorithm) -> dict[str, np.ndarray]:
     """What a learner of any kind last saw of its environments, by name."""
-    return {name: np.array(getattr(model, name)) for name in SEEN if getattr(model, name, None) is not None}
+    return {name: np.array(seen) for name in SEEN if (seen := vars(model).get(name)) is not None}
 
 
 def set_last_seen(model: BaseAlgorithm, values: dict[str, np.ndarray]) -> None:

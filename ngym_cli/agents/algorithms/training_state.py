@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from torch import Tensor
 
 from neurogym.messages.plain_data import plain
 from ngym_cli.agents.algorithms import sb3
 from ngym_cli.agents.algorithms.nested_arrays import put_together, take_apart
+from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 Tensors = dict[str, Tensor]
 Info = dict[str, Any]
@@ -36,11 +39,12 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
     info["optimizer"] = _save_optimizer(model.policy.optimizer, tensors)
     for name, seen in sb3.last_seen(model).items():
         tensors[f"env/{name}"] = torch.from_numpy(seen)
-    for i, part in enumerate(_recurrent_states(model)):
-        tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
-    if hasattr(model, "own_state"):
-        info["own"] = take_apart(copy.deepcopy(model.own_state()), "own", tensors)
-    info["replay"] = _save_replay(getattr(model, "replay_buffer", None), tensors)
+    if isinstance(model, sb3.Learner):
+        for i, part in enumerate(model.recurrent_states):
+            tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
+        if own := model.own_state():
+            info["own"] = take_apart(copy.deepcopy(own), "own", tensors)
+    info["replay"] = _save_replay(_replay(model), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, plain(info)
 
@@ -61,16 +65,12 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
     _load_optimizer(model.policy.optimizer, info["optimizer"], tensors)
     seen = {name: tensors[f"env/{name}"].numpy().copy() for name in sb3.SEEN if f"env/{name}" in tensors}
     sb3.set_last_seen(model, seen)
-    for i, part in enumerate(_recurrent_states(model)):
-        part[-1] = tensors[f"recurrent/{i}"].numpy()
-    if hasattr(model, "set_own_state"):
-        model.set_own_state(put_together(info["own"], tensors))
-    _load_replay(getattr(model, "replay_buffer", None), info["replay"], tensors)
+    if isinstance(model, sb3.Learner):
+        for i, part in enumerate(model.recurrent_states):
+            part[-1] = tensors[f"recurrent/{i}"].numpy()
+        model.set_own_state(put_together(info.get("own", {}), tensors))
+    _load_replay(_replay(model), info["replay"], tensors)
     _load_generators(model, info["generators"], tensors)
-
-
-def _recurrent_states(model: BaseAlgorithm) -> list[np.ndarray]:
-    return getattr(getattr(model, "rollout_buffer", None), "states", [])
 
 
 def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> Info:
@@ -97,32 +97,40 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, info: Info, tensors: Tenso
     optimizer.load_state_dict(state)
 
 
-def _save_replay(replay: Any, tensors: Tensors) -> Info | None:
+def _replay(model: BaseAlgorithm) -> ReplayBuffer | None:
+    return model.replay_buffer if isinstance(model, OffPolicyAlgorithm) else None
+
+
+def _columns(replay: ReplayBuffer) -> dict[str, np.ndarray]:
+    """The arrays that hold the experience, by name; one that keeps each observation once has no next ones."""
+    return {name: vars(replay)[name] for name in REPLAY if name in vars(replay)}
+
+
+def _save_replay(replay: ReplayBuffer | None, tensors: Tensors) -> Info | None:
     if replay is None:
         return None
     filled = replay.buffer_size if replay.full else replay.pos
-    for name in REPLAY:
-        if hasattr(replay, name):
-            tensors[f"replay/{name}"] = torch.from_numpy(getattr(replay, name)[:filled].copy())
+    for name, column in _columns(replay).items():
+        tensors[f"replay/{name}"] = torch.from_numpy(column[:filled].copy())
     return {"pos": replay.pos, "full": replay.full}
 
 
-def _load_replay(replay: Any, info: Info | None, tensors: Tensors) -> None:
+def _load_replay(replay: ReplayBuffer | None, info: Info | None, tensors: Tensors) -> None:
     if (replay is None) != (info is None):
         raise ValueError("the saved state and the model disagree on having a replay buffer")
     if replay is None or info is None:
         return
-    for name in REPLAY:
-        if hasattr(replay, name):
-            saved = tensors[f"replay/{name}"].numpy()
-            getattr(replay, name)[: len(saved)] = saved
+    for name, column in _columns(replay).items():
+        saved = tensors[f"replay/{name}"].numpy()
+        column[: len(saved)] = saved
     replay.pos, replay.full = info["pos"], info["full"]
 
 
 def _numpy_generators(model: BaseAlgorithm) -> dict[str, np.random.Generator]:
     """The generators that belong to the model: its own, its policy's, and its action space's (random exploration)."""
-    owners = {"model": model, "policy": model.policy}
-    found = {name: owner.rng for name, owner in owners.items() if hasattr(owner, "rng")}
+    found = {"model": model.rng} if isinstance(model, sb3.Learner) else {}
+    if isinstance(model.policy, RecurrentPolicy):
+        found["policy"] = model.policy.rng
     return {**found, "action_space": model.action_space.np_random}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from ngym_cli.agents.options import Option
@@ -51,8 +51,8 @@ class NetworkSpec:
 
     def load(self) -> type:
         """Import the class behind the name (this imports torch)."""
-        module, name = self.path.split(":")
-        return getattr(import_module(module), name)
+        found: type = resolve_name(self.path)
+        return found
 
     @property
     def described(self) -> tuple[Option, ...]:

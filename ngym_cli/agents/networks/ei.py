@@ -28,6 +28,8 @@ class EIRNN(LeakyNetwork):
         mask: matrix (to, from) of zeros and ones used for every layer in place of a random one.
     """
 
+    sign: Tensor
+
     def __init__(
         self,
         input_size: int,
@@ -55,8 +57,7 @@ class EIRNN(LeakyNetwork):
 
     def recurrent_weight(self, layer: int) -> Tensor:
         """The signed matrix (to, from) of a layer."""
-        signed = getattr(self, f"mask_l{layer}") * self.sign
-        return self.parameters_of(layer)[0].abs() * signed
+        return self.parameters_of(layer)[0].abs() * (self.get_buffer(f"mask_l{layer}") * self.sign)
 
     @torch.no_grad()
     def _balance(self, radius: float = 1.0) -> None:
@@ -65,7 +66,7 @@ class EIRNN(LeakyNetwork):
         for layer in range(self.num_layers):
             weight, from_input, _, _ = self.parameters_of(layer)
             strengths = torch.distributions.Gamma(2.0, 1.0).sample(weight.shape)
-            weight.copy_(strengths * getattr(self, f"mask_l{layer}"))
+            weight.copy_(strengths * self.get_buffer(f"mask_l{layer}"))
             received = weight[:, :excitatory].sum(1) / weight[:, excitatory:].sum(1).clamp_min(1e-6)
             weight[:, excitatory:] *= received.clamp_max(100.0)[:, None]
             spectrum = torch.linalg.eigvals(self.recurrent_weight(layer)).abs().max()

@@ -8,7 +8,7 @@ below 1 for steps as long as the time constant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, sqrt
 
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
 
-ACTIVATIONS = ("tanh", "relu")
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
 
 
 class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
@@ -56,7 +56,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.in_torch`."""
-        gain, last = getattr(torch, self.nonlinearity), []
+        gain, last = ACTIVATIONS[self.nonlinearity], []
         for layer in range(self.num_layers):
             drive = self._drive(seq, layer)
             if noise is not None:
@@ -71,7 +71,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
 
     def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.one_step`."""
-        gain, after = getattr(torch, self.nonlinearity), []
+        gain, after = ACTIVATIONS[self.nonlinearity], []
         for layer in range(self.num_layers):
             h = state[0][layer]
             x = torch.lerp(h, gain(self._drive(x, layer) + h @ self.recurrent_weight(layer).t()), self.alpha)

@@ -8,6 +8,7 @@ methods are called as they are below that layer; what they compute is the same.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,17 +24,17 @@ def without_compiler(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim
     Args:
         optimizer: a class of `torch.optim`, such as Adam.
     """
-    step = getattr(optimizer.step, "__wrapped__", None)
-    found: dict[str, Any] = {name: _inner(getattr(optimizer, name)) for name in HIDDEN}
-    if step is not None:
+    step = _inner(optimizer.step)
+    found = {name: _inner(getattr(optimizer, name)) for name in HIDDEN}
+    if step is not optimizer.step:
         found["step"] = torch.no_grad()(step)
     return type(optimizer.__name__, (optimizer,), {"__doc__": optimizer.__doc__, "__module__": __name__, **found})
 
 
-def _inner(method: Any) -> Any:
+def _inner(method: Callable[..., Any]) -> Callable[..., Any]:
     """What a method is below the layer around it; itself in a version of torch that has none."""
     return getattr(method, "__wrapped__", method)
 
 
-Adam: Any = without_compiler(torch.optim.Adam)
-RMSprop: Any = without_compiler(torch.optim.RMSprop)
+Adam = without_compiler(torch.optim.Adam)
+RMSprop = without_compiler(torch.optim.RMSprop)

@@ -12,7 +12,7 @@ from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from stable_baselines3.common.type_aliases import Schedule
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Act
@@ -61,6 +61,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         cnn_features: features that the front end hands on, for images.
         kwargs: other options of sb3-contrib's recurrent policy.
     """
+
+    action_net: nn.Linear
+    value_net: nn.Linear
 
     def __init__(
         self,
@@ -138,8 +141,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
         activity = self._activity(sequences)
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
-            heads: list[Any] = [self.action_net, self.value_net]
-            weight, bias = (torch.cat([getattr(head, name) for head in heads]) for name in ("weight", "bias"))
+            heads = (self.action_net, self.value_net)
+            weight, bias = torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])
             both = linear(activity[0], weight, bias)
             logits, values = both[..., :-1], both[..., -1]
         else:

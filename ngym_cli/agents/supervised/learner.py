@@ -28,7 +28,7 @@ from stable_baselines3.common.utils import FloatSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
 from torch import Tensor
 
-from neurogym.vector.common import Batch
+from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Packed, pack
@@ -37,7 +37,7 @@ from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream,
 from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.agents.supervised.weighting import row_weights
 from ngym_cli.agents.trained import RecurrentAgent
-from ngym_cli.environments.stack import batch_of
+from ngym_cli.environments.sb3_batch import batch_of, trials_of
 
 #: What an update reports: the whole, the loss per step unweighted, the penalties, how right the due answers are.
 DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
@@ -142,16 +142,16 @@ class Supervised(Learner):
         ).to(self.device)
         self.discrete = isinstance(self.action_space, spaces.Discrete)
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
-        self.carried = getattr(self.env, "reset_state", "trial") == "never"
+        self.carried = trials_of(self.env).reset_state == "never"
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
 
     def _make_streams(self) -> list[TrialStream]:
         """One session for each sequence where the state carries over, else one for all."""
-        env = _first_env(self.env)
+        env = batch_of(self.env).envs[0]
         check(env)
         draw = None
-        if "task" in getattr(env.unwrapped, "conditions", {}) and hasattr(env.unwrapped, "envs"):
+        if isinstance(env.unwrapped, ScheduleEnvs):
             draw = TaskDraw(env.unwrapped.names, self.task_weight, self.draw == "batch")
         elif self.task_weight:
             raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
@@ -301,11 +301,3 @@ class Supervised(Learner):
             self._carry = tuple(self._tensor(np.array(part)) for part in state["carry"])
         for stream, saved in zip(self.streams, state["streams"], strict=True):
             stream.set_state(saved)
-
-
-def _first_env(venv: VecEnv | None) -> Any:
-    """The first of a batch of trial-based environments."""
-    batch = batch_of(venv)
-    if not isinstance(batch, Batch):
-        raise ValueError("supervised learning needs trial-based tasks (ngym_cli.environments.sb3_batch.TrialVecEnv)")
-    return batch.envs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -52,18 +52,17 @@ class Material:
 
     def split(self, rows: int, trials: int) -> tuple[Material, Material]:
         """Before and after: the first rows, which are those of the first trials."""
-        at = {field.name: trials if field.name == "length" else rows for field in fields(self)}
-        columns = {name: getattr(self, name) for name in at}
+        at = {name: trials if name == "length" else rows for name in vars(self)}
         return (
-            Material(**{name: column[: at[name]] for name, column in columns.items()}),
-            Material(**{name: column[at[name] :] for name, column in columns.items()}),
+            Material(**{name: column[: at[name]] for name, column in vars(self).items()}),
+            Material(**{name: column[at[name] :] for name, column in vars(self).items()}),
         )
 
 
 def join(parts: list[Material]) -> Material:
     """One after the other."""
     return parts[0] if len(parts) == 1 else Material(
-        **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Material)}
+        **{name: np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])}
     )  # fmt: skip
 
 
@@ -193,7 +192,7 @@ class TrialStream:
 
     def state(self) -> dict[str, Any]:
         """Everything that the coming trials depend on, as plain data and arrays."""
-        left = {} if self._left is None else {f.name: getattr(self._left, f.name) for f in fields(Material)}
+        left = {} if self._left is None else dict(vars(self._left))
         return {"env": capture(self.env), "left": left, "n": self._n, **self._right.state()}
 
     def set_state(self, state: dict[str, Any]) -> None:

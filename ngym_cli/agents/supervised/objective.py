@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,12 +26,11 @@ def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
 
 def weight_matrices(policy: RecurrentPolicy) -> Iterator[Tensor]:
     """Input, recurrent and output weights of the acting network; under Dale's law those in force."""
-    network: Any = policy.networks[0]
+    network = policy.networks[0]
     for layer in range(network.num_layers):
-        yield getattr(network, f"weight_ih_l{layer}")
+        yield network.parameters_of(layer)[1]
         yield network.recurrent_weight(layer)
-    output: Any = policy.action_net
-    yield output.weight
+    yield policy.action_net.weight
 
 
 def penalty_on_weights(policy: RecurrentPolicy, l1: float, l2: float) -> Tensor:

@@ -14,13 +14,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from neurogym.messages.names import unknown
+from neurogym.rules import Rule
 from neurogym.trials import Trials
 
 
 def answer_rows(trials: Trials) -> np.ndarray:
     """Whether an answer is due, bool (rows,): the declared answer periods, else everything from the go cue on."""
     _, trial, step = trials.rows()
-    periods = getattr(trials.env.rule, "answer", None)
+    rule: Rule | None = trials.env.rule
+    periods = None if rule is None else rule.answer
     due = np.zeros(trials.total, bool)
     if periods:
         due[trials.rows(periods).index] = True
@@ -56,7 +58,8 @@ def row_weights(
         return weights
     if share is None:
         return weights
-    due, hold = answer_rows(trials), getattr(trials.env.rule, "hold", None)
+    rule: Rule | None = trials.env.rule
+    due, hold = answer_rows(trials), None if rule is None else rule.hold
     waiting = trials.gt == hold if hold is not None and trials.gt.ndim == 1 else ~due
     kinds = ~due, due & ~waiting, due & waiting
     trial = trials.rows().trial

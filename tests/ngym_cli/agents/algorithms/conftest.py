@@ -17,6 +17,8 @@ class Recall(VecEnv):
         actions = spaces.Box(-1, 1, (int(box),), np.float32) if box else spaces.Discrete(3)
         super().__init__(n_envs, spaces.Box(-2, 2, (3,), np.float32), actions)
         self.box, self.reset_state, self.longest, self.limit, self.tells = box, reset, longest, limit, tells
+        if tells:
+            self.trial_ended = np.zeros(n_envs, bool)
         self.rng = np.random.default_rng(seed)
         self.cue, self.left, self.age = (np.zeros(n_envs, int) for _ in range(3))
         self.infos = [{} for _ in range(n_envs)]
