@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
 from ngym_cli.catalog.rows import Row, holding
@@ -83,8 +83,12 @@ def tasks(
 
 def _space(space: Any) -> Row:
     """Return what kind of observation or action a task has, how many numbers or choices, and their names."""
-    names = list(getattr(space, "name", None) or {})
-    if hasattr(space, "n"):
+    from gymnasium.spaces import Discrete
+
+    from neurogym.spaces import names_of
+
+    names = list(names_of(space))
+    if isinstance(space, Discrete):
         return {"kind": "discrete", "size": int(space.n), "names": names}
     image = len(space.shape) == 3
     kind = "image" if image else "vector"
@@ -117,56 +121,43 @@ def wrappers(search: Iterable[str] = ()) -> list[Row]:
     """
     from neurogym import wrappers as package
 
-    rows = []
-    for name in package.all_wrappers():
-        cls = package.wrapper_class(name)
-        meta = metadata_of(cls)
-        rows.append(
-            {
-                "id": package.key_of(name),
-                "class": name,
-                "description": meta.get("description", ""),
-                "paper": meta.get("paper_name"),
-                "link": meta.get("paper_link"),
-                "carries": links_trials(cls),
-                "order": meta.get("order", ""),
-                "changes": changes(cls),
-                "decides": list(getattr(cls, "decides", ())),
-            }
-        )
+    rows = [wrapper(package.wrapper_class(name)) for name in package.all_wrappers()]
     return sorted(holding(search, rows), key=lambda row: row["id"])
 
 
-def links_trials(cls: type) -> bool:
-    """Say whether a wrapper makes a trial depend on earlier ones, as its hooks tell."""
+def wrapper(cls: Any) -> Row:
+    """Return what is known of a wrapper's class; what takes the place of several tasks counts as one."""
     from neurogym.core import TrialWrapper
+    from neurogym.wrappers import key_of
 
-    return issubclass(cls, TrialWrapper) and cls.links_trials()
+    meta: WrapperInfo = cls.metadata
+    acts = issubclass(cls, TrialWrapper)
+    return {
+        "id": key_of(cls.__name__),
+        "class": cls.__name__,
+        "description": meta.get("description", ""),
+        "paper": meta.get("paper_name"),
+        "link": meta.get("paper_link"),
+        "carries": acts and cls.links_trials(),
+        "order": meta.get("order", ""),
+        "changes": _changes(cls),
+        "decides": list(cls.decides) if acts else [],
+    }
 
 
-def changes(cls: type) -> list[str]:
-    """Return which parts of a session a wrapper acts on, as its hooks tell."""
+def _changes(cls: type) -> list[str]:
+    """Return which parts of a session a wrapper acts on, as its hooks tell; nothing if it only watches."""
     from neurogym.core import TrialEnv, TrialWrapper
 
-    if issubclass(cls, TrialEnv):
-        return ["tasks"]
+    if not issubclass(cls, TrialWrapper):
+        return ["tasks"] if issubclass(cls, TrialEnv) else []
     found = {
         "trials": ("plan", "new_trial"),
         "their content": ("revise",),
         "observation": ("observe", "appended"),
         "steps": ("step",),
     }
-    return [
-        what
-        for what, hooks in found.items()
-        if any(getattr(cls, hook, None) is not getattr(TrialWrapper, hook) for hook in hooks)
-    ]
-
-
-def metadata_of(cls: type) -> WrapperInfo:
-    """Return what a wrapper says about itself; nothing where it inherits Gymnasium's property."""
-    found = getattr(cls, "metadata", None)
-    return cast("WrapperInfo", dict(found) if isinstance(found, dict) else {})
+    return [what for what, hooks in found.items() if cls.overrides(*hooks)]
 
 
 def algorithms(search: Iterable[str] = ()) -> list[Row]:

@@ -144,10 +144,12 @@ def _maker(task: Task) -> Callable[..., Any]:
 
 
 def _make(task: Task, subject: Any) -> None:
+    import gymnasium as gym
+
     from neurogym.core import TrialEnv
 
     made = subject.make()
-    if not isinstance(getattr(made, "unwrapped", None), TrialEnv):
+    if not isinstance(made, gym.Env) or not isinstance(made.unwrapped, TrialEnv):
         raise UserError(f"{type(made).__name__} is not a trial-based task (a subclass of neurogym.TrialEnv)")
 
 

@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gymnasium.spaces import Discrete, Space
+
 from neurogym.ceilings import needs_reward
+from neurogym.core import TrialEnv
 from neurogym.messages.plain_data import plain
+from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
-from ngym_cli.catalog import docstrings, oracle_trial, reference
-from ngym_cli.catalog.listing import changes, links_trials, metadata_of
+from ngym_cli.catalog import docstrings, listing, oracle_trial, reference
 from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
-from ngym_cli.environments.stack import make_env
+from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import check_place
 
@@ -55,32 +58,26 @@ def describe(
 
 def describe_wrapper(name: str) -> dict[str, Any]:
     """Return all that is known of a wrapper."""
+    from neurogym.core import TrialWrapper
     from neurogym.wrappers import key_of
 
     cls = find_wrapper(name)
-    meta = metadata_of(cls)
     return {
-        "id": name,
+        **listing.wrapper(cls),
         "kind": "wrapper",
-        "class": cls.__name__,
-        "description": meta.get("description", ""),
-        "paper": meta.get("paper_name"),
-        "link": meta.get("paper_link"),
-        "order": meta.get("order", ""),
-        "carries": links_trials(cls),
         "ceiling_effect": _effect(cls),
-        "changes": changes(cls),
-        "decides": list(getattr(cls, "decides", ())),
-        "inside_of": [key_of(other) for other in getattr(cls, "inside_of", ())],
+        "inside_of": [key_of(other) for other in cls.inside_of] if issubclass(cls, TrialWrapper) else [],
         "arguments": _arguments(cls, ("env",)),
         "meaning": docstrings.arguments(cls),
         "text": inspect.getdoc(cls) or "",
     }
 
 
-def _effect(cls: Any) -> str:
+def _effect(cls: type) -> str:
     """What a wrapper does to the ceiling, as far as it does not depend on its arguments."""
-    effect = getattr(cls, "ceiling_effect", None)
+    from neurogym.wrappers.forwarding import Forwarding
+
+    effect = cls.ceiling_effect if issubclass(cls, Forwarding) else None
     if effect is None:
         return "as the arguments and the task say"
     return "left as it is" if effect.kind == "leaves" else f"not known: {effect.why}"
@@ -98,7 +95,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
     settings = configuration.from_dict({**flags, "task": name})
     task = find_task(name)
     env = make_env(task, settings)
-    inner: Any = env.unwrapped
+    inner = inner_task(env)
     with user_errors(f"task {name}", task.own):
         trial = oracle_trial.draw(env, seed)
         lengths = inner.trial_length_stats(1_000)
@@ -123,7 +120,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
         "trial_ms": {key: value * facts.dt for key, value in lengths.items()},
         "observation": _space(env.observation_space),
         "action": _space(env.action_space),
-        "rewards": dict(inner.rewards) if isinstance(inner.rewards, Mapping) else {},
+        "rewards": dict(inner.rewards),
         "conditions": {key: _values(value) for key, value in facts.conditions.items()},
         "chance": facts.chance,
         "blind": facts.blind,
@@ -142,13 +139,11 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
 
 def _meanings(entry: Any) -> dict[str, str]:
     """Return what each argument of a task means; what all tasks have is described once, in their base class."""
-    from neurogym.core import TrialEnv
-
     own, usual = docstrings.arguments(entry), docstrings.arguments(TrialEnv)
     return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
 
 
-def _periods(env: Any) -> list[dict[str, Any]]:
+def _periods(env: TrialEnv) -> list[dict[str, Any]]:
     from neurogym.sampling.distributions import Distribution
 
     return [{"id": period, "duration": Distribution.of(spec).phrase()} for period, spec in env.timing.items()]
@@ -165,12 +160,6 @@ def _values(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else plain(list(value))
 
 
-def _space(space: Any) -> dict[str, Any]:
-    names = {
-        key: list(where) if isinstance(where, range) else where
-        for key, where in (getattr(space, "name", {}) or {}).items()
-    }
-    found: dict[str, Any] = {"type": type(space).__name__, "shape": list(space.shape), "names": names}
-    if hasattr(space, "n"):
-        found["n"] = int(space.n)
-    return found
+def _space(space: Space) -> dict[str, Any]:
+    found = {"type": type(space).__name__, "shape": list(space.shape or ()), "names": plain(names_of(space))}
+    return {**found, "n": int(space.n)} if isinstance(space, Discrete) else found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from pkgutil import resolve_name
 from typing import Any
 
 from ngym_cli.agents.options import Option
@@ -161,23 +162,12 @@ def analyses() -> list[str]:
     return [name for name in package.__all__ if inspect.isfunction(getattr(package, name))]
 
 
-def _names(where: str) -> Callable[[], Iterable[str]]:
-    module, _, table = where.partition(":")
-
-    def names() -> Iterable[str]:
-        from importlib import import_module
-
-        return list(getattr(import_module(module), table))
-
-    return names
-
-
 #: Kind of page -> the names that there are, and what makes the page. A name of two kinds is the first of them.
 KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Page]]] = {
-    "algorithm": (_names("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
-    "network": (_names("ngym_cli.agents.networks:NETWORKS"), network),
-    "figure": (_names("ngym_cli.figures.registry:FIGURES"), figure),
-    "launcher": (_names("ngym_cli.sweeps.launchers:NAMES"), launcher),
+    "algorithm": (lambda: resolve_name("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
+    "network": (lambda: resolve_name("ngym_cli.agents.networks:NETWORKS"), network),
+    "figure": (lambda: resolve_name("ngym_cli.figures.registry:FIGURES"), figure),
+    "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:NAMES"), launcher),
     "analysis": (analyses, analysis),
     "paper": (papers, paper),
 }

@@ -160,11 +160,12 @@ class RunConfig(TaskSettings):
         stage = self.stages[index]
         tables = ("task_args", "timing", "rewards")
         other = stage.task not in (None, self.task)
+        mine, its = dict(self), dict(stage)
         return self.model_copy(
             update={
                 "task": stage.task or self.task,
                 "wrappers": self.wrappers if stage.wrappers is None else stage.wrappers,
-                **{key: {**({} if other else getattr(self, key)), **getattr(stage, key)} for key in tables},
+                **{key: {**({} if other else mine[key]), **its[key]} for key in tables},
                 "stages": [],
             }
         )

@@ -130,10 +130,10 @@ def _own_class(name: str) -> Callable[..., Any]:
     if not where or not attribute:
         raise UserError(f"task '{name}': expected path/to/file.py:Class or package.module:Class")
     module = _import_file(Path(where)) if where.endswith(".py") else _import_module(where)
-    if not hasattr(module, attribute):
+    entry = getattr(module, attribute, None)
+    if entry is None:
         classes = [key for key, value in vars(module).items() if inspect.isclass(value) and not key.startswith("_")]
         raise unknown(f"class in {where}", attribute, classes)
-    entry = getattr(module, attribute)
     if not callable(entry):
         raise UserError(f"task '{name}': {attribute} is not a class")
     return entry

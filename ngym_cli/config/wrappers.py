@@ -87,9 +87,9 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, Any], make: MakeTask) -> gy
 
 def _made(cls: Any, env: gym.Env, args: dict[str, Any], make: MakeTask) -> gym.Env:
     """Turn what is written into what the wrapper takes, and put it on."""
-    from neurogym.core import OrderEnforcing
+    from neurogym.core import BaseEnv, OrderEnforcing
 
-    dt = float(getattr(env.unwrapped, "dt", 0) or 0)
+    dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
     parameters = argument_types(cls)
     given = {key: _value(value, parameters[key], key, lambda one: make(one, dt)) for key, value in args.items()}
     if given.get("share_action_space") == AUTO:
@@ -104,7 +104,7 @@ def _made(cls: Any, env: gym.Env, args: dict[str, Any], make: MakeTask) -> gym.E
 
 
 def _actions(env: gym.Env) -> Any:
-    return getattr(env.action_space, "n", env.action_space.shape)
+    return env.action_space.n if isinstance(env.action_space, gym.spaces.Discrete) else env.action_space.shape
 
 
 def argument_types(cls: type) -> dict[str, Any]:

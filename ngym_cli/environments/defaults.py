@@ -15,7 +15,7 @@ from ngym_cli.config.tasks import Task, find_task, keyword_parameters
 from ngym_cli.config.values import written_duration
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper
 from ngym_cli.environments.facts import Facts, carries, inspect
-from ngym_cli.environments.stack import make_env
+from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
 
 
@@ -33,16 +33,15 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     """
     task = find_task(config.task)
     facts = inspect(config, trained=True)
-    inner: Any = make_env(task, config.model_copy(update={"wrappers": []})).unwrapped
+    inner = inner_task(make_env(task, config.model_copy(update={"wrappers": []})))
     found = config.model_dump()
     found["dt"] = facts.dt
     found["task_args"] = {**_plain_defaults(task), **config.task_args}
     takes = keyword_parameters(task.entry)
     if not task.several and (takes is None or "timing" in takes):
-        found["timing"] = {**_written(getattr(inner, "timing", {}) or {}), **config.timing}
-    rewards = getattr(inner, "rewards", {})
-    if not task.several and isinstance(rewards, Mapping) and (takes is None or "rewards" in takes):
-        numbers = {key: value for key, value in rewards.items() if isinstance(key, str) and _is_finite(value)}
+        found["timing"] = {**_written(inner.timing), **config.timing}
+    if not task.several and (takes is None or "rewards" in takes):
+        numbers = {key: value for key, value in inner.rewards.items() if isinstance(key, str) and _is_finite(value)}
         found["rewards"] = {**numbers, **config.rewards}
     found["wrappers"] = [
         {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers

@@ -17,13 +17,14 @@ from neurogym.ceilings.stack import Verdict, verdict
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import Agent, rollout
+from neurogym.spaces import names_of
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
 from neurogym.vector import layers
 from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import Task, find_task, user_errors
-from ngym_cli.environments.stack import make_env
+from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
 
 #: Steps that every new stack is tried for, with random actions, before anything is written.
@@ -57,6 +58,11 @@ class Facts:
     # -- the task -----------------------------------------------------------------------------------------------------
 
     @property
+    def inner(self) -> TrialEnv:
+        """The task without its wrappers."""
+        return inner_task(self.env)
+
+    @property
     def id(self) -> str:
         """Registered id of the task."""
         return self.task.id
@@ -64,12 +70,12 @@ class Facts:
     @property
     def dt(self) -> float:
         """Time step (ms)."""
-        return float(getattr(self.env.unwrapped, "dt", 1.0))
+        return float(self.inner.dt)
 
     @property
     def conditions(self) -> dict[str, Any]:
         """The task's conditions, name to values or distribution."""
-        return dict(getattr(self.env.unwrapped, "conditions", {}) or {})
+        return dict(self.inner.conditions)
 
     @property
     def lacks_reward(self) -> bool:
@@ -79,7 +85,7 @@ class Facts:
     @property
     def session(self) -> int | None:
         """Trials of a session, if the task has sessions that follow each other."""
-        trials = getattr(self.env.unwrapped, "session", None)
+        trials = vars(self.inner).get("session")  # of some tasks; of others the word means something else
         return trials if self.carries and isinstance(trials, int) and trials > 0 else None
 
     @property
@@ -96,14 +102,13 @@ class Facts:
     def labels(self) -> dict[str, dict[str, Any]]:
         """Names of channels under ``observation``, of actions under ``action``."""
         spaces = {"observation": self.observation_space, "action": self.action_space}
-        return {what: dict(getattr(space, "name", {}) or {}) for what, space in spaces.items()}
+        return {what: dict(names_of(space)) for what, space in spaces.items()}
 
     @property
     def measures(self) -> tuple[str, ...]:
         """What task and wrappers say that they are about, names in ``neurogym.analysis.measures.MEASURES``."""
-        stack = [self.env.unwrapped, *layers(self.env)]
-        told = [self.task.metadata, *(getattr(layer, "metadata", None) or {} for layer in stack)]
-        found = (name for part in told if isinstance(part, Mapping) for name in part.get("measures", ()))
+        told = [self.task.metadata, *(layer.metadata for layer in (self.inner, *layers(self.env)))]
+        found = (name for part in told for name in part.get("measures", ()))
         return tuple(dict.fromkeys(found))
 
     # -- scores of reference agents -----------------------------------------------------------------------------------
@@ -138,7 +143,7 @@ class Facts:
     @cached_property
     def tasks(self) -> dict[str, dict[str, float | None]]:
         """Of several tasks in one session, ``chance``, ``blind`` and ``ceiling`` of each by name."""
-        several, told = self.env.unwrapped, sees_reward(self.env)
+        several, told = self.inner, sees_reward(self.env)
         if not isinstance(several, ScheduleEnvs):
             return {}
         with self._asking():
@@ -187,7 +192,7 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
     env = make_env(task, config)
     with user_errors(f"task {config.task}", task.own):
         rt_from = _try_out(env)
-    if 0 in (getattr(env.observation_space, "shape", None) or ()):
+    if 0 in (env.observation_space.shape or ()):
         raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
     if trained:
         try:
@@ -220,8 +225,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
         rt_from: name of the period that reaction times count from.
         memory: whether the agent remembers earlier trials.
     """
-    inner: Any = env.unwrapped
-    steps = int(inner.trial_length_stats(TRIALS_SEEN)["max"])
+    steps = int(inner_task(env).trial_length_stats(TRIALS_SEEN)["max"])
     return Facts(env, task, memory, rt_from, steps, carries(env, task))
 
 
@@ -232,11 +236,11 @@ def carries(env: gym.Env, task: Task) -> bool:
 
 def chance_of(env: gym.Env) -> float | None:
     """Return what an agent scores that draws every action at random, or None where the task says something else."""
-    task: Any = env.unwrapped
-    value = chance(env) if type(task).chance is TrialEnv.chance else task.chance()
+    task = inner_task(env)
+    value: object = chance(env) if type(task).chance is TrialEnv.chance else task.chance()
     if isinstance(value, Mapping):
         value = value.get("performance")
-    return None if value is None else float(value)
+    return None if value is None else float(value)  # type: ignore[arg-type]  # a user's task may say anything
 
 
 def blind_of(env: gym.Env) -> float | None:
@@ -251,10 +255,9 @@ def _try_out(env: gym.Env) -> str:
     for step in islice(rollout(env, Agent(env), seed=0), TRIAL_STEPS):
         if not env.observation_space.contains(step.ob):
             raise ValueError(
-                f"an observation of shape {np.shape(step.ob)} and type {getattr(step.ob, 'dtype', None)} "
+                f"an observation of shape {np.shape(step.ob)} and type {np.asarray(step.ob).dtype} "
                 f"is not in {env.observation_space}"
             )
         if not np.isfinite(step.reward):
             raise ValueError(f"reward {step.reward} is not a finite number")
-    task: Any = env.unwrapped
-    return str(task.make_trials(1).go_period) if hasattr(task, "make_trials") else ""
+    return str(inner_task(env).make_trials(1).go_period)

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
+from ngym_cli.environments.stack import inner_task
 from ngym_cli.errors import UserError, unknown
 
 #: Column with the time from the start of a trial at which a period begins, ms.
@@ -103,7 +104,7 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
     Raises:
         UserError: if trials follow from those before, or no condition takes a few known values.
     """
-    inner: Any = env.unwrapped
+    inner = inner_task(env)
     if inner.metadata.get("carries"):
         raise UserError(f"{task} cannot be balanced: its conditions follow from trial to trial")
     decided = {name for wrapper in inner.wrappers for name in wrapper.decides}

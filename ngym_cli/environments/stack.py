@@ -41,6 +41,13 @@ def make_env(task: Task, settings: TaskSettings) -> gym.Env:
     return env
 
 
+def inner_task(env: gym.Env) -> TrialEnv:
+    """Return the task inside a stack that ``make_env`` made."""
+    task = env.unwrapped
+    assert isinstance(task, TrialEnv), f"{type(task).__name__} is not made of trials"
+    return task
+
+
 def another_task(written: Any, dt: float) -> gym.Env:
     """Make the further task that a wrapper takes.
 

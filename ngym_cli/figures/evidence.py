@@ -281,4 +281,4 @@ def wagering(view: View) -> Figure:
 def _only(curve: Any, rows: np.ndarray) -> Any:
     from neurogym.analysis import Curve
 
-    return Curve(*(getattr(curve, name)[rows] for name in ("x", "value", "low", "high", "n")))
+    return Curve(curve.x[rows], curve.value[rows], curve.low[rows], curve.high[rows], curve.n[rows])

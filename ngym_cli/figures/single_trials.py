@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures.wording import Wording
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
 
 #: Trials that are tried for those that were asked for.
 MOST_TRIALS = 2_000
+
+#: Conditions that are answers, the agent's or another modality's.
+ANSWERS = ("ground_truth", "other_choice")
 
 
 @dataclass(frozen=True)
@@ -145,25 +150,33 @@ def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> 
         if begin < end:
             periods[name] = begin, end
 
-    def together(name: str) -> np.ndarray | None:
-        parts = [getattr(act, name) for act in acts]
-        return None if parts[0] is None else np.stack([np.asarray(part)[0] for part in parts])
-
     truth = [step["truth"] for step in steps]
-    logits = together("logits")
-    discrete = hasattr(source.facts.action_space, "n")
+    logits = _of_all_steps([act.logits for act in acts])
+    discrete = isinstance(source.facts.action_space, Discrete)
     return Trial(
         observations=np.stack([step["seen"] for step in steps]),
         actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
         rewards=np.array([step["reward"] for step in steps]),
         ground_truth=None if truth[0] is None else np.stack([np.ravel(each[0]) for each in truth]),
-        activity=together("activity"),
-        values=together("values"),
+        activity=_of_all_steps([act.activity for act in acts]),
+        values=_of_all_steps([act.values for act in acts]),
         policy=_softmax(logits) if logits is not None and discrete else None,
         periods=periods,
         record=row,
         dt=dt,
     )
+
+
+def conditions_in_words(trial: Trial, source: Source, words: Wording) -> list[str]:
+    """Return the conditions of a trial that are single values, a phrase each; the answers are left out."""
+    known = {name: np.asarray(trial.record[name]) for name in source.facts.conditions if name in trial.record}
+    return [words.phrase(name, value.item()) for name, value in known.items() if not value.ndim and name not in ANSWERS]
+
+
+def _of_all_steps(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """Return what the one environment has at each step, shape (steps, ...); None if the agent has no such thing."""
+    known = [part[0] for part in parts if part is not None]
+    return np.stack(known) if known else None
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

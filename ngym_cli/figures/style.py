@@ -97,7 +97,7 @@ def interval_points(axes: Axes, curve: Any, **options: Any) -> Any:
 
 def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Any], **options: Any) -> None:
     """Draw estimates as points with intervals above their names."""
-    values, lows, highs = (np.array([getattr(e, part) for e in estimates]) for part in ("value", "low", "high"))
+    values, lows, highs = (np.array(part) for part in zip(*((e.value, e.low, e.high) for e in estimates), strict=True))
     spread = np.nan_to_num(np.clip([values - lows, highs - values], 0, None))
     place = options.pop("offset", 0.0) + np.arange(len(names))
     axes.errorbar(place, values, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli.figures.channels import groups, largest
-from ngym_cli.figures.single_trials import Trial
+from ngym_cli.figures.single_trials import Trial, conditions_in_words
 from ngym_cli.figures.text_trial import BLOCKS
 from ngym_cli.figures.wording import Wording
 
@@ -29,9 +29,7 @@ def lines(trial: Trial, source: Source, number: int) -> Iterator[str]:
     """
     words = Wording(source.facts.labels)
     labels = source.facts.labels.get("observation", {})
-    names = [name for name in source.facts.conditions if name in trial.record and np.ndim(trial.record[name]) == 0]
-    values = {name: trial.record[name].item() for name in names if hasattr(trial.record[name], "item")}
-    shown = [words.phrase(name, value) for name, value in values.items() if name != "ground_truth"]
+    shown = conditions_in_words(trial, source, words)
     yield f"trial {number}: {', '.join([*shown, str(trial.record.get('outcome', ''))])}"
     channels = ", ".join(name if len(where) == 1 else f"{name} x{len(where)}"
                          for name, where in groups(labels, trial.observations.shape[1]))  # fmt: skip

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.channels import channel_image, largest, scale_words
-from ngym_cli.figures.single_trials import Trial, conditions_wanted, record
+from ngym_cli.figures.single_trials import Trial, conditions_in_words, conditions_wanted, record
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.figures.wording import Wording, index_names
 
@@ -76,14 +76,8 @@ def _there(name: str, trial: Trial) -> bool:
 
 def _title(trial: Trial, source: Source, words: Wording) -> str:
     """Return the conditions and the outcome of a trial."""
-    names = [name for name in source.facts.conditions if name in trial.record and np.ndim(trial.record[name]) == 0]
-    names = [name for name in names if name not in ("ground_truth", "other_choice")]
-    shown = [words.phrase(name, _plain(trial.record[name])) for name in names][:MOST_CONDITIONS]
+    shown = conditions_in_words(trial, source, words)[:MOST_CONDITIONS]
     return "\n".join([*shown, str(trial.record.get("outcome", ""))])
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
 
 
 def by_peak(activity: np.ndarray) -> np.ndarray:

@@ -148,11 +148,10 @@ class ClaimConfig(Section):
             if self.measure or self.reached or self.in_part or self.part:
                 raise ValueError(f"claim {self.id}: what cannot be tested has no part, measure or criterion")
             return self
-        for key in ("part", "measure", "reached"):
-            if not getattr(self, key):
+        for key, needed in (("part", self.part), ("measure", self.measure), ("reached", self.reached)):
+            if not needed:
                 raise ValueError(f"claim {self.id}: {key} is missing; or say 'untestable' and why")
-        for key in ("reached", "in_part"):
-            text = getattr(self, key)
+        for key, text in (("reached", self.reached), ("in_part", self.in_part)):
             if text is not None:
                 try:
                     criterion = parse_criterion(text)

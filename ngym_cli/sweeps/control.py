@@ -122,7 +122,7 @@ def do_jobs(
     jobs = status.unfinished_jobs(sweep, observer.rows())
     if not jobs:
         return observer.rows(), False
-    workers = getattr(launcher, "workers", None) or 1
+    workers = launcher.workers or 1
     shown_on = terminal.console(stderr=True)
     interrupted = False
     with (
@@ -151,7 +151,7 @@ def _stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
     old = {number: signal.signal(number, stop) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
     try:
         yield

@@ -110,7 +110,7 @@ def completed(
     if task not in known:
         known[task] = resolve(config)
     resolved, facts = known[task]
-    config = config.model_copy(update={name: getattr(resolved, name) for name in _TASK})
+    config = config.model_copy(update={name: value for name, value in resolved if name in _TASK})
     return Setting(complete(config, facts), facts)
 
 

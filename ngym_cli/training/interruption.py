@@ -60,7 +60,7 @@ def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterat
             say("stopping after this update; the run can be resumed (Ctrl-C again: at once)")
 
     names = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    numbers = [signal.Signals[name] for name in names if name in signal.Signals.__members__]
     if "SIGHUP" in names and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         numbers.remove(signal.SIGHUP)
     old = {number: signal.signal(number, ask) for number in numbers}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.terminal import in_words, print_columns
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
 
 #: Numbers of environments that are tried where the user asks for none.
 ENVIRONMENTS = (16, 64, 256)
@@ -150,7 +153,7 @@ def _turn(config: RunConfig, clock: Callable[[], float]) -> Callable[[], float]:
     venv = build_venv(config, int(config.n_envs or 1))
     model = build_model(config, venv)
     venv.seed(config.seed)
-    each = int(getattr(model, "n_steps", STEPS)) * model.n_envs
+    each = steps_of_a_turn(model) * model.n_envs
 
     def take() -> float:
         before, began = model.num_timesteps, clock()
@@ -159,6 +162,15 @@ def _turn(config: RunConfig, clock: Callable[[], float]) -> Callable[[], float]:
 
     take()
     return take
+
+
+def steps_of_a_turn(model: BaseAlgorithm) -> int:
+    """Return how many steps each environment takes in a turn."""
+    from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+
+    from ngym_cli.agents.supervised.learner import Supervised
+
+    return model.n_steps if isinstance(model, OnPolicyAlgorithm | Supervised) else STEPS
 
 
 def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], bool]) -> dict[Any, list[float]]:

@@ -51,7 +51,14 @@ class Launcher(Protocol):
 
     A launcher knows nothing of runs: what a job has come to is in the sweep's folder. It may do a job twice or lose
     one; the first is harmless, for a job skips what is done, and the second is mended by calling it again.
+
+    Attributes:
+        workers: most jobs at a time; None: as many as the engine has room for.
     """
+
+    @property
+    def workers(self) -> int | None:
+        """Most jobs at a time."""
 
     def launch(self, order: Order) -> None:
         """Do all jobs.

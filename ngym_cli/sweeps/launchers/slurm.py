@@ -151,7 +151,7 @@ class Batch:
         """Do the jobs that are not done; when warned of the end, put this task back into the queue with the rest."""
         from ngym_cli.sweeps import one_run, worker
 
-        number = getattr(signal, f"SIG{WARNING}")
+        number = signal.Signals[f"SIG{WARNING}"]
         requeue = signal.getsignal(number)
         states: list[str] = []
         for job in self.jobs:
@@ -188,9 +188,8 @@ def in_queue() -> set[str]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError:
         raise UserError("there is no Slurm here: squeue is not installed") from None
-    except subprocess.SubprocessError as error:
-        text = getattr(error, "stderr", None) or error
-        raise UserError(f"Slurm does not answer: {' '.join(str(text).split())}") from None
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"Slurm does not answer: {' '.join(str(error.stderr or error).split())}") from None
     return {name.removesuffix("_N/A") for name in done.stdout.split()}
 
 

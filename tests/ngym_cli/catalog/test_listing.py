@@ -49,6 +49,15 @@ def test_every_task_says_what_the_agent_does_sees_and_can_do(ngym):
         assert row["action"]["size"] >= 1
 
 
+def test_wrappers_say_what_they_change_and_one_that_only_watches_says_nothing(ngym):
+    changes = {row["id"]: row["changes"] for row in rows(ngym, "wrappers")}
+    assert changes["monitor"] == []
+    assert changes["pass_reward"] == ["observation"]
+    assert changes["combine"] == ["tasks"]
+    page = json.loads(ngym("info", "monitor", "--json").out)
+    assert page["changes"] == [] and page["ceiling_effect"] == "left as it is"
+
+
 def test_ceilings_have_all_their_parts(ngym):
     found = [row["ceiling"] for row in rows(ngym, "tasks", "--ceilings")]
     known = [ceiling for ceiling in found if ceiling]

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from ngym_cli.agents import threads
-from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import build_venv
 from ngym_cli.training import timing
 
 FEW = {"task": "PerceptualDecisionMaking-v0", "timesteps": 2_000, "hyperparameters": {"n_steps": 16}}
@@ -47,6 +48,16 @@ def test_of_those_about_as_fast_the_fewest_environments_are_best(monkeypatch):
     moment = iter(range(10_000))
     _, found, _ = timing.try_out(from_dict(FEW), n_threads=1, seconds=40, clock=lambda: float(next(moment)))
     assert [timed.n_envs for timed in found] == [64, 256, 16]
+
+
+@pytest.mark.parametrize(
+    ("alg", "steps"), [("recurrent_ppo", 16), ("ppo", 16), ("supervised", 16), ("dqn", timing.STEPS)]
+)
+def test_a_turn_is_a_rollout_or_where_there_are_none_many_steps(alg, steps):
+    hyperparameters = {} if alg == "dqn" else {"n_steps": 16}  # of deep Q-learning the steps of a return, not a rollout
+    config, facts = resolve(from_dict({"task": "RDM-v0", "alg": alg, "n_envs": 2, "hyperparameters": hyperparameters}))
+    model = build_model(complete(config, facts), build_venv(config, 2))
+    assert timing.steps_of_a_turn(model) == steps
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "ppo"])
