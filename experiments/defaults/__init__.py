@@ -1,4 +1,4 @@
-"""Which tasks the default settings learn: every task until 95 % of its ceiling, or for five minutes.
+"""Which tasks the default settings learn: every task until 95 % of its ceiling, or for five minutes (a few for ten).
 
     python -m experiments.records --make --only defaults/GoNogo-v0
 
@@ -33,6 +33,10 @@ TIMESTEPS = 3_000_000
 #: Seconds that a run is given.
 LIMIT = 300.0
 
+#: Tasks that are still getting better after `TIMESTEPS`: they get more steps, and twice the time.
+SLOW = ("DelayEstimation-v0", "Sternberg-v0")
+SLOW_TIMESTEPS, SLOW_LIMIT = 10_000_000, 600.0
+
 #: Points of a learning curve.
 POINTS = 40
 
@@ -53,18 +57,23 @@ def goal(id_: str) -> list[str]:
     return ["--until", "0.95"] if known else ["--until-performance", "0.95"]
 
 
+def budget(id_: str) -> tuple[int, float]:
+    """Return the most steps and seconds that a run of a task is given."""
+    return (SLOW_TIMESTEPS, SLOW_LIMIT) if id_ in SLOW else (TIMESTEPS, LIMIT)
+
+
 def make(id_: str, seed: int) -> Row:
     """Train on a task; returns what its record says."""
-    wrappers = wrappers_of(id_)
+    wrappers, (timesteps, limit) = wrappers_of(id_), budget(id_)
     with tempfile.TemporaryDirectory() as folder:
-        asked = ["run", "--task", id_, *goal(id_), "--seed", str(seed), "--timesteps", str(TIMESTEPS)]
+        asked = ["run", "--task", id_, *goal(id_), "--seed", str(seed), "--timesteps", str(timesteps)]
         asked += ["--wrappers", wrappers] if wrappers else []
         name = f"seed-{seed}"
         line = [sys.executable, "-m", "ngym_cli", *asked, "--runs", folder, "--name", name, "--json"]
         began = time.perf_counter()
         process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            _, complaint = process.communicate(timeout=LIMIT)
+            _, complaint = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             _, complaint = process.communicate()
@@ -128,23 +137,27 @@ def table(rows: Rows) -> str:
 
 def _order(seeds: dict[str, Row]) -> tuple[int, float]:
     missed = sum(not row.get("reached") for row in seeds.values())
-    return missed, float(np.median([row.get("seconds") or LIMIT for row in seeds.values()]))
+    return missed, float(np.median([row.get("seconds") or SLOW_LIMIT for row in seeds.values()]))
 
 
 def counts(rows: Rows) -> str:
     """How many tasks are learned, in one sentence."""
-    learned = sum(all(row.get("reached") for row in seeds.values()) for seeds in rows.values())
+    learned = [list(seeds.values()) for seeds in rows.values() if all(row.get("reached") for row in seeds.values())]
+    soon = sum(all(row["seconds"] <= LIMIT for row in seeds) for seeds in learned)
     seeds = max((len(part) for part in rows.values()), default=0)
-    return f"{learned} of {len(with_ground_truth())} tasks reach the criterion with every seed (of {seeds})."
+    return (
+        f"{len(learned)} of {len(with_ground_truth())} tasks reach the criterion with every seed (of {seeds}), "
+        f"{soon} of them within five minutes."
+    )
 
 
 RECORD = Record(
     name="defaults",
-    what="which tasks the default settings learn within five minutes",
+    what="which tasks the default settings learn within five minutes, or ten",
     file=Path(__file__).with_name("results.json"),
     items=with_ground_truth,
     make=make,
     tasks=lambda id_: [id_],
-    settings=lambda id_: [wrappers_of(id_), TIMESTEPS, LIMIT],
+    settings=lambda id_: [wrappers_of(id_), *budget(id_)],
     tables={"tasks": table, "counts": counts},
 )

@@ -57,6 +57,7 @@ class SpatialSuppressMotion(TrialEnv):
             "every frame is stepped",
         ],
         necessary=("stimulus",),
+        taught="networks are fitted to the answers of people, which are known for every frame",
     )
     default_timing = {"stimulus": 300}
     default_rewards = {"correct": 1.0, "fail": 0.0}
