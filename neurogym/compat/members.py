@@ -125,14 +125,14 @@ def five_values(result: Any, task: object) -> tuple[Any, float, bool, bool, dict
         ValueError: If it is neither five values nor the four of older versions (observation, reward, done, info).
     """
     count = len(result) if isinstance(result, tuple) else 1
+    if count == 5:
+        return result
     text = f"{type(task).__name__}._step returned {count} values; return five: observation, reward, terminated, "
     if count == 4 and isinstance(result[3], dict):
         forgive(f"{text}truncated, info", "done is taken for terminated")
         ob, reward, done, info = result
         return ob, reward, bool(done), False, info
-    if count != 5:
-        raise ValueError(f"{text}truncated, info")
-    return result
+    raise ValueError(f"{text}truncated, info")
 
 
 def forgive_reset(given: dict[str, Any]) -> None:

@@ -169,8 +169,9 @@ class TrialMaker(Changeable, SingleTrial):
         return self._make_as_asked(n, given, answered=False)
 
     def _make_as_asked(self, n: int, given: Mapping[str, Any], answered: bool) -> Trials:
-        if not self._one_by_one:
-            for name in given.keys() - self.taken_by_wrappers():
+        theirs = self.taken_by_wrappers()
+        if given and not self._one_by_one:
+            for name in given.keys() - theirs:
                 value = given[name]
                 for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
                     self.check_conditions({name: one})
@@ -179,13 +180,15 @@ class TrialMaker(Changeable, SingleTrial):
             trials = self.make_checked(n, columns, answered)
         except (IndexError, KeyError) as error:
             raise ValueError(f"trials with {given!r} cannot be made: {error}") from error
-        for name in columns.keys() - self.conditions.keys() - self.taken_by_wrappers():
-            trials.info.setdefault(name, columns[name])
+        for name in columns:
+            if name not in self.conditions and name not in theirs:
+                trials.info.setdefault(name, columns[name])
         return trials
 
     def taken_by_wrappers(self) -> set[str]:
         """Conditions that a wrapper takes for itself."""
-        return self.stack.accepts - set(self.conditions)
+        accepts = self.stack.accepts
+        return accepts.difference(self.conditions) if accepts else accepts
 
     def make_checked(self, n: int, given: dict[str, np.ndarray], answered: bool = True) -> Trials:
         """:meth:`make_trials` with conditions that are known to be possible.
@@ -195,10 +198,10 @@ class TrialMaker(Changeable, SingleTrial):
             given: Conditions, each an array (n,).
             answered: Whether to work out what actions earn, which only trials that are stepped need.
         """
-        theirs = self.taken_by_wrappers()
+        stack, theirs = self.stack, self.taken_by_wrappers()
         plan = {name: value for name, value in given.items() if name in theirs}
         asked = {name: value for name, value in given.items() if name not in theirs}
-        trials = Trials(self, n, {**self.stack.plan(n, plan), **asked})
+        trials = Trials(self, n, {**stack.plan(n, plan), **asked})
         if not self._one_by_one:
             self._new_trials(trials)
         elif n == 1:
@@ -207,7 +210,7 @@ class TrialMaker(Changeable, SingleTrial):
             raise ValueError(f"{type(self).__name__} describes one trial at a time; make_trials(1) is the most")
         trials.rows()
         _ = trials.ob
-        self.stack.revise(trials)
+        stack.revise(trials)
         if self.rule is not None and answered:
             self.rule.compile(trials, self.abort)
         elif self.rule is not None:

@@ -266,7 +266,7 @@ class TrialCycle(TaskHooks):
         if self.rule is None:
             reward += cursor.bonus
         event = self.event
-        if not ended and cursor.at_end:
+        if not ended and cursor.row + 1 >= cursor.end:
             ended = info["new_trial"] = True
             reward += self.r_tmax
             event = event or MISS
@@ -290,7 +290,8 @@ class TrialCycle(TaskHooks):
         steps = cursor.row - cursor.first + 1
         choice, step = self.trial_choice or (action, steps - 1)
         self.trial_choice = None
-        moved = np.any(np.asarray(choice) != 0) if self.rule is None else choice != self.rule.hold
+        hold = 0 if self.rule is None else self.rule.hold
+        moved = choice != hold if type(choice) is int else np.any(np.asarray(choice) != hold)
         responded = moved and outcome in (CORRECT, ERROR)
         self.num_finished += 1
         return {

@@ -158,6 +158,10 @@ class Trials(RowArrays):
 
     def told(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
+        if self.n == 1:
+            dt, ends = float(self.dt), self.ends
+            spans = {f"period_{name}": (ends[name].item() - start.item()) * dt for name, start in self.starts.items()}
+            return self.record(0), spans
         if self._told is None:
             self._told = _Told(self.info, self.n), _Told(self.durations(), self.n)
         info, durations = self._told

@@ -66,10 +66,11 @@ class Layout:
         return None
 
     def _whole_steps(self, duration: Any) -> Any:
-        """:meth:`steps`, but one integer for a number."""
+        """:meth:`steps`, but one integer for a number, or for a single trial."""
         if isinstance(duration, (int, float)) and math.isfinite(duration):
             return math.floor(duration / self.dt + 1e-6)
-        return self.steps(duration)
+        steps = self.steps(duration)
+        return steps if self.n > 1 else steps.item()
 
     # -- periods ------------------------------------------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ class SingleTrial(BaseEnv):
         if period not in trials.starts:
             raise ValueError(unknown("period", period, trials.starts))
         step = self.t_ind if t is None else t / self.dt
-        return bool(trials.starts[period][k] <= step < trials.ends[period][k])
+        return bool(trials.starts[period].item(k) <= step < trials.ends[period].item(k))
 
     # -- observations and ground truth --------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class SingleTrial(BaseEnv):
         """Observations of the current trial, shape (steps, *observation shape); writable."""
         trials, k = self._place()
         ob = trials.ob  # lays the trials out if they are not yet
-        return ob[trials.offset[k] : trials.offset[k] + trials.length[k]]
+        return ob[_rows_of(trials, k)]
 
     @ob.setter
     def ob(self, value: Any) -> None:
@@ -172,7 +172,7 @@ class SingleTrial(BaseEnv):
         if self._described is None and not trials.has_gt:
             raise AttributeError(f"{type(self).__name__} has no ground truth")
         gt = trials.gt
-        return gt[trials.offset[k] : trials.offset[k] + trials.length[k]]
+        return gt[_rows_of(trials, k)]
 
     @gt.setter
     def gt(self, value: Any) -> None:
@@ -217,10 +217,10 @@ class SingleTrial(BaseEnv):
         return self.gt if period is None else self.gt[self._span(period)]
 
     def _span(self, period: str) -> slice:
-        start, end = self.start_ind, self.end_ind
-        if period not in start:
-            raise ValueError(unknown("period", period, start))
-        return slice(start[period], end[period])
+        trials, k = self._place()
+        if period not in trials.starts:
+            raise ValueError(unknown("period", period, trials.starts))
+        return slice(trials.starts[period].item(k), trials.ends[period].item(k))
 
     def add_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
         """Add to the observations of the trial; see :meth:`neurogym.trials.Trials.add_ob`.
@@ -270,6 +270,12 @@ class SingleTrial(BaseEnv):
         columns = trials.columns(where, self.observation_space, "channel")
         shape = trials.ob.shape[1:] if columns is None else (len(columns),)
         return _for_rows(trials, np.asarray(value), period, shape), True
+
+
+def _rows_of(trials: Trials, k: int) -> slice:
+    """The rows of a trial in its block."""
+    first = trials.offset.item(k)
+    return slice(first, first + trials.length.item(k))
 
 
 def _for_rows(trials: Trials, value: np.ndarray, period: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -14,7 +14,8 @@ from neurogym.state import capture, restore
 
 Seeds = int | Sequence[int | None] | None
 
-_PLAIN = (float, bool, str)  # what a table holds as it is
+_PLAIN = {float, bool, str}  # what a table holds as it is
+_SEVERAL = (dict, list, tuple)
 _NUMBERS = {float, int, bool}
 
 #: Per-trial columns that every finished trial has, beside the scalars of its record, and their names in ``info``.
@@ -193,7 +194,7 @@ def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
         for name, value in record.items():
             if type(value) in _PLAIN:
                 row.setdefault(str(name), value)
-            elif type(value) is int or (not isinstance(value, dict | list | tuple) and np.ndim(value) == 0):
+            elif type(value) is int or (not isinstance(value, _SEVERAL) and np.ndim(value) == 0):
                 row.setdefault(str(name), _plain(value))
     return row
 

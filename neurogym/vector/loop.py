@@ -71,7 +71,7 @@ class LoopVectorEnv(Batch):
         self._shown = shown
         truths = [info["gt"] for info in self._infos if "gt" in info]
         return Moved(
-            np.stack(shown),
+            np.array(shown),
             np.array(rewards, float),
             np.array(terminated, bool),
             np.array(truncated, bool),

@@ -64,11 +64,12 @@ class Pools:
             column = self.trials.get(name)
             if column is None and known:  # no record had it so far
                 column = self._lacking(name, self._widen(name, None, values.dtype), slice(None))
-            if column is None or (column.dtype != object and not np.can_cast(values.dtype, column.dtype)):
+            if column is None or not _holds(column.dtype, values.dtype):
                 column = self._widen(name, column, values.dtype)
             column[i, : block.n] = values
-        for name in self.trials.keys() - columns.keys():
-            self._lacking(name, self.trials[name], i)
+        if len(columns) < len(self.trials):
+            for name in self.trials.keys() - columns.keys():
+                self._lacking(name, self.trials[name], i)
         self.trial[i], self.n_trials[i] = 0, block.n
 
     def _lacking(self, name: str, column: np.ndarray, i: Any) -> np.ndarray:
@@ -181,3 +182,8 @@ class Pools:
         self.at += steps
         for mine, saved in zip((self.score, self.sum, self.aborts), own, strict=True):
             mine[:] = saved
+
+
+def _holds(column: np.dtype, values: np.dtype) -> bool:
+    """Whether a column can hold values of a type."""
+    return column == values or column.kind == "O" or np.can_cast(values, column)

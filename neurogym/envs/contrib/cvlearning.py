@@ -172,7 +172,7 @@ class CVLearning(TrialEnv):
     @property
     def recent(self) -> float:
         """Fraction right of the last ``perf_len`` trials, 0 before there are any."""
-        return float(np.mean(self._window)) if self._window else 0.0
+        return sum(self._window) / len(self._window) if self._window else 0.0
 
     def trial_ended(self, info: dict[str, Any]) -> None:
         """Take note of the trial and decide what the next one is like."""
