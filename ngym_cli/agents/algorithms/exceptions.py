@@ -38,6 +38,11 @@ EXCEPTIONS: dict[str, Exceptional] = {
     "OneTwoThreeGo-v0": Exceptional(
         {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
     ),
+    "DelayEstimation-v0": Exceptional(
+        {"learning_rate": 5e-3},
+        "colours are seen for 100 ms, too short for gates that open slowly, and 180 reports are to be told apart",
+        network_args={"memory": 15.0},
+    ),
     "DelayMatchSampleDistractor1D-v0": Exceptional(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
