@@ -14,7 +14,7 @@ import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
-from neurogym.trials.layout import Period
+from neurogym.trials.layout import Period, for_each
 from neurogym.trials.row_arrays import RowArrays, Task
 
 
@@ -105,11 +105,11 @@ class Trials(RowArrays):
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""
         amount = self.rewards.get(event, 0.0)
         if isinstance(amount, float):
-            return np.full(self.n, amount)
+            return for_each(self.n, amount)
         amount = np.asarray(amount, dtype=float)
         if amount.shape not in ((), (self.n,)):
             raise ValueError(f"reward {event!r} needs one number or {self.n} (one per trial), got shape {amount.shape}")
-        return np.ascontiguousarray(amount) if amount.ndim else np.full(self.n, amount)
+        return np.ascontiguousarray(amount) if amount.ndim else for_each(self.n, amount.item())
 
     def pay(
         self,

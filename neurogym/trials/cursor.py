@@ -57,7 +57,8 @@ class Cursor:
         self.end = first + block.length.item(trial)
         if self.tables is None:
             bonus = block.bonus
-            self.bonus = float(bonus if np.ndim(bonus) == 0 else np.broadcast_to(bonus, (block.n,))[trial])
+            alike = type(bonus) is float or np.ndim(bonus) == 0
+            self.bonus = float(bonus if alike else np.broadcast_to(bonus, (block.n,))[trial])
 
     @property
     def step(self) -> int:

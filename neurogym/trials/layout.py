@@ -24,6 +24,11 @@ class InvalidOperationError(RuntimeError):
     """Something was asked for at a moment when it cannot be done (a period added after the observations)."""
 
 
+def for_each(n: int, value: Any) -> np.ndarray:
+    """The same number for each of ``n`` trials, shape (n,); for one trial ``np.full`` takes three times as long."""
+    return np.array([value]) if n == 1 else np.full(n, value)
+
+
 class Layout:
     """Periods of ``n`` trials, whose rows lie one trial after the other.
 
@@ -125,11 +130,10 @@ class Layout:
             if np.any(start < 0):
                 raise ValueError(f"period {period!r} would start before the trial")
         self._alike.pop(period, None)
-        if isinstance(start, int) and isinstance(steps, int):
-            self._alike[period] = start, start + steps
-            start = np.full(self.n, start)
-        elif isinstance(start, int):
-            start = np.full(self.n, start)
+        if isinstance(start, int):
+            if isinstance(steps, int):
+                self._alike[period] = start, start + steps
+            start = for_each(self.n, start)
         end = self.ends[period] = start + steps
         self.starts[period] = start
         self.length = self._laid = np.maximum(self.length, end)

@@ -192,10 +192,11 @@ def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
     row["aborts"] = info.get("aborts", 0)
     for record in (info.get("trial", {}), info.get("periods", {})):
         for name, value in record.items():
-            if type(value) in _PLAIN:
-                row.setdefault(str(name), value)
-            elif type(value) is int or (not isinstance(value, _SEVERAL) and np.ndim(value) == 0):
-                row.setdefault(str(name), _plain(value))
+            if type(value) not in _PLAIN:
+                if type(value) is not int and (isinstance(value, _SEVERAL) or np.ndim(value)):
+                    continue
+                value = _plain(value)
+            row.setdefault(str(name), value)
     return row
 
 
@@ -214,7 +215,7 @@ def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     columns = {}
     alike = all(row.keys() == rows[0].keys() for row in rows)
     for name in rows[0] if alike else dict.fromkeys(name for row in rows for name in row):
-        values = [row.get(name) for row in rows]
+        values = [row[name] for row in rows] if alike else [row.get(name) for row in rows]
         kinds = set(map(type, values))
         if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
             columns[name] = np.array(values)

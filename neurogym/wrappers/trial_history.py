@@ -176,22 +176,25 @@ class TrialHistory(TrialWrapper):
         rest = {name: value for name, value in given.items() if name != "probs"}
         asked = probability_rows(given["probs"], n) if "probs" in given else None
         begins = np.zeros(n, bool) if self._clock is None else self._clock.changes(n, rng)
-        error, chance = self._after_error(), rng.random(n)
+        error, chance, selected = self._after_error(), rng.random(n).tolist(), given.get("sel_chs")
         index, generations = np.empty(n, np.int64), np.empty(n, np.int64)
         blocks, used = np.empty(n, dtype=object), np.empty((n, self.n_ch, self.n_ch))
         edges: list[list[float]] = []  # of the present matrix
-        for k in range(n):
-            if begins[k]:
+        spans: list[tuple[int, Any, np.ndarray, int]] = []  # first trial of each, block, matrix, generation
+        for k, new_block in enumerate(begins.tolist()):
+            if new_block:
                 self._next_block()
-            active = tuple(given["sel_chs"][k]) if "sel_chs" in given else self._active
-            if begins[k] or not edges or asked is not None or active != self._active:
+            active = self._active if selected is None else tuple(selected[k])
+            if new_block or not edges or asked is not None or active != self._active:
                 matrix = asked[k] if asked is not None else self._matrix if error is None else error
-                if "sel_chs" in given:
+                if selected is not None:
                     matrix = self._among(active, matrix)
                 edges = np.cumsum(matrix, axis=1).tolist()
+                spans.append((k, self._block, matrix, self.generation))
             row = edges[self.prev]
             index[k] = self.prev = bisect_right(row, chance[k] * row[-1])
-            blocks[k], used[k], generations[k] = self._block, matrix, self.generation
+        for (first, *span), (end, *_) in zip(spans, [*spans[1:], (n,)], strict=False):
+            blocks[first:end], used[first:end], generations[first:end] = span
         self.drawn = blocks if isinstance(self._block, str) else blocks.astype(np.int64), used, generations
         return {**rest, "ground_truth": self.choices[index]}
 

@@ -112,8 +112,10 @@ class TrialHistoryEvolution(TrialHistory):
 
     def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
         """The matrix; when the choices in play change, a new generation is made for them."""
-        members = np.flatnonzero(np.isin(self.choices, np.asarray(active)))
+        if active == self._active:
+            return self._matrix
         self._active = active
+        members = np.flatnonzero(np.isin(self.choices, np.asarray(active)))
         if not np.array_equal(members, self._members()):
             self._in_play = members
             self._first_block()

@@ -19,6 +19,7 @@ from neurogym.trials import Trials
 OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
 LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account
 SIGNIFICANT = 0.05
+SHOWN = np.eye(2, dtype=np.float32)[:, None]  #: observations after the opponent chose 0 and 1, shape (2, 1, 2)
 
 
 class MatchingPenny(TrialEnv):
@@ -86,7 +87,7 @@ class MatchingPenny(TrialEnv):
         trials.info.update(opponent_action=opponent, ground_truth=opponent)
         trials.add_period("decision", self.dt)
         if self._last_opponent is not None:
-            trials.add_ob(np.eye(2)[[self._last_opponent]], "decision")
+            trials.add_ob(SHOWN[self._last_opponent], "decision")
         trials.set_groundtruth(opponent, "decision")
 
     def _probability_of_1(self) -> float:

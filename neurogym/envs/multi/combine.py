@@ -155,28 +155,26 @@ class Combine(OfSeveral, TrialEnv):
 
     def _lay_out(self, kind: int) -> None:
         """Periods, observations and ground truth of both tasks, the distractor's later."""
-        main, other = self.tasks
-        for task, prefix, shift, runs in zip(
-            (main, other), ("", "distractor_"), (0, self._start), self._running, strict=True
-        ):
-            for name, start in task.start_ind.items():
-                begin = (start + shift) * runs
-                duration = (task.end_ind[name] - start) * self.dt * runs
-                self.add_period(prefix + name, duration, after=begin * self.dt)
-            length = (len(task.ob) + shift) * runs
-            self.this_trial.length = np.maximum(self.this_trial.length, length)
+        trials, dt, shown = self.this_trial, self.dt, [task.ob for task in self.tasks]
+        length = 0
+        for j, (prefix, shift) in enumerate((("", 0), ("distractor_", self._start))):
+            runs, ends = self._running[j], self.tasks[j].end_ind
+            for name, start in self.tasks[j].start_ind.items():
+                duration = (ends[name] - start) * dt * runs
+                trials.add_period(prefix + name, duration, after=(start + shift) * runs * dt)
+            length = max(length, (len(shown[j]) + shift) * runs)
+        trials.length = np.maximum(trials.length, length)
+        ob, gt = trials.ob, trials.gt
         if self.trial_cue:
-            self.ob[:, 0] = kind
-        truth = []
+            ob[:, 0] = kind
+        truth = np.zeros((2, len(gt)), np.int64)
         for j, shift in enumerate((0, self._start)):
-            task = self.tasks[j]
-            rows = slice(shift, shift + len(task.ob))
+            rows = slice(shift, shift + len(shown[j]))
             if self._running[j]:
-                self.ob[rows, self._columns[j] : self._columns[j + 1]] = task.ob
-            truth.append(np.zeros(len(self.gt), np.int64))
-            if self._running[j] and task.cursor.gt is not None:
-                truth[j][rows] = task.gt
-        self.gt[...] = self._joint(truth[0], truth[1])
+                ob[rows, self._columns[j] : self._columns[j + 1]] = shown[j]
+                if self.tasks[j].cursor.gt is not None:
+                    truth[j, rows] = self.tasks[j].gt
+        gt[...] = self._joint(truth[0], truth[1])
 
     def _joint(self, main: Any, other: Any) -> Any:
         """The right action, given those of the two tasks."""
@@ -187,16 +185,17 @@ class Combine(OfSeveral, TrialEnv):
     # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        parts = (action, action) if self.share_action_space else divmod(int(action), self._sizes[1])
-        rewards, truths = list(self.defaults), [0, 0]
+        shared, defaults = self.share_action_space, self.defaults
+        parts = (action, action) if shared else divmod(int(action), self._sizes[1])
+        rewards, truths = list(defaults), [0, 0]
         infos: list[dict[str, Any]] = [{}, {}]
         step = self.t_ind
         for j, shift in enumerate((0, self._start)):
             if self._running[j] and step >= shift:
                 rewards[j], truths[j], infos[j] = self._advance(j, parts[j], step - shift)
         info: dict[str, Any] = {"task_type": self.trial["task_type"], "env_info": infos[0], "distractor_info": infos[1]}
-        if self.share_action_space:
-            use_other = rewards[0] == self.defaults[0] and rewards[1] != self.defaults[1]
+        if shared:
+            use_other = rewards[0] == defaults[0] and rewards[1] != defaults[1]
             reward, info["gt"] = (rewards[1], truths[1]) if use_other else (rewards[0], truths[0])
             if not use_other and truths[0] == 0:
                 info["gt"] = truths[1]

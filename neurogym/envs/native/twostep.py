@@ -75,13 +75,10 @@ class TwoStep(TrialEnv):
         self._done, self._better = 0, 1
 
     def _better_stage(self, trials: Trials) -> np.ndarray:
-        better = np.empty(trials.n, int)
-        for i in range(trials.n):
-            p = 0.5 if self._done % self.session == 0 else self.p_switch
-            if trials.rng.random() < p:
-                self._better = 3 - self._better
-            better[i] = self._better
-            self._done += 1
+        p = np.where((self._done + np.arange(trials.n)) % self.session == 0, 0.5, self.p_switch)
+        switched = np.cumsum(trials.rng.random(trials.n) < p) % 2 == 1
+        better = np.where(switched, 3 - self._better, self._better)
+        self._better, self._done = int(better[-1]), self._done + trials.n
         if "better" in trials.given:
             better = trials.given["better"].astype(int)
         trials.info["better"] = better
