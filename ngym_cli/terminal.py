@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress_bar import ProgressBar
@@ -110,14 +109,14 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
         out.print(" " * indent + "  ".join(cells).rstrip(), soft_wrap=True)
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """Print one JSON document."""
     from neurogym.messages.plain_data import plain
 
     sys.stdout.write(json.dumps(plain(data), indent=2) + "\n")
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     """Return a value as the text of a table's cell."""
     if value is None or value == "":
         return "-"

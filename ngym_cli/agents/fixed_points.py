@@ -69,7 +69,7 @@ def network_step(policy: Any) -> tuple[Step, int]:
 
 
 def points_of_sets(
-    policy: Any, activity: Any, observations: np.ndarray, sets: Sequence[InputSet], **search: Any
+    policy: object, activity: object, observations: np.ndarray, sets: Sequence[InputSet], **search: Any
 ) -> list[tuple[InputSet, Any]]:
     """Return the points of each set of inputs for which any was found.
 

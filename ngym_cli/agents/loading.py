@@ -83,7 +83,7 @@ class LoadedAgent:
         return StepModule(self.policy)
 
     def act(
-        self, observation: Any, state: State = None, deterministic: bool = True, seed: int | None = None
+        self, observation: object, state: State = None, deterministic: bool = True, seed: int | None = None
     ) -> tuple[Any, State]:
         """Choose an action.
 
@@ -106,7 +106,7 @@ class LoadedAgent:
         found, after, batched = self._advance(observation, state, deterministic, seed)
         return (found.actions if batched else _plain(found.actions[0])), after
 
-    def activity(self, observations: Any, state: State = None) -> np.ndarray:
+    def activity(self, observations: object, state: State = None) -> np.ndarray:
         """Return the activity of the network's top layer along a sequence of observations.
 
         Args:
@@ -129,7 +129,7 @@ class LoadedAgent:
         return np.stack(rows)
 
     def _advance(
-        self, observation: Any, state: State, deterministic: bool, seed: int | None
+        self, observation: object, state: State, deterministic: bool, seed: int | None
     ) -> tuple[Act, State, bool]:
         """Advance the network by one step; return what it does, its state, and whether there are several."""
         tensor, batched = self.policy.obs_to_tensor(np.asarray(observation))
@@ -140,7 +140,7 @@ class LoadedAgent:
         return *self.policy.act(seen, state, starts, deterministic, rng, self._actor), batched
 
 
-def _plain(action: Any) -> Any:
+def _plain(action: object) -> Any:
     """Return a single discrete action as an int, for environments; a vector stays one."""
     action = np.asarray(action)
     return int(action) if action.ndim == 0 and action.dtype.kind in "iu" else action

@@ -50,11 +50,11 @@ class Option:
     source: str = ""
     also: tuple[str, ...] = ()
 
-    def with_default(self, default: Any) -> Option:
+    def with_default(self, default: object) -> Option:
         """Return the same option with another default."""
         return dataclasses.replace(self, default=default)
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> Any:
         """Return a given value in the option's type.
 
         Raises:
@@ -89,7 +89,7 @@ class Option:
 
 
 def complete(
-    options: Iterable[Option], defaults: Mapping[str, Any], given: Mapping[str, Any], kind: str
+    options: Iterable[Option], defaults: Mapping[str, object], given: Mapping[str, object], kind: str
 ) -> dict[str, Any]:
     """Return the value of every option: what was given, else the default here, else its own.
 

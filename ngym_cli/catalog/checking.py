@@ -95,7 +95,7 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the other process's: it ends this one
     os.dup2(2, 1)  # what a task prints is not among the results
 
-    def tell(kind: str, what: Any = None) -> None:
+    def tell(kind: str, what: object = None) -> None:
         pipe.send_bytes(json.dumps([kind, what]).encode())
 
     try:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from docstring_parser import DocstringStyle, parse
 
 
-def summary(entry: Any) -> str:
+def summary(entry: object) -> str:
     """Return the first paragraph of a docstring as one line."""
     return " ".join((inspect.getdoc(entry) or "").partition("\n\n")[0].split())
 
 
-def arguments(entry: Any) -> dict[str, str]:
+def arguments(entry: object) -> dict[str, str]:
     """Return the description of each argument, from the section ``Args:`` of a class or function.
 
     Example:

@@ -285,7 +285,7 @@ def listing(what: str) -> Callable[..., list[Row]]:
     return LISTINGS[what]
 
 
-def rows(what: str, search: Iterable[str], filters: Mapping[str, Any], root: Path) -> tuple[str, list[Row]]:
+def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: Path) -> tuple[str, list[Row]]:
     """Return the name of a listing and its rows.
 
     Args:

@@ -43,7 +43,7 @@ class _OracleOfATrial(Oracle):
 
     periods: dict[str, tuple[int, int]] = {}  # noqa: RUF012  (replaced, never changed)
 
-    def act(self, ob: Any) -> Any:
+    def act(self, ob: object) -> Any:
         if not self.periods:
             ends = self.task.end_ind
             self.periods = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}

@@ -192,7 +192,7 @@ def _time_limit(longest: float) -> Iterator[None]:
         yield
         return
 
-    def ring(number: int, frame: Any) -> None:
+    def ring(number: int, frame: object) -> None:
         raise _Overtime
 
     old = signal.signal(signal.SIGALRM, ring)

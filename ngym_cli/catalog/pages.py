@@ -25,7 +25,7 @@ from ngym_cli.files.writing import check_place
 
 
 def describe(
-    name: str, flags: Mapping[str, Any], seed: int = 0, figure: Path | None = None, overwrite: bool = False
+    name: str, flags: Mapping[str, object], seed: int = 0, figure: Path | None = None, overwrite: bool = False
 ) -> dict[str, Any]:
     """Return all that is known of whatever has this name.
 
@@ -83,12 +83,12 @@ def _effect(cls: type) -> str:
     return "left as it is" if effect.kind == "leaves" else f"not known: {effect.why}"
 
 
-def _arguments(entry: Any, without: tuple[str, ...] = ()) -> dict[str, Any]:
+def _arguments(entry: object, without: tuple[str, ...] = ()) -> dict[str, Any]:
     found = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
     return {name: "required" if value is inspect.Parameter.empty else value for name, value in found.items()}
 
 
-def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path | None) -> dict[str, Any]:
+def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> dict[str, Any]:
     """Return all that is known of a task as it is made from these flags."""
     from neurogym.envs.aliases import ALIASES
 
@@ -137,7 +137,7 @@ def describe_task(name: str, flags: Mapping[str, Any], seed: int, figure: Path |
     }
 
 
-def _meanings(entry: Any) -> dict[str, str]:
+def _meanings(entry: object) -> dict[str, str]:
     """Return what each argument of a task means; what all tasks have is described once, in their base class."""
     own, usual = docstrings.arguments(entry), docstrings.arguments(TrialEnv)
     return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}

@@ -46,7 +46,7 @@ COMMON = ("perceptual", "supervised")
 # -- listings -------------------------------------------------------------------------------------------------------
 
 
-def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def print_rows(what: str, rows: Sequence[Mapping[str, object]]) -> None:
     """Print a listing: a table on a terminal, tasks by tag; elsewhere one line per row with tabs between the cells."""
     out = terminal.console()
     names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
@@ -63,7 +63,7 @@ def print_rows(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
     out.print(f"{len(rows)} {noun if len(rows) != 1 else one}", style="dim")
 
 
-def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Mapping[str, object]]) -> Table:
     """Return rows of a listing as a table for a terminal."""
     table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for name in names:
@@ -123,7 +123,7 @@ def _print_page(found: Mapping[str, Any]) -> None:
             out.print(line, soft_wrap=True)
 
 
-def wrapper_rows(found: Mapping[str, Any]) -> dict[str, Any]:
+def wrapper_rows(found: Mapping[str, object]) -> dict[str, Any]:
     """Return what a page says of a wrapper, line by line."""
     return {
         "changes": found["changes"],
@@ -158,7 +158,7 @@ def _print_reference(found: Mapping[str, Any]) -> None:
         out.print(f"\n  example  {found['example']}", soft_wrap=True)
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """Return a value as it is written on the command line."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
@@ -231,11 +231,11 @@ def _exception(exception: Mapping[str, Any]) -> str:
     return f"{settings}: {exception['reason']}"
 
 
-def _named(names: Mapping[str, Any]) -> str:
+def _named(names: Mapping[str, object]) -> str:
     return ", ".join(f"{key} {_short(where)}" for key, where in names.items())
 
 
-def _short(values: Any) -> str:
+def _short(values: object) -> str:
     if not isinstance(values, list):
         return str(values)
     if values and isinstance(values[0], str):

@@ -14,12 +14,12 @@ from ngym_cli.errors import UserError, unknown
 Model = TypeVar("Model", bound=Section)
 
 
-def from_dict(data: Mapping[str, Any], source: str = "") -> RunConfig:
+def from_dict(data: Mapping[str, object], source: str = "") -> RunConfig:
     """Check a configuration; see ``checked``."""
     return checked(RunConfig, data, source)
 
 
-def checked(model: type[Model], data: Mapping[str, Any], source: str = "") -> Model:
+def checked(model: type[Model], data: Mapping[str, object], source: str = "") -> Model:
     """Check a configuration, or a part of one.
 
     Args:

@@ -31,7 +31,7 @@ def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]
         raise UserError(f"cannot read {path}: {error.strerror}") from None
 
 
-def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, Any]:
     """Lay one nested dictionary over another: tables are merged, everything else replaced."""
     merged = dict(base)
     for key, value in over.items():
@@ -40,7 +40,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def load(path: Path | None, flags: Mapping[str, Any], trust: bool = False) -> RunConfig:
+def load(path: Path | None, flags: Mapping[str, object], trust: bool = False) -> RunConfig:
     """Return the configuration of a file with flags laid over it.
 
     Args:
@@ -61,7 +61,7 @@ def load(path: Path | None, flags: Mapping[str, Any], trust: bool = False) -> Ru
     return config
 
 
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(config: Mapping[str, object], prefix: str = "") -> dict[str, Any]:
     """Return a nested configuration as one level of numbers, truth values and texts."""
     flat: dict[str, Any] = {}
     for key, value in config.items():

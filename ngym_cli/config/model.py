@@ -125,7 +125,7 @@ class RunConfig(TaskSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _usual_algorithm(cls, data: Any) -> Any:
+    def _usual_algorithm(cls, data: object) -> Any:
         if isinstance(data, Mapping) and "alg" not in data and is_taught(data.get("task")):
             return {**data, "alg": "supervised"}
         return data
@@ -178,7 +178,7 @@ class RunConfig(TaskSettings):
         return tomli_w.dumps({**_without_none({**first, **data}), **({"stages": stages} if stages else {})})
 
 
-def _without_none(value: Any, free: bool = False) -> Any:
+def _without_none(value: object, free: bool = False) -> Any:
     """Drop what is not set; in tables of arguments, where None is a value, write it as a word."""
     if isinstance(value, Mapping):
         kept = {key: item for key, item in value.items() if free or item is not None}

@@ -43,7 +43,7 @@ class WrapperConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _flat(cls, data: Any) -> Any:
+    def _flat(cls, data: object) -> Any:
         if isinstance(data, str):
             entries = parse_wrappers(data)
             if len(entries) != 1:
@@ -128,7 +128,7 @@ class TaskSettings(Section):
 
     @field_validator("wrappers", mode="before")
     @classmethod
-    def _stack(cls, value: Any) -> Any:
+    def _stack(cls, value: object) -> Any:
         return parse_wrappers(value) if isinstance(value, str) else value
 
     @field_validator("dt")

@@ -86,7 +86,7 @@ def find_task(name: str) -> Task:
     return Task(name, id_, registration.entry(id_), own=False)
 
 
-def is_taught(name: Any) -> bool:
+def is_taught(name: object) -> bool:
     """Say whether a task of the package is learned from the right actions unless the user says otherwise.
 
     Args:
@@ -176,7 +176,7 @@ class user_errors:  # noqa: N801 - reads as a statement
     def __enter__(self) -> None:
         """Nothing to prepare."""
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Raise a UserError in place of the exception.
 
         Raises:

@@ -34,7 +34,7 @@ def references(config: RunConfig) -> list[str]:
     return found
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -145,7 +145,7 @@ def _made_here(source: Path) -> tuple[str, ...]:
     return ()
 
 
-def made_here(code: Any) -> tuple[str, ...]:
+def made_here(code: object) -> tuple[str, ...]:
     """Return the references of a record, as ``signed`` made it, whose files are those that this user had then.
 
     Args:

@@ -45,7 +45,7 @@ def parse_value(text: str) -> Any:
     return parse_scalar(text)
 
 
-def match_type(value: Any, default: Any, key: str) -> Any:
+def match_type(value: object, default: object, key: str) -> Any:
     """Return a value as the type of its default, or refuse it.
 
     Raises:
@@ -82,7 +82,7 @@ def parse_assignment(text: str, flag: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def parse_duration(text: Any, period: str) -> Any:
+def parse_duration(text: object, period: str) -> Any:
     """Check one duration of a period and return it in its written form.
 
     A number is that many ms; a list one of its elements, drawn uniformly; a text names a distribution and its
@@ -111,7 +111,7 @@ def parse_duration(text: Any, period: str) -> Any:
     return written
 
 
-def duration_for_task(value: Any) -> Any:
+def duration_for_task(value: object) -> Any:
     """Return a written duration in the form that tasks take: a number, a list, or (distribution, arguments).
 
     Example:

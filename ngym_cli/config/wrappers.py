@@ -57,7 +57,7 @@ def find_wrapper(name: str) -> Any:
         raise unknown("wrapper", name, wrapper_names()) from None
 
 
-def wrap(env: gym.Env, name: str, args: Mapping[str, Any], make: MakeTask) -> gym.Env:
+def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) -> gym.Env:
     """Put one wrapper on an environment.
 
     Args:
@@ -119,7 +119,7 @@ def argument_types(cls: type) -> dict[str, Any]:
         return {name: kind for name, kind in hints.items() if name not in ("env", "return")}
 
 
-def _value(value: Any, kind: Any, key: str, make: Callable[[Any], gym.Env]) -> Any:
+def _value(value: Any, kind: object, key: str, make: Callable[[Any], gym.Env]) -> Any:
     """Return a written value as its type in the signature."""
     options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     some = [option for option in options if option is not NoneType]
@@ -142,7 +142,7 @@ def _value(value: Any, kind: Any, key: str, make: Callable[[Any], gym.Env]) -> A
     return tuple(value) if kind is Any and _is_range(key, value) else value
 
 
-def _is_range(key: str, value: Any) -> bool:
+def _is_range(key: str, value: object) -> bool:
     """Say whether a duration is given as a range: wrappers take those as tuples."""
     return key.endswith("_dur") and isinstance(value, list) and len(value) == 2
 

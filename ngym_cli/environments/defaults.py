@@ -52,7 +52,7 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     return from_dict(found), facts
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
@@ -81,7 +81,7 @@ def _wrapper_defaults(name: str) -> dict[str, Any]:
     return {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
 
 
-def _defaults(entry: Any, without: tuple[str, ...]) -> dict[str, Any]:
+def _defaults(entry: object, without: tuple[str, ...]) -> dict[str, Any]:
     """Return the default arguments that can be written down (numbers, truth values, words, lists of them)."""
     parameters = keyword_parameters(entry) or {}
     return {
@@ -91,6 +91,6 @@ def _defaults(entry: Any, without: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _written(timing: Mapping[str, Any]) -> dict[str, Any]:
+def _written(timing: Mapping[str, object]) -> dict[str, Any]:
     written = {period: written_duration(value) for period, value in timing.items()}
     return {period: value for period, value in written.items() if value is not None}

@@ -49,7 +49,7 @@ class PeriodProbe(TrialWrapper):
             field = trials.fields["within_" + name] = np.zeros(trials.total, bool)
             field[trials.rows(name).index] = True
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+    def observe(self, ob: object, action: object, reward: object, field: Callable[[str], np.ndarray]) -> Any:
         """Look up which of the watched periods is on."""
         self.within = {name: field("within_" + name) for name in self.periods}
         return ob
@@ -122,7 +122,7 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
     return {name: values[first] for name, values in columns.items()}
 
 
-def _continuous(values: Any) -> bool:
+def _continuous(values: object) -> bool:
     from neurogym.sampling.distributions import Distribution
 
     return isinstance(values, Distribution)

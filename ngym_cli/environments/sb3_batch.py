@@ -89,7 +89,7 @@ class TrialVecEnv(VecEnv):
         value = getattr(self.venv, attr_name)
         return [value for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: object = None) -> None:
         """Set an attribute of the batch."""
         setattr(self.venv, attr_name, value)
 

@@ -48,7 +48,7 @@ def inner_task(env: gym.Env) -> TrialEnv:
     return task
 
 
-def another_task(written: Any, dt: float) -> gym.Env:
+def another_task(written: object, dt: float) -> gym.Env:
     """Make the further task that a wrapper takes.
 
     Args:

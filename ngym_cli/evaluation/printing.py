@@ -44,7 +44,7 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
         print_columns(lines, header, right=len(header) - 1)
 
 
-def measure_in_words(row: Mapping[str, Any]) -> str:
+def measure_in_words(row: Mapping[str, object]) -> str:
     """Return a measure with its interval and its unit."""
     digits = 0 if row["unit"] == "ms" else 4
     value, low, high = (row.get(name) for name in ("value", "low", "high"))
@@ -72,7 +72,7 @@ def _range(interval: Sequence[float]) -> str:
     return f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
-def print_evaluated(found: Mapping[str, Any], folder: Any, several: bool = False) -> None:
+def print_evaluated(found: Mapping[str, Any], folder: object, several: bool = False) -> None:
     """Print one evaluation: in full, or as a line where there are several; then what was written, and distances."""
     out = terminal.console()
     if several:

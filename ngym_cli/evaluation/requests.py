@@ -246,7 +246,7 @@ def _one(
     asked: Request,
     folder: Path,
     progress: Progress | None,
-    about: Mapping[str, Any],
+    about: Mapping[str, object],
 ) -> Any:
     """Evaluate one policy and write what was found, complete or not at all."""
     record = asked.record

@@ -83,7 +83,11 @@ def psychometric(view: View) -> Figure:
 
 
 def psychometric_axes(
-    axes: Axes, parts: Sequence[Part], draws: int = DRAWS, legend: bool = True, labels: Mapping[str, Any] | None = None
+    axes: Axes,
+    parts: Sequence[Part],
+    draws: int = DRAWS,
+    legend: bool = True,
+    labels: Mapping[str, object] | None = None,
 ) -> dict[str, str]:
     """Draw psychometric curves into axes.
 

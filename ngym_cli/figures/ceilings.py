@@ -36,7 +36,7 @@ def _argument(source: Source, name: str) -> str | None:
     return f"{name}s" if f"{name}s" in known else None
 
 
-def _with(source: Source, argument: str, value: Any) -> float | None:
+def _with(source: Source, argument: str, value: object) -> float | None:
     """Return the ceiling of the task with a single value of an argument."""
     from ngym_cli.environments.facts import ceiling_of
     from ngym_cli.errors import UserError

@@ -31,7 +31,7 @@ def groups(labels: Mapping[str, Any], n: int) -> list[tuple[str, np.ndarray]]:
     return sorted(found, key=lambda group: int(group[1].min()))
 
 
-def largest(observations: np.ndarray, labels: Mapping[str, Any]) -> np.ndarray:
+def largest(observations: np.ndarray, labels: Mapping[str, object]) -> np.ndarray:
     """Return the largest absolute value in the group of each channel, 1 where all are zero; shape (channels,).
 
     Args:
@@ -45,7 +45,11 @@ def largest(observations: np.ndarray, labels: Mapping[str, Any]) -> np.ndarray:
 
 
 def channel_image(
-    axes: Axes, edges: np.ndarray, observations: np.ndarray, labels: Mapping[str, Any], scale: np.ndarray | None = None
+    axes: Axes,
+    edges: np.ndarray,
+    observations: np.ndarray,
+    labels: Mapping[str, object],
+    scale: np.ndarray | None = None,
 ) -> Any:
     """Draw observations, each group of channels relative to its largest absolute value, which stands at its right.
 
@@ -72,7 +76,7 @@ def channel_image(
     return image
 
 
-def scale_words(axes: Axes, scale: np.ndarray, labels: Mapping[str, Any]) -> None:
+def scale_words(axes: Axes, scale: np.ndarray, labels: Mapping[str, object]) -> None:
     """Write the largest absolute value of each group of channels to the right of its rows."""
     for _, where in groups(labels, len(scale)):
         axes.annotate(

@@ -92,7 +92,7 @@ def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure
     return figure
 
 
-def _actions(axes: Any, trace: Trace, edges: np.ndarray, labels: Mapping[str, Any]) -> None:
+def _actions(axes: Any, trace: Trace, edges: np.ndarray, labels: Mapping[str, object]) -> None:
     actions, truth = np.array(trace.actions, float), np.array(trace.ground_truth, float)
     for component in range(actions.shape[1]):
         mark = "" if actions.shape[1] == 1 else f" {component + 1}"

@@ -15,7 +15,7 @@ LARGEST_VECTOR, PIXELS = 400_000, 170
 NARROW = 5.5
 
 
-def render(template: str, contents: Mapping[str, Any]) -> str:
+def render(template: str, contents: Mapping[str, object]) -> str:
     """Return a page.
 
     Args:

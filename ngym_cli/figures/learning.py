@@ -47,7 +47,7 @@ def learning(view: View) -> Figure:
     return figure
 
 
-def _group(axes: Axes, label: str, sources: list[Source], colour: Any) -> None:
+def _group(axes: Axes, label: str, sources: list[Source], colour: object) -> None:
     """Draw the interquartile mean of several runs with its bootstrap interval, or the one run with Wilson's."""
     from neurogym.analysis import from_trials
 
@@ -75,7 +75,7 @@ def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
     return rows, np.array([table["step"][r[-1]] for r in rows])
 
 
-def _performance(axes: Axes, table: Table, rows: list[np.ndarray], steps: Any, colour: Any, label: str) -> None:
+def _performance(axes: Axes, table: Table, rows: list[np.ndarray], steps: Any, colour: object, label: str) -> None:
     from neurogym.analysis.intervals import clusters, proportion_curve
 
     order, linked = np.concatenate(rows), clusters(table)

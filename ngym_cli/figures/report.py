@@ -198,7 +198,7 @@ def _comparisons(source: Any) -> Iterator[dict[str, Any]]:
         }
 
 
-def _provenance(manifest: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _provenance(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     rows = []
     for key, value in manifest.items():
         if not prefix and key in SHOWN_ELSEWHERE:

@@ -50,7 +50,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     return drawn
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -100,7 +100,7 @@ def _shade(axis: Any, trial: Trial, names: bool) -> None:
                           textcoords="offset points", fontsize="x-small", color=COLOURS[k % 2 and 1])  # fmt: skip
 
 
-def _inputs(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: np.ndarray) -> None:
+def _inputs(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: np.ndarray) -> None:
     labels = source.facts.labels.get("observation", {})
     image = channel_image(axis, _edges(trial), trial.observations, labels, scale)
     if not first:
@@ -111,7 +111,7 @@ def _inputs(axis: Any, trial: Trial, source: Source, first: bool, last: bool, or
         figure.colorbar(image, ax=axis, label="of the largest", pad=0.14, ticks=[-1, 0, 1])
 
 
-def _units(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: Any) -> None:
+def _units(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: object) -> None:
     assert trial.activity is not None
     limit = float(np.abs(trial.activity).max()) or 1.0
     image = axis.pcolormesh(_edges(trial), np.arange(trial.activity.shape[1] + 1), trial.activity[:, order].T,
@@ -120,7 +120,7 @@ def _units(axis: Any, trial: Trial, source: Source, first: bool, last: bool, ord
         axis.get_figure(root=True).colorbar(image, ax=axis, label="activity (a.u.)", pad=0.14)
 
 
-def _policy(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: Any) -> None:
+def _policy(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
     assert trial.policy is not None
     names = index_names(source.facts.labels.get("action", {}))
     n = trial.policy.shape[1]
@@ -138,12 +138,12 @@ def _policy(axis: Any, trial: Trial, source: Source, first: bool, last: bool, or
     axis.set_ylim(-0.05, 1.05)
 
 
-def _value(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: Any) -> None:
+def _value(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
     assert trial.values is not None
     axis.stairs(trial.values, _edges(trial), color=COLOURS[2], baseline=None)
 
 
-def _choice(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: Any) -> None:
+def _choice(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
     edges = _edges(trial)
     if trial.ground_truth is not None:
         for component in trial.ground_truth.T:
@@ -159,7 +159,7 @@ def _choice(axis: Any, trial: Trial, source: Source, first: bool, last: bool, or
                       va="center", color=GREY, fontsize="small")  # fmt: skip
 
 
-def _reward(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: Any) -> None:
+def _reward(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
     axis.stairs(trial.rewards, _edges(trial), color=COLOURS[1], fill=True)
     axis.axhline(0, color=GREY, linewidth=0.5)
 

@@ -70,7 +70,7 @@ class Wording:
         """Return the name of an action, its number where it has none."""
         return self.actions.get(int(index), f"action {index:g}")
 
-    def value(self, name: str, value: Any) -> str:
+    def value(self, name: str, value: object) -> str:
         """Return a value as it stands below a tick: ``choice 1``, ``6.4``, ``common transition``."""
         if name == "ground_truth" and value in self._right:
             return self._answer(self._right[value])
@@ -84,7 +84,7 @@ class Wording:
             return VALUES[name][value]
         return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
-    def phrase(self, name: str, value: Any) -> str:
+    def phrase(self, name: str, value: object) -> str:
         """Return a value with its name, as it stands in a legend: ``choice 1 is right``, ``coherence 6.4 %``."""
         words = self.value(name, value)
         if name == "ground_truth" and value in self._right:
@@ -133,7 +133,7 @@ def index_names(labels: Mapping[str, Any]) -> dict[int, str]:
     return found
 
 
-def channel_names(labels: Mapping[str, Any], n: int) -> list[str]:
+def channel_names(labels: Mapping[str, object], n: int) -> list[str]:
     """Return a name for each of ``n`` channels, its number where it has none."""
     names = index_names(labels)
     return [names.get(index, str(index)) for index in range(n)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-def is_alive(process: Mapping[str, Any]) -> bool:
+def is_alive(process: Mapping[str, object]) -> bool:
     """Say whether a process still exists on this machine (one elsewhere is believed).
 
     Args:

@@ -126,7 +126,7 @@ def _parts(key: str) -> int:
     return len(re.findall(_PART, key)) if key.count(".") >= DEEPEST else 1
 
 
-def _shallow(data: Any, path: Path) -> Any:
+def _shallow(data: object, path: Path) -> Any:
     """Return data that is not nested too deeply; done level by level, for deep ones exhaust the stack."""
     level, depth = [data], 0
     while level:

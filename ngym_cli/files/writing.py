@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from ngym_cli.errors import UserError
 from ngym_cli.files.process import start_of_process
@@ -224,7 +223,7 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, data: Any) -> None:
+def write_json(path: Path, data: object) -> None:
     """Write a JSON file as a whole or not at all; numbers that JSON has not (nan, inf) become null."""
     from neurogym.messages.plain_data import plain
 

@@ -112,7 +112,7 @@ def write(
     write_text(path, html.render("paper.html.jinja", contents | {"contents": list(_links(contents))}))
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     return short(value) if isinstance(value, float) else str(value)
 
 
@@ -141,7 +141,7 @@ def _criteria(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
         yield row["title"], row.get("reached") or "-", row.get("in_part") or "-", row["where"], known
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
+def _verdict(row: Mapping[str, object]) -> str:
     return verdict_words(row) + (f". {row['note']}" if row.get("note") else "")
 
 

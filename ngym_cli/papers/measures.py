@@ -40,7 +40,7 @@ def performance_by_task(run: Any) -> dict[str, float]:
     return found
 
 
-def lowest_task(run: Any) -> float:
+def lowest_task(run: object) -> float:
     """Return the performance in the task where it is lowest."""
     return min(performance_by_task(run).values())
 

@@ -209,5 +209,5 @@ def _plain(value: Any, paper: Paper, claim: Any) -> Value:
         ) from None
 
 
-def _word(name: Any) -> str:
+def _word(name: object) -> str:
     return f"{name:g}" if isinstance(name, float) else str(name)

@@ -138,7 +138,7 @@ class ClaimConfig(Section):
 
     @field_validator("part", mode="before")
     @classmethod
-    def _one_or_several(cls, part: Any) -> Any:
+    def _one_or_several(cls, part: object) -> Any:
         return [part] if isinstance(part, str) else part
 
     @model_validator(mode="after")

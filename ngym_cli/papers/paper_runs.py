@@ -144,7 +144,7 @@ class Reproduction:
             first += int(table["env"].max(initial=-1)) + 1
         return concatenate(tables)
 
-    def part(self, part: str, label: str | None = None, colour: Any = None, evaluation: str | None = None) -> Part:
+    def part(self, part: str, label: str | None = None, colour: object = None, evaluation: str | None = None) -> Part:
         """Return the trials of a part as the panels of ``ngym_cli.figures`` take them: under a label, in a colour."""
         place = list(self.config.parts).index(part)
         words = self.config.parts[part].what if label is None else label

@@ -46,7 +46,7 @@ def print_contents(page: Mapping[str, Any]) -> None:
         terminal.print_columns(rows, ("what", "paper", "here", "source"), indent=2)
 
 
-def published_words(published: Any, unit: str = "") -> str:
+def published_words(published: object, unit: str = "") -> str:
     """Return what a paper has in one line."""
     if isinstance(published, Mapping):
         published = ", ".join(f"{name}: {value:g}" for name, value in published.items())

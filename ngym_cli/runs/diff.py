@@ -52,7 +52,7 @@ def _facts(run: runs.Run) -> Iterator[tuple[str, Any]]:
             yield f"{part}.{name}", value
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 

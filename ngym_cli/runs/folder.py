@@ -132,7 +132,7 @@ def safe_name(task: str) -> str:
     return plain_text.encode()[:LONGEST].decode(errors="ignore")
 
 
-def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, Any], rename: bool = False) -> Run:
+def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, object], rename: bool = False) -> Run:
     """Make the folder of a run with its configuration and its record, complete or not at all.
 
     Args:

@@ -57,7 +57,7 @@ def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
     }
 
 
-def reopening(manifest: Mapping[str, Any], step: int, threads: int) -> dict[str, Any]:
+def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[str, Any]:
     """Return what the manifest says when a run goes on.
 
     Args:

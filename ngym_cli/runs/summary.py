@@ -55,7 +55,7 @@ def choice_probabilities(table: Mapping[str, np.ndarray]) -> dict[int, float]:
     return {int(value): float(count / len(choices)) for value, count in zip(values, counts, strict=True)}
 
 
-def condition_names(conditions: Mapping[str, Any], table: Mapping[str, np.ndarray]) -> list[str]:
+def condition_names(conditions: Mapping[str, object], table: Mapping[str, np.ndarray]) -> list[str]:
     """Return the conditions worth breaking performance down by: the task, and those that take a few known values.
 
     Args:
@@ -68,7 +68,7 @@ def condition_names(conditions: Mapping[str, Any], table: Mapping[str, np.ndarra
     return [name for name in listed if name not in ANSWERS]
 
 
-def listed_conditions(conditions: Mapping[str, Any]) -> list[str]:
+def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
     """Return those of a task's conditions that take a few known values, the answers aside."""
     return [name for name, values in conditions.items() if (_few(values) or name == "task") and name not in ANSWERS]
 
@@ -117,7 +117,7 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     return rows
 
 
-def label(value: Any) -> str:
+def label(value: object) -> str:
     """Return the value of a condition as text."""
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 

@@ -39,7 +39,7 @@ COLUMNS: dict[str, Any] = {
 PREVIOUS = ("choice", "outcome", "ground_truth")
 
 
-def nullable(values: Sequence[Any]) -> np.ndarray:
+def nullable(values: Sequence[object]) -> np.ndarray:
     """Return values with gaps as floats where they are numbers (gaps: nan), else as objects (gaps: None)."""
     if any(item is not None for item in values) and all(item is None or _is_number(item) for item in values):
         return np.array([np.nan if item is None else item for item in values], float)
@@ -144,7 +144,7 @@ def _require_columns(part: Any, file: Path) -> None:
             raise UserError(f"damaged trial table {file}: column {name} has gaps")
 
 
-def _holds_numbers(kind: Any) -> bool:
+def _holds_numbers(kind: object) -> bool:
     import pyarrow.types as types
 
     return bool(types.is_integer(kind) or types.is_floating(kind))

@@ -22,7 +22,7 @@ from ngym_cli.sweeps.recipe import Recipe
 INTERRUPTED = 130
 
 
-def make_recipe(file: Path | None, over: Mapping[str, Any], values: Mapping[str, list[Any]], trust: bool) -> Recipe:
+def make_recipe(file: Path | None, over: Mapping[str, object], values: Mapping[str, list[Any]], trust: bool) -> Recipe:
     """Return the recipe of a file with flags laid over it.
 
     Args:
@@ -75,7 +75,7 @@ def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, js
     return go(sweep, launcher, True, detach, json)
 
 
-def resume(sweep: Sweep, launch: Mapping[str, Any], trust: bool, detach: bool, json: bool) -> int:
+def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool, json: bool) -> int:
     """Go on with a sweep where it was left; return the exit code.
 
     Args:
@@ -145,7 +145,7 @@ def _open(rows: list[status.Row]) -> int:
 def _stoppable() -> Iterator[None]:
     """Let a request to terminate, and a closed terminal, do what Ctrl-C does."""
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():

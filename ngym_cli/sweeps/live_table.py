@@ -112,7 +112,7 @@ def table(rows: Sequence[Row]) -> Table:
     return shown
 
 
-def word(value: Any) -> str:
+def word(value: object) -> str:
     """Return the value of a parameter as text."""
     if value is None:
         return "-"

@@ -59,14 +59,14 @@ def _axes(recipe: Recipe) -> list[list[dict[str, Any]]]:
     ]
 
 
-def _name(number: int, values: Mapping[str, Any]) -> str:
+def _name(number: int, values: Mapping[str, object]) -> str:
     """Return a folder name that says what is special about a run."""
     parts = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
     text = re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *parts]))
     return text[:LONGEST_NAME].rstrip("._-")
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):
@@ -74,7 +74,7 @@ def _word(value: Any) -> str:
     return str(value).rpartition("/")[2] or "none"
 
 
-def setting_of(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def setting_of(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return what is the same for runs that differ in nothing but their seed, for use as a key."""
     return tuple((key, repr(value)) for key, value in values.items() if key != "seed")
 

@@ -56,7 +56,7 @@ def _range(interval: Sequence[float] | None) -> str:
     return "-" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
-def print_errors(out: Console, rows: Sequence[Mapping[str, Any]], sweep: Sweep) -> None:
+def print_errors(out: Console, rows: Sequence[Mapping[str, object]], sweep: Sweep) -> None:
     """Print why runs failed."""
     failed = [row for row in rows if row["state"] == "failed"]
     for row in failed[:MOST_ERRORS]:

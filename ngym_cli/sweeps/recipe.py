@@ -78,7 +78,7 @@ class Recipe(Section):
 
     @field_validator("grid", mode="before")
     @classmethod
-    def _lists(cls, grid: Any) -> Any:
+    def _lists(cls, grid: object) -> Any:
         if not isinstance(grid, Mapping):
             raise ValueError("grid must be a table of parameters and their values")
         return {canonical(key): as_list(value, f"grid.{key}") for key, value in _flat(grid)}
@@ -147,7 +147,7 @@ def canonical(key: str) -> str:
     return key if first in RunConfig.model_fields else f"hyperparameters.{key}"
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
@@ -155,7 +155,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any
             yield f"{prefix}{key}", value
 
 
-def nest(values: Mapping[str, Any]) -> dict[str, Any]:
+def nest(values: Mapping[str, object]) -> dict[str, Any]:
     """Return dotted keys as nested tables."""
     nested: dict[str, Any] = {}
     for key, value in values.items():
@@ -207,7 +207,7 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
     return {**found, **({"wrappers": stacks} if stacks else {})}
 
 
-def build(data: Mapping[str, Any], values: Mapping[str, list[Any]], source: str = "") -> Recipe:
+def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: str = "") -> Recipe:
     """Return the recipe of a TOML document with flags laid over it.
 
     Args:
@@ -235,7 +235,7 @@ def build(data: Mapping[str, Any], values: Mapping[str, list[Any]], source: str 
     return _validate({**flat, "zip": _without_single(zipped, alone)}, source)
 
 
-def _without_single(groups: Any, alone: set[str]) -> Any:
+def _without_single(groups: object, alone: set[str]) -> Any:
     """Return zipped groups without the parameters that have one value alone, and so nothing to change with."""
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         return groups
@@ -250,7 +250,7 @@ def _known(name: str) -> str:
         return name
 
 
-def _validate(data: Mapping[str, Any], source: str) -> Recipe:
+def _validate(data: Mapping[str, object], source: str) -> Recipe:
     try:
         return Recipe.model_validate(dict(data))
     except ValidationError as error:
@@ -283,6 +283,6 @@ def differences(old: Recipe, new: Recipe) -> list[str]:
     ]
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     text = "not given" if value is None else json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."

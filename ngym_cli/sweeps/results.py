@@ -63,7 +63,7 @@ def _record(row: Row) -> dict[str, Any]:
     return {name: manifest.get(name) for name in RECORDED}
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

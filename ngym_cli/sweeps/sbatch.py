@@ -34,7 +34,7 @@ _VALUE = re.compile(r"[\w .,:;=+@%/\[\]()*!|&^~-]*", re.ASCII)
 LONGEST = 1_000
 
 
-def check_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def check_options(options: Mapping[str, object]) -> dict[str, Any]:
     """Return options with names as Python writes them.
 
     Raises:

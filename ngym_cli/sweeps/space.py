@@ -33,7 +33,7 @@ class Kind:
             return trial.suggest_int(key, low, high, step=step[0] if step else 1, log=self.name == "logint")
         return trial.suggest_float(key, low, high, log=self.name == "log")
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Say whether a value could be drawn."""
         if self.name == "choice":
             return value in self.values

@@ -47,7 +47,7 @@ def parse_list(text: str, parse: Callable[[str], Any] = parse_value, what: str =
     return values
 
 
-def as_list(value: Any, what: str) -> list[Any]:
+def as_list(value: object, what: str) -> list[Any]:
     """Return what a recipe says of one parameter as a list of values; a text may be a list or a range."""
     if isinstance(value, str):
         return parse_list(value, what=what)

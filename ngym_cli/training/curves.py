@@ -48,7 +48,9 @@ class Curves:
         table = self.recorder.collect()
         return table if len(table["trial"]) else None
 
-    def add_point(self, step: int, trials: Table, conditions: Mapping[str, Any], beside: Mapping[str, Any]) -> None:
+    def add_point(
+        self, step: int, trials: Table, conditions: Mapping[str, object], beside: Mapping[str, object]
+    ) -> None:
         """Add a point.
 
         Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
@@ -14,7 +13,7 @@ from ngym_cli.runs import provenance
 from ngym_cli.training.session import Numbers, Session
 
 
-def close(session: Session, model: Any, config: RunConfig, status: str) -> Numbers:
+def close(session: Session, model: object, config: RunConfig, status: str) -> Numbers:
     """Write the model, the last trials and the last evaluation."""
     session.curves.recorder.flush()
     saving.save_model(model, config, session.run.path / runs.MODEL)

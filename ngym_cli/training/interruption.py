@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 #: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.
 PATIENCE = 10.0
@@ -52,7 +51,7 @@ def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterat
         say: tells the user.
     """
 
-    def ask(number: int, frame: Any) -> None:
+    def ask(number: int, frame: object) -> None:
         if stop.reason is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         if stop.reason is None:

@@ -22,7 +22,7 @@ class Display:
     def start(self, step: int = 0) -> None:
         """Begin, at a step."""
 
-    def update(self, step: int, numbers: Mapping[str, Any]) -> None:
+    def update(self, step: int, numbers: Mapping[str, object]) -> None:
         """Show the state after ``step`` steps; ``numbers`` as in ``ngym_cli.runs.summary.summarise`` and more."""
 
     def evaluating(self, done: int, total: int) -> None:
@@ -89,13 +89,13 @@ class LiveDisplay(Display):
     def _left(self) -> str:
         return left_in_words((self.total - min(self._step, self.total)) / self.speed) if self.speed else ""
 
-    def update(self, step: int, numbers: Mapping[str, Any]) -> None:
+    def update(self, step: int, numbers: Mapping[str, object]) -> None:
         """Draw the state after ``step`` steps."""
         self._step = step
         with contextlib.suppress(OSError):
             self._show(step, {**numbers, "steps_per_second": self.speed})
 
-    def _show(self, step: int, numbers: Mapping[str, Any]) -> None:
+    def _show(self, step: int, numbers: Mapping[str, object]) -> None:
         if self._live:
             first, *rest = self._numbers(numbers)
             self._lines = [first, "   ".join(rest)]
@@ -131,7 +131,7 @@ class LiveDisplay(Display):
         with contextlib.suppress(OSError):
             self._draw()
 
-    def _numbers(self, numbers: Mapping[str, Any]) -> list[str]:
+    def _numbers(self, numbers: Mapping[str, object]) -> list[str]:
         known = {name: numbers.get(name, value) for name, value in self.references.items()}
         beside = ", ".join(f"{name} {value:.3f}" for name, value in known.items() if value is not None)
         performance = (

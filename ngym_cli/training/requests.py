@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 
 def run(
-    flags: Mapping[str, Any],
+    flags: Mapping[str, object],
     file: Path | None,
     root: Path,
     name: str | None,

@@ -23,7 +23,7 @@ SMOKE_HYPERPARAMETERS = {"n_steps": 32, "n_epochs": 1, "batch_size": 256, "learn
 EXPECTED = ("Official support for the `seed` function", "is different from the unwrapped version")
 
 
-def smoke(flags: Mapping[str, Any], file: Path | None, json: bool, trust: bool = False) -> int:
+def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: bool = False) -> int:
     """Build, check and briefly train one task or all; print a row for each and return the exit code."""
     from ngym_cli.config.tasks import find_task
 
@@ -49,7 +49,7 @@ def smoke(flags: Mapping[str, Any], file: Path | None, json: bool, trust: bool =
     return 1 if failed else 0
 
 
-def _small(settings: Mapping[str, Any]) -> RunConfig:
+def _small(settings: Mapping[str, object]) -> RunConfig:
     """Return the configuration of a short run; what the settings say comes first."""
     from ngym_cli.agents.from_config import find_algorithm
 

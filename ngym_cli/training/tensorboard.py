@@ -45,7 +45,7 @@ class Board:
         if not type(what.thread).__module__.startswith("tensorboard."):
             self._excepthook(what)
 
-    def hyperparameters(self, config: Mapping[str, Any], text: str) -> None:
+    def hyperparameters(self, config: Mapping[str, object], text: str) -> None:
         """Show the configuration, as a table to compare runs by and as text."""
         from torch.utils.tensorboard.summary import hparams
 
@@ -72,7 +72,7 @@ class Board:
         for tag, value in values.items():
             self._writer.add_scalar(tag, value, step)
 
-    def figure(self, tag: str, figure: Any, step: int) -> None:
+    def figure(self, tag: str, figure: object, step: int) -> None:
         """Add a matplotlib figure."""
         self._writer.add_figure(tag, figure, step)
 

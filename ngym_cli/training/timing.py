@@ -183,7 +183,7 @@ def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], b
     return speeds
 
 
-def _round_after_round(names: Sequence[Any]) -> Iterator[Any]:
+def _round_after_round(names: Sequence[object]) -> Iterator[Any]:
     while names:
         yield from names
 
@@ -197,7 +197,7 @@ def _evaluations(config: RunConfig, facts: Facts) -> float:
 
 
 def bench(
-    flags: Mapping[str, Any], file: Any, n_threads: int | None, seconds: float, trust: bool = False
+    flags: Mapping[str, object], file: Any, n_threads: int | None, seconds: float, trust: bool = False
 ) -> dict[str, Any]:
     """Find the fastest number of environments and threads for a run.
 

@@ -28,7 +28,7 @@ class Tracker(Protocol):
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Add one point to each curve."""
 
-    def figure(self, tag: str, figure: Any, step: int) -> None:
+    def figure(self, tag: str, figure: object, step: int) -> None:
         """Add a matplotlib figure."""
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class WandbTracker:
         """Add one point to each curve."""
         self._run.log(dict(values), step=step)
 
-    def figure(self, tag: str, figure: Any, step: int) -> None:
+    def figure(self, tag: str, figure: object, step: int) -> None:
         """Add a matplotlib figure."""
         self._run.log({tag: self._library.Image(figure)}, step=step)
 
@@ -95,7 +95,7 @@ class MlflowTracker:
         for tag, value in values.items():
             self._client.log_metric(self._id, tag.replace("%", "percent"), float(value), step=step)
 
-    def figure(self, tag: str, figure: Any, step: int) -> None:
+    def figure(self, tag: str, figure: object, step: int) -> None:
         """Add a matplotlib figure."""
         self._client.log_figure(self._id, figure, f"{tag}-{step}.png")
 
@@ -177,7 +177,7 @@ class TrackedBoard(Board):
         if tracker is not None:
             self._safely(lambda: tracker.scalars(values, step))
 
-    def figure(self, tag: str, figure: Any, step: int) -> None:
+    def figure(self, tag: str, figure: object, step: int) -> None:
         """Add a matplotlib figure."""
         tracker = self._tracker
         if tracker is not None:

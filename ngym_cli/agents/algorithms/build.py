@@ -20,8 +20,8 @@ def make_model(
     venv: VecEnv,
     network: str | None = None,
     units: int = 64,
-    network_args: Mapping[str, Any] | None = None,
-    hyperparameters: Mapping[str, Any] | None = None,
+    network_args: Mapping[str, object] | None = None,
+    hyperparameters: Mapping[str, object] | None = None,
     dt: float | None = None,
     **kwargs: Any,
 ) -> BaseAlgorithm:

@@ -157,7 +157,7 @@ class Fused:
         loss = policy_loss + ent_coef * entropy_loss + vf_coef * value_loss
         return self._gradient, torch.tensor([*numbers, loss], dtype=torch.float32)
 
-    def _learn(self, chunks: int, given: Sequence[Any]) -> None:
+    def _learn(self, chunks: int, given: Sequence[object]) -> None:
         """Fill the sums over each chunk of the sequences; threads take chunk after chunk."""
         todo, columns = iter(range(chunks)), self._columns()
 

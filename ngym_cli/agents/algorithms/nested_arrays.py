@@ -15,7 +15,7 @@ _TENSOR, _WORDS, _OBJECTS, _FLOAT = "__tensor__", "__words__", "__objects__", "_
 DEEPEST = 100
 
 
-def take_apart(tree: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+def take_apart(tree: object, name: str, tensors: dict[str, Tensor]) -> Any:
     """Put the arrays of a tree into `tensors`, under names that begin with `name`; return the rest with references.
 
     Tensors share the memory of the arrays.
@@ -45,7 +45,7 @@ def take_apart(tree: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     return tree
 
 
-def put_together(rest: Any, tensors: dict[str, Tensor], depth: int = 0) -> Any:
+def put_together(rest: object, tensors: dict[str, Tensor], depth: int = 0) -> Any:
     """The tree that :func:`take_apart` took apart (tuples have become lists).
 
     Raises:

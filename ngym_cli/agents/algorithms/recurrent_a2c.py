@@ -29,8 +29,8 @@ class RecurrentA2C(RecurrentPPO):
     def __init__(
         self,
         policy: str | type[RecurrentPolicy],
-        env: Any,
-        learning_rate: Any = 1e-3,
+        env: object,
+        learning_rate: object = 1e-3,
         n_steps: int = 32,
         normalize_advantage: bool = False,
         rms_prop_eps: float = 1e-5,

@@ -133,7 +133,7 @@ def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
         setattr(model, name, value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and abs(value) < 2**63
 
 

@@ -64,7 +64,7 @@ class NetworkSpec:
         """Every option with its default, the common ones included."""
         return {**COMMON, **self.defaults} if self.recurrent else dict(self.defaults)
 
-    def resolve(self, given: Mapping[str, Any], dt: float | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def resolve(self, given: Mapping[str, object], dt: float | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Complete the options with their defaults.
 
         Args:

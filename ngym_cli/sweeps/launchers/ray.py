@@ -104,7 +104,7 @@ class Ray:
             self._end(list(running))
             raise
 
-    def _take(self, reference: Any, job: int, order: Order) -> None:
+    def _take(self, reference: object, job: int, order: Order) -> None:
         """Record a job that Ray has given up on."""
         try:
             self.ray.get(reference)
