@@ -36,6 +36,19 @@ class Acting(Protocol):
         """
 
 
+class Stepping(Protocol):
+    """A network that advances a batch of environments by one step, as `networks.base.Stepper` does."""
+
+    def step(
+        self,
+        x: np.ndarray,
+        state: tuple[np.ndarray, ...],
+        out: tuple[np.ndarray, ...],
+        noise: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Advance one step, see `networks.base.Stepper.step`."""
+
+
 @runtime_checkable
 class OfTrials(Protocol):
     """A batch of environments that says when trials end, as `ngym_cli.environments.sb3_batch.TrialVecEnv` does.

@@ -19,13 +19,17 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files import reading
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
 from ngym_cli.runs import records
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
 
 FOLDER = "checkpoints"
 WEIGHTS, ARRAYS, STATE = "weights.safetensors", "state.safetensors", "state.json"
@@ -65,7 +69,7 @@ def folder_of(step: int) -> str:
     return f"step_{step:012d}"
 
 
-def write(folder: Path, step: int, model: Any, venv: Any, session: dict[str, Any]) -> Path:
+def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: dict[str, Any]) -> Path:
     """Write a checkpoint.
 
     Args:
@@ -231,7 +235,7 @@ def read(path: Path) -> Saved:
         raise UserError(f"checkpoint {path} is damaged: {one_line(error)}") from None
 
 
-def restore(saved: Saved, model: Any, venv: Any) -> None:
+def restore(saved: Saved, model: BaseAlgorithm, venv: VecEnv) -> None:
     """Put a checkpoint into a learner and environments made from the same configuration.
 
     Raises:

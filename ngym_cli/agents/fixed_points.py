@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import Table
+
+if TYPE_CHECKING:
+    from neurogym.analysis import Activity, FixedPoints
+    from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 #: States from which the search starts, steps that each may take, and the speed below which a point counts as slow.
 STARTS, STEPS, SLOW = 16, 60, 1e-4
@@ -46,7 +50,7 @@ class InputSet:
     period: str
 
 
-def network_step(policy: Any) -> tuple[Step, int]:
+def network_step(policy: RecurrentPolicy) -> tuple[Step, int]:
     """Return the actor's network as ``h' = F(h, x)`` in NumPy, and the number of its state arrays.
 
     The state of a network with a cell state (LSTM) is both, one after the other: shape (n, 2 * units).
@@ -69,8 +73,8 @@ def network_step(policy: Any) -> tuple[Step, int]:
 
 
 def points_of_sets(
-    policy: object, activity: object, observations: np.ndarray, sets: Sequence[InputSet], **search: Any
-) -> list[tuple[InputSet, Any]]:
+    policy: RecurrentPolicy, activity: Activity, observations: np.ndarray, sets: Sequence[InputSet], **search: Any
+) -> list[tuple[InputSet, FixedPoints]]:
     """Return the points of each set of inputs for which any was found.
 
     Args:
@@ -96,7 +100,7 @@ def points_of_sets(
 
 def search_points(
     step: Step, states: np.ndarray, inputs: np.ndarray, starts: int = STARTS, slow: float = SLOW, max_steps: int = STEPS
-) -> Any:
+) -> FixedPoints:
     """Look for points from visited states, and from where these come to under the input.
 
     Args:
@@ -117,7 +121,7 @@ def search_points(
 
 
 def input_sets(
-    table: Table, activity: Any, observations: np.ndarray, by: Sequence[str], periods: Sequence[str] = PERIODS
+    table: Table, activity: Activity, observations: np.ndarray, by: Sequence[str], periods: Sequence[str] = PERIODS
 ) -> list[InputSet]:
     """Return the mean input of each period (of those that there are), condition by condition.
 
@@ -169,7 +173,7 @@ def _span(table: Table, period: str, dt: float) -> tuple[np.ndarray | None, Any]
     return begin, begin + (length / dt).astype(int)
 
 
-def _states(step: Step, parts: int, activity: Any, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _states(step: Step, parts: int, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return states visited in trials, and the step of the recording that each belongs to.
 
     A cell state, which is not recorded, is run again from the start of trials.

@@ -7,7 +7,7 @@ import logging
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
@@ -16,6 +16,9 @@ from ngym_cli.agents.loading import LoadedAgent
 from ngym_cli.agents.stepping import StepModule, no_gradient
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import atomic_path
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
 
 #: What each format is, and the ending of its file.
 FORMATS: dict[str, tuple[str, str]] = {
@@ -58,6 +61,7 @@ def export(run: runs.Run, to: str, out: Path | None = None, trust: bool = False,
 def _sb3(agent: LoadedAgent, path: Path) -> None:
     """Write the learner with its hyperparameters and weights."""
     from ngym_cli.agents.algorithms.export import PlainSpaces, to_contrib
+    from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
     from ngym_cli.agents.from_config import build_model
     from ngym_cli.environments.stack import build_venv
 
@@ -72,14 +76,14 @@ def _sb3(agent: LoadedAgent, path: Path) -> None:
         model = build_model(agent.config, venv if agent.recurrent else PlainSpaces(venv))
         model.policy.load_state_dict(agent.policy.state_dict())
         model.num_timesteps = agent.steps
-        plain = to_contrib(model) if agent.recurrent else _plain_rate(model)
+        plain = to_contrib(model) if isinstance(model, RecurrentPPO) else _plain_rate(model)
         with path.open("wb") as file:
             plain.save(file)
     finally:
         venv.close()
 
 
-def _plain_rate(model: Any) -> Any:
+def _plain_rate(model: BaseAlgorithm) -> BaseAlgorithm:
     """Return a learner of Stable-Baselines3 whose learning rate falls by a schedule of the library's own."""
     from stable_baselines3.common.utils import LinearSchedule
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from ngym_cli.agents.networks import NETWORKS, NetworkSpec
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
 
 #: Units of a run, whatever the algorithm.
 UNITS = 64
@@ -163,7 +167,7 @@ def exceptions(alg: str, facts: Facts) -> tuple[dict[str, Any], dict[str, Any]]:
     return (found.hyperparameters, found.network_args) if found and found.algorithm == alg else ({}, {})
 
 
-def build_model(config: RunConfig, venv: Any) -> Any:
+def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     """Make the learner of a complete configuration.
 
     Raises:

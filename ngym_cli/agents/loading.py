@@ -60,6 +60,7 @@ class LoadedAgent:
 
         self.run = run
         self.config: RunConfig = run.config(trust).in_stage(-1)
+        self.policy: Any
         self.policy, self.steps = load_policy(run, self.config)
         self.policy.set_training_mode(False)
         self.recurrent = is_recurrent(self.policy)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ngym_cli.agents.acting import Stepping
 from ngym_cli.config.values import parse_scalar
 from ngym_cli.errors import UserError, unknown
 
@@ -187,7 +188,7 @@ class Perturber:
 class PerturbedStepper:
     """A network's stepper followed by a perturbation; the read-out sees what the perturbation left."""
 
-    def __init__(self, stepper: Any, perturb: Perturber):
+    def __init__(self, stepper: Stepping, perturb: Perturber):
         self.stepper, self.perturb = stepper, perturb
 
     def step(self, x: np.ndarray, state: State, out: State, noise: np.ndarray | None = None) -> np.ndarray:

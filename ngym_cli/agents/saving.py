@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Discrete, Space
 
@@ -16,12 +16,17 @@ from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import records
 
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.policies import BasePolicy
+    from stable_baselines3.common.vec_env import VecEnv
+
 WEIGHTS = "weights.safetensors"
 DESCRIPTION = "model.json"
 FORMAT = 1
 
 
-def save_model(model: Any, config: RunConfig, folder: Path) -> None:
+def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
     """Write the weights of a model and what rebuilds its network.
 
     Args:
@@ -57,7 +62,7 @@ def describe_space(space: Space) -> dict[str, Any]:
     return found
 
 
-def load_model(folder: Path, config: RunConfig, venv: Any) -> tuple[Any, int]:
+def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgorithm, int]:
     """Rebuild a model, fill in its weights, and say for how many steps they were trained.
 
     Args:
@@ -115,7 +120,7 @@ def read_weights(path: Path) -> dict[str, Any]:
         raise UserError(f"damaged run folder {path.parent.parent}: {path.parent.name}/{path.name} is missing") from None
 
 
-def fill(policy: Any, tensors: dict[str, Any], path: Path) -> None:
+def fill(policy: BasePolicy, tensors: dict[str, Any], path: Path) -> None:
     """Put weights into a policy.
 
     Raises:
@@ -133,7 +138,7 @@ def fill(policy: Any, tensors: dict[str, Any], path: Path) -> None:
     policy.load_state_dict(tensors)
 
 
-def begin_with(model: Any, config: RunConfig, run: runs.Run) -> dict[str, Any]:
+def begin_with(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[str, Any]:
     """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
 
     Heads that the run's learner does not have (a critic of its own) stay as they are.
@@ -163,7 +168,7 @@ def begin_with(model: Any, config: RunConfig, run: runs.Run) -> dict[str, Any]:
     }
 
 
-def load_policy(run: runs.Run, config: RunConfig) -> tuple[Any, int]:
+def load_policy(run: runs.Run, config: RunConfig) -> tuple[BasePolicy, int]:
     """Return the trained policy of a run and the steps that it was trained for.
 
     Raises:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from gymnasium import Space
 from sb3_contrib.qrdqn.policies import QRDQNPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor, nn
 
 from ngym_cli.agents.trained import is_recurrent
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
 
 
 class StepModule(nn.Module):
@@ -22,7 +27,7 @@ class StepModule(nn.Module):
         n_states: arrays in the state, 0 without memory.
     """
 
-    def __init__(self, policy: Any) -> None:
+    def __init__(self, policy: BasePolicy) -> None:
         super().__init__()
         self.policy = policy
         self.networks = policy.networks if is_recurrent(policy) else []
@@ -30,7 +35,7 @@ class StepModule(nn.Module):
 
     def example(self, n: int = 1) -> tuple[Tensor, ...]:
         """Return inputs of the right shapes for ``n`` environments: an observation of zeros, and the zero state."""
-        observation, _ = self.policy.obs_to_tensor(_zeros(self.policy.observation_space, n))
+        observation: Any = self.policy.obs_to_tensor(_zeros(self.policy.observation_space, n))[0]
         state = [part for network in self.networks for part in network.initial_state(n)]
         return (observation, *state)
 
@@ -69,10 +74,8 @@ class StepModule(nn.Module):
         return (logits, value, *after)
 
 
-def _zeros(space: Any, n: int) -> Any:
-    import numpy as np
-
-    return np.zeros((n, *space.shape), space.dtype)
+def _zeros(space: Space, n: int) -> np.ndarray:
+    return np.zeros((n, *(space.shape or ())), space.dtype)
 
 
 def no_gradient(module: nn.Module) -> nn.Module:

@@ -8,11 +8,14 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.catalog import own_tasks
 from ngym_cli.catalog.own_tasks import Row
 from ngym_cli.errors import UserError
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
 
 #: Seconds that the process is given to start, and to end by itself what takes too long, before it is killed.
 GRACE = 30.0
@@ -45,7 +48,7 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
         process.join()
 
 
-def _listen(pipe: Connection, process: Any, names: str, longest: float) -> Iterator[Row]:
+def _listen(pipe: Connection, process: SpawnProcess, names: str, longest: float) -> Iterator[Row]:
     """Put the outcomes together, of a process that may stop answering at any moment."""
     task, began = "", 0.0
     rows: list[Row] = []

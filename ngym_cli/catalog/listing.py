@@ -12,6 +12,8 @@ from ngym_cli.catalog.rows import Row, holding
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
+    from gymnasium import Space
+
     from neurogym.metadata import WrapperInfo
 
 
@@ -81,7 +83,7 @@ def tasks(
     return rows
 
 
-def _space(space: Any) -> Row:
+def _space(space: Space) -> Row:
     """Return what kind of observation or action a task has, how many numbers or choices, and their names."""
     from gymnasium.spaces import Discrete
 
@@ -90,9 +92,10 @@ def _space(space: Any) -> Row:
     names = list(names_of(space))
     if isinstance(space, Discrete):
         return {"kind": "discrete", "size": int(space.n), "names": names}
-    image = len(space.shape) == 3
+    shape = space.shape or ()
+    image = len(shape) == 3
     kind = "image" if image else "vector"
-    return {"kind": kind, "size": list(space.shape) if image else int(space.shape[0]), "names": names}
+    return {"kind": kind, "size": list(shape) if image else int(shape[0]), "names": names}
 
 
 def _words(space: Row) -> set[str]:

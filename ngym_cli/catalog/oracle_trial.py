@@ -12,13 +12,15 @@ from neurogym.recording.rollout import Oracle, Step, rollout
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
+    import gymnasium as gym
+
     from ngym_cli.environments.facts import Facts
 
 #: Steps after which the drawing of a trial is cut.
 MOST_STEPS = 2_000
 
 
-def draw(env: Any, seed: int) -> dict[str, Any]:
+def draw(env: gym.Env, seed: int) -> dict[str, Any]:
     """Let the oracle do one trial and return what it saw and did, one entry per step."""
     oracle = _OracleOfATrial(env)
     steps: list[Step] = []

@@ -12,10 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config.tasks import Task, find_task, place_of
 from ngym_cli.errors import UserError, one_line
+
+if TYPE_CHECKING:
+    from neurogym.envs.contract import Subject
 
 TEMPLATE = Path(__file__).parent / "templates" / "task.py"
 CLASS = "MyTask"
@@ -143,7 +146,7 @@ def _maker(task: Task) -> Callable[..., Any]:
     return task.entry if task.own else functools.partial(registration.make, task.name)
 
 
-def _make(task: Task, subject: Any) -> None:
+def _make(task: Task, subject: Subject) -> None:
     import gymnasium as gym
 
     from neurogym.core import TrialEnv

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 
 from neurogym.analysis.measures import measures
@@ -185,7 +186,9 @@ def measure(evaluation: Evaluation, facts: Facts) -> None:
     evaluation.summary["measures"] = [each.to_dict() for each in measures(facts.measures, evaluation.table)]
 
 
-def _around(config: RunConfig, protocol: Protocol, n_envs: int, seed: int) -> tuple[Callable[[Any], Any], int | None]:
+def _around(
+    config: RunConfig, protocol: Protocol, n_envs: int, seed: int
+) -> tuple[Callable[[gym.Env], gym.Env], int | None]:
     """Return what puts the wrappers of an evaluation around each environment, and the number of combinations."""
     cells: dict[str, np.ndarray] | None = None
     if protocol.balanced:
@@ -193,7 +196,7 @@ def _around(config: RunConfig, protocol: Protocol, n_envs: int, seed: int) -> tu
     periods = tuple(dict.fromkeys(each.period for each in protocol.perturbations if each.period))
     place = itertools.count()
 
-    def around(env: Any) -> Any:
+    def around(env: gym.Env) -> gym.Env:
         if cells is not None:
             env = Balanced(env, cells, next(place), n_envs, seed)
         return PeriodProbe(env, periods)
@@ -227,19 +230,22 @@ def units_of(policy: BasePolicy) -> int:
 
 
 def _run(
-    venv: Any,
+    venv: VecEnv,
     agent: Acting,
     recorder: TrialRecorder,
     quota: Quota,
     activity: ActivityRecorder | None = None,
     progress: Progress | None = None,
 ) -> int:
+    from ngym_cli.environments.sb3_batch import trials_of
+
+    trials = trials_of(venv)
     told, done, steps = time.monotonic(), np.zeros(quota.n_envs, int), 0
     for step in rollout(venv, agent):
         steps += quota.n_envs
         if activity is not None:
             activity.step(step.seen, step.act, step.rewards)
-        finished = venv.finished
+        finished = trials.finished
         if finished is not None:
             envs = finished["env"]
             recorder.add(finished, steps)

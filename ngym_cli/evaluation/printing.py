@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from ngym_cli import terminal
 from ngym_cli.terminal import REFERENCES, cell, print_columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def print_evaluation(found: Mapping[str, Any]) -> None:
@@ -72,7 +75,7 @@ def _range(interval: Sequence[float]) -> str:
     return f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
-def print_evaluated(found: Mapping[str, Any], folder: object, several: bool = False) -> None:
+def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = False) -> None:
     """Print one evaluation: in full, or as a line where there are several; then what was written, and distances."""
     out = terminal.console()
     if several:

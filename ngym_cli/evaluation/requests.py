@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
+    from ngym_cli.evaluation.fresh_trials import Evaluation
 
 #: Told how many trials are done, of how many.
 Progress = Callable[[int, int], None]
@@ -247,7 +248,7 @@ def _one(
     folder: Path,
     progress: Progress | None,
     about: Mapping[str, object],
-) -> Any:
+) -> Evaluation:
     """Evaluate one policy and write what was found, complete or not at all."""
     record = asked.record
     if "nwb" in asked.exports and "activity" not in record and is_recurrent(policy):
@@ -271,7 +272,7 @@ def _one(
     return found
 
 
-def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Any, int, bool]]:
+def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[BasePolicy, int, bool]]:
     """Yield the final policy, or that of each checkpoint, with the steps that it was trained for."""
     from ngym_cli.agents.saving import load_policy
 

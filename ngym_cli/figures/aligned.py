@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ngym_cli.figures.style import Unavailable
 from ngym_cli.figures.view import Series, View
 from ngym_cli.runs.trial_table import Table
+
+if TYPE_CHECKING:
+    from neurogym.analysis import Activity
 
 #: What activity is aligned to beside periods.
 RESPONSE = "response"
@@ -38,7 +41,7 @@ class Population:
         conditions: columns that tell the conditions apart.
     """
 
-    activity: Any
+    activity: Activity
     table: Table
     event: str
     at: np.ndarray

@@ -43,7 +43,9 @@ def fixed_points(view: View) -> Figure:
     sets = input_sets(found.table, found.activity, observations, view.by)
     if len(sets) > MOST_SETS:
         raise Unavailable(f"{len(sets)} conditions and periods are too many to tell apart; at most {MOST_SETS}")
-    searched = points_of_sets(source.policy, found.activity, observations, sets)
+    policy = source.policy
+    assert is_recurrent(policy)  # or the check would have refused it
+    searched = points_of_sets(policy, found.activity, observations, sets)
     if not searched:
         raise Unavailable(f"no point slower than {SLOW:g} was found from {STARTS} states")
     figure, (plane, spectrum) = new_figure(1, 2, width=4.4, height=4.4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,6 +21,9 @@ from ngym_cli.figures.style import (
     new_figure,
 )
 from ngym_cli.figures.view import Part, View
+
+if TYPE_CHECKING:
+    from neurogym.analysis import Curve
 
 #: Bootstrap draws behind intervals.
 DRAWS = 200
@@ -278,7 +281,7 @@ def wagering(view: View) -> Figure:
     return figure
 
 
-def _only(curve: Any, rows: np.ndarray) -> Any:
+def _only(curve: Curve, rows: np.ndarray) -> Curve:
     from neurogym.analysis import Curve
 
     return Curve(curve.x[rows], curve.value[rows], curve.low[rows], curve.high[rows], curve.n[rows])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,6 +14,12 @@ from ngym_cli.figures.channels import channel_image, largest, scale_words
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.figures.view import View
 from ngym_cli.figures.wording import index_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ngym_cli.agents.acting import Acting
+    from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 
 @dataclass
@@ -37,7 +43,7 @@ class Trace:
     outcomes: list[str] = field(default_factory=list)
 
 
-def record(venv: Any, agent: Any, trials: int, most_steps: int = 2_000) -> Trace:
+def record(venv: TrialVecEnv, agent: Acting, trials: int, most_steps: int = 2_000) -> Trace:
     """Step a batch of one environment until some trials have ended.
 
     Args:
@@ -92,7 +98,7 @@ def example_trials(trace: Trace, dt: float, labels: Mapping[str, Any]) -> Figure
     return figure
 
 
-def _actions(axes: Any, trace: Trace, edges: np.ndarray, labels: Mapping[str, object]) -> None:
+def _actions(axes: Axes, trace: Trace, edges: np.ndarray, labels: Mapping[str, object]) -> None:
     actions, truth = np.array(trace.actions, float), np.array(trace.ground_truth, float)
     for component in range(actions.shape[1]):
         mark = "" if actions.shape[1] == 1 else f" {component + 1}"
@@ -127,13 +133,14 @@ EXAMPLES = 5
 def examples(view: View) -> Figure:
     """Draw a few fresh trials of the first run."""
     from ngym_cli.agents.trained import agent_for
+    from ngym_cli.environments.sb3_batch import trials_of
     from ngym_cli.environments.stack import build_venv
 
     source = view.first
     venv = build_venv(source.config, 1)
     try:
         venv.seed(0)
-        trace = record(venv, agent_for(source.policy, 1, seed=0), EXAMPLES)
+        trace = record(trials_of(venv), agent_for(source.policy, 1, seed=0), EXAMPLES)
     finally:
         venv.close()
     return example_trials(trace, source.facts.dt, source.facts.labels)

@@ -6,7 +6,10 @@ import base64
 import io
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: A vector figure larger than this (bytes) is put in as pixels instead, of this resolution (dots per inch).
 LARGEST_VECTOR, PIXELS = 400_000, 170
@@ -30,13 +33,13 @@ def render(template: str, contents: Mapping[str, object]) -> str:
     return environment.get_template(template).render(contents) + "\n"
 
 
-def drawing(figure: Any, name: str, caption: str) -> dict[str, Any]:
+def drawing(figure: Figure, name: str, caption: str) -> dict[str, Any]:
     """Return a figure as the templates take it: under a name, with a caption, narrow or wide."""
     kind = "narrow" if figure.get_figwidth() <= NARROW else "wide"
     return {"id": name, "caption": caption, "picture": inline(figure, name, caption), "kind": kind}
 
 
-def inline(figure: Any, name: str, alt: str) -> Any:
+def inline(figure: Figure, name: str, alt: str) -> Any:
     """Return a figure as markup: vector graphics with the letters drawn, or pixels where these would be large."""
     import matplotlib
     from markupsafe import Markup, escape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +13,9 @@ from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
 from ngym_cli.figures.view import View
 from ngym_cli.runs.trial_table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.typing import ColorType
 
 #: What an agent does with its action probabilities, in training and when it is evaluated.
 DRAWN, MOST_PROBABLE = "drawn actions", "most probable actions"
@@ -47,7 +50,7 @@ def learning(view: View) -> Figure:
     return figure
 
 
-def _group(axes: Axes, label: str, sources: list[Source], colour: object) -> None:
+def _group(axes: Axes, label: str, sources: list[Source], colour: ColorType) -> None:
     """Draw the interquartile mean of several runs with its bootstrap interval, or the one run with Wilson's."""
     from neurogym.analysis import from_trials
 
@@ -75,7 +78,9 @@ def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
     return rows, np.array([table["step"][r[-1]] for r in rows])
 
 
-def _performance(axes: Axes, table: Table, rows: list[np.ndarray], steps: Any, colour: object, label: str) -> None:
+def _performance(
+    axes: Axes, table: Table, rows: list[np.ndarray], steps: np.ndarray, colour: ColorType, label: str
+) -> None:
     from neurogym.analysis.intervals import clusters, proportion_curve
 
     order, linked = np.concatenate(rows), clusters(table)

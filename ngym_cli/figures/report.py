@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.figures import html, requests
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
 from ngym_cli.terminal import REFERENCES, cell
+
+if TYPE_CHECKING:
+    from ngym_cli.figures.source import Source
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
@@ -94,7 +97,7 @@ def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((name, name) for name in ("configuration", "provenance"))
 
 
-def _lead(source: Any) -> str:
+def _lead(source: Source) -> str:
     from ngym_cli.config.tasks import find_task
 
     manifest, config = source.manifest, source.config
@@ -151,7 +154,7 @@ def _interval(ends: Sequence[float]) -> str:
     return f"{ends[0]:.4f} to {ends[1]:.4f}"
 
 
-def _evaluations(source: Any) -> Iterator[tuple[str, ...]]:
+def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
     for each in source.evaluations:
         found = each.summary
         special = [f"{key} {value}" for key, value in (found.get("changes") or {}).items()]
@@ -166,7 +169,7 @@ def _evaluations(source: Any) -> Iterator[tuple[str, ...]]:
         )  # fmt: skip
 
 
-def _comparisons(source: Any) -> Iterator[dict[str, Any]]:
+def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
     """Return the tables of comparisons with animals, each with its figure."""
     from markupsafe import Markup
 

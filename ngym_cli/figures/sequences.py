@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import Part, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from neurogym.analysis import Curve
 
 #: Trials back that the history regression looks.
 LAGS = 4
@@ -144,7 +149,7 @@ def regret(view: View) -> Figure:
     return figure
 
 
-def _compared(axes: Any, part: Part, expected: np.ndarray, curve: Any) -> None:
+def _compared(axes: Axes, part: Part, expected: np.ndarray, curve: Curve) -> None:
     """Draw the regret of Thompson sampling, and of the best policy for two independent arms, in the same sessions."""
     from neurogym.analysis.best_arms import best_choices, thompson
 

@@ -6,7 +6,7 @@ import contextlib
 import contextvars
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
@@ -14,6 +14,9 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+
+if TYPE_CHECKING:
+    from neurogym.analysis import Curve, Estimate
 
 #: How each score of another agent is drawn, and how near two are that share a line.
 LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
@@ -89,19 +92,26 @@ def shades(n: int) -> list[Any]:
     return [matplotlib.colormaps["cividis"](x) for x in np.linspace(0.9, 0.0, n)]
 
 
-def interval_points(axes: Axes, curve: Any, **options: Any) -> Any:
+def interval_points(axes: Axes, curve: Curve, **options: Any) -> Any:
     """Draw the points of a ``Curve`` with their intervals."""
     spread = np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
     return axes.errorbar(curve.x, curve.value, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
 
 
-def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Any], **options: Any) -> None:
+def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate], **options: Any) -> None:
     """Draw estimates as points with intervals above their names."""
     values, lows, highs = (np.array(part) for part in zip(*((e.value, e.low, e.high) for e in estimates), strict=True))
     spread = np.nan_to_num(np.clip([values - lows, highs - values], 0, None))
     place = options.pop("offset", 0.0) + np.arange(len(names))
     axes.errorbar(place, values, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
     category_ticks(axes, names)
+
+
+def figure_of(axes: Axes) -> Figure:
+    """Return the whole figure that axes are in."""
+    found = axes.get_figure(root=True)
+    assert isinstance(found, Figure)
+    return found
 
 
 def category_ticks(axes: Axes, names: Sequence[str]) -> None:
@@ -111,7 +121,7 @@ def category_ticks(axes: Axes, names: Sequence[str]) -> None:
         axes: whose horizontal axis.
         names: what stands below each place; a line break in it is kept.
     """
-    figure: Any = axes.get_figure(root=True)
+    figure = figure_of(axes)
     place = axes.get_subplotspec()
     columns = place.get_gridspec().ncols if place is not None else 1
     size = 0.6 * matplotlib.rcParams["font.size"]  # points that a letter takes, about
@@ -134,7 +144,7 @@ def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
         columns: entries side by side.
         side: ``left`` or ``right``.
     """
-    figure: Any = axes.get_figure(root=True)
+    figure = figure_of(axes)
     handles, labels = axes.get_legend_handles_labels()
     half = 0.5 if side == "right" else 1.0
     folded = [_folded(label, half * figure.get_figwidth() / columns) for label in labels]

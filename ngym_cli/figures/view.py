@@ -17,6 +17,8 @@ from ngym_cli.runs.trial_table import Table, concatenate, read_trials
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
+    from matplotlib.typing import ColorType
+
     from ngym_cli.environments.facts import Facts
 
     pass
@@ -42,7 +44,7 @@ class Series:
     """
 
     label: str
-    colour: Any
+    colour: ColorType
     members: list[tuple[Source, Evaluated]]
 
     @cached_property
@@ -83,7 +85,7 @@ class Part:
     """
 
     label: str
-    colour: Any
+    colour: ColorType
     table: Table
 
 

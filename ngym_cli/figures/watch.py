@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,10 +13,12 @@ from matplotlib.patches import Rectangle
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.channels import channel_image, largest, scale_words
 from ngym_cli.figures.single_trials import Trial, conditions_in_words, conditions_wanted, record
-from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, figure_of, new_figure
 from ngym_cli.figures.wording import Wording, index_names
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ngym_cli.figures.source import Source
 
 FILMS = ("mp4", "gif")
@@ -27,10 +29,29 @@ MOST_LINES = 5
 #: Conditions in the title of a trial.
 MOST_CONDITIONS = 3
 
-#: Height of each panel relative to the others.
-HEIGHTS = {"inputs": 2.0, "units": 2.2, "policy": 1.2, "value": 0.8, "choice": 1.0, "reward": 0.6}
-
 SHADES = ("#F2F2F2", "#E4E4E4")
+
+
+class Panel(NamedTuple):
+    """One quantity of one trial.
+
+    Attributes:
+        axis: where it is drawn.
+        trial: the trial.
+        source: the run that it is of.
+        first: whether it is the first trial of the figure.
+        last: whether it is the last.
+        order: of the units; None without memory.
+        scale: largest absolute value of each channel over all trials.
+    """
+
+    axis: Axes
+    trial: Trial
+    source: Source
+    first: bool
+    last: bool
+    order: np.ndarray | None
+    scale: np.ndarray
 
 
 def trials_figure(trials: Sequence[Trial], source: Source) -> Figure:
@@ -41,10 +62,10 @@ def trials_figure(trials: Sequence[Trial], source: Source) -> Figure:
         source: the run that they are of.
     """
     first = trials[0]
-    panels = [name for name in HEIGHTS if _there(name, first)]
+    panels = [name for name in PANELS if _there(name, first)]
     figure, axes = new_figure(
         len(panels), len(trials), width=max(2.6, 7.0 / len(trials)), height=1.35, squeeze=False, sharex="col",
-        sharey="row", height_ratios=[HEIGHTS[name] for name in panels],
+        sharey="row", height_ratios=[PANELS[name].height for name in panels],
         width_ratios=[len(trial) for trial in trials] if max(map(len, trials)) < 3 * min(map(len, trials)) else None,
     )  # fmt: skip
     words = Wording(source.facts.labels)
@@ -56,8 +77,7 @@ def trials_figure(trials: Sequence[Trial], source: Source) -> Figure:
         for row, name in enumerate(panels):
             axis = axes[row][column]
             _shade(axis, trial, names=row == 0)
-            globals()[f"_{name}"](axis, trial, source, first=column == 0, last=column == len(trials) - 1,
-                                  order=order, scale=scale)  # fmt: skip
+            PANELS[name].draw(Panel(axis, trial, source, column == 0, column == len(trials) - 1, order, scale))
             if column:
                 axis.tick_params(labelleft=False)
         axes[-1][column].set_xlabel("time (ms)")
@@ -90,7 +110,7 @@ def _edges(trial: Trial) -> np.ndarray:
     return np.arange(len(trial) + 1) * trial.dt
 
 
-def _shade(axis: Any, trial: Trial, names: bool) -> None:
+def _shade(axis: Axes, trial: Trial, names: bool) -> None:
     """Shade the periods in turns, with their names above the first panel."""
     for k, (name, (begin, end)) in enumerate(trial.periods.items()):
         axis.axvspan(begin * trial.dt, end * trial.dt, color=SHADES[k % 2], zorder=-2, linewidth=0)
@@ -100,68 +120,83 @@ def _shade(axis: Any, trial: Trial, names: bool) -> None:
                           textcoords="offset points", fontsize="x-small", color=COLOURS[k % 2 and 1])  # fmt: skip
 
 
-def _inputs(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: np.ndarray) -> None:
-    labels = source.facts.labels.get("observation", {})
-    image = channel_image(axis, _edges(trial), trial.observations, labels, scale)
-    if not first:
+def _inputs(panel: Panel) -> None:
+    axis, trial, labels = panel.axis, panel.trial, panel.source.facts.labels.get("observation", {})
+    image = channel_image(axis, _edges(trial), trial.observations, labels, panel.scale)
+    if not panel.first:
         axis.invert_yaxis()  # the axes share it, and it was turned already
-    if last:
-        scale_words(axis, scale, labels)
-        figure = axis.get_figure(root=True)
-        figure.colorbar(image, ax=axis, label="of the largest", pad=0.14, ticks=[-1, 0, 1])
+    if panel.last:
+        scale_words(axis, panel.scale, labels)
+        figure_of(axis).colorbar(image, ax=axis, label="of the largest", pad=0.14, ticks=[-1, 0, 1])
 
 
-def _units(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: Any, scale: object) -> None:
+def _units(panel: Panel) -> None:
+    axis, trial = panel.axis, panel.trial
     assert trial.activity is not None
     limit = float(np.abs(trial.activity).max()) or 1.0
-    image = axis.pcolormesh(_edges(trial), np.arange(trial.activity.shape[1] + 1), trial.activity[:, order].T,
+    image = axis.pcolormesh(_edges(trial), np.arange(trial.activity.shape[1] + 1), trial.activity[:, panel.order].T,
                             cmap="PuOr_r", vmin=-limit, vmax=limit)  # fmt: skip
-    if last:
-        axis.get_figure(root=True).colorbar(image, ax=axis, label="activity (a.u.)", pad=0.14)
+    if panel.last:
+        figure_of(axis).colorbar(image, ax=axis, label="activity (a.u.)", pad=0.14)
 
 
-def _policy(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
+def _policy(panel: Panel) -> None:
+    axis, trial = panel.axis, panel.trial
     assert trial.policy is not None
-    names = index_names(source.facts.labels.get("action", {}))
+    names = index_names(panel.source.facts.labels.get("action", {}))
     n = trial.policy.shape[1]
     if n > MOST_LINES:
         image = axis.pcolormesh(_edges(trial), np.arange(n + 1) - 0.5, trial.policy.T, cmap="cividis", vmin=0, vmax=1)
-        if last:
-            axis.get_figure(root=True).colorbar(image, ax=axis, label="probability", pad=0.14)
+        if panel.last:
+            figure_of(axis).colorbar(image, ax=axis, label="probability", pad=0.14)
         return
     for action in range(n):
         axis.stairs(trial.policy[:, action], _edges(trial), color=COLOURS[action], baseline=None)
-        if last:
+        if panel.last:
             axis.annotate(names.get(action, f"action {action}"), (1, (action + 0.5) / n), xycoords="axes fraction",
                           xytext=(3, 0), textcoords="offset points", va="center", color=COLOURS[action],
                           fontsize="small")  # fmt: skip
     axis.set_ylim(-0.05, 1.05)
 
 
-def _value(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
-    assert trial.values is not None
-    axis.stairs(trial.values, _edges(trial), color=COLOURS[2], baseline=None)
+def _value(panel: Panel) -> None:
+    assert panel.trial.values is not None
+    panel.axis.stairs(panel.trial.values, _edges(panel.trial), color=COLOURS[2], baseline=None)
 
 
-def _choice(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
+def _choice(panel: Panel) -> None:
+    axis, trial = panel.axis, panel.trial
     edges = _edges(trial)
     if trial.ground_truth is not None:
         for component in trial.ground_truth.T:
             axis.stairs(component, edges, color=GREY, linewidth=4, alpha=0.4, baseline=None)
     for k, component in enumerate(trial.actions.T):
         axis.stairs(component.astype(float), edges, color=COLOURS[k % 6], baseline=None)
-    names = index_names(source.facts.labels.get("action", {}))
+    names = index_names(panel.source.facts.labels.get("action", {}))
     if trial.actions.shape[1] == 1 and 0 < len(names) <= 8:
         axis.set_yticks(sorted(names), [names[index] for index in sorted(names)])
         axis.set_ylim(min(names) - 0.4, max(names) + 0.4)
-    if last and trial.ground_truth is not None:
+    if panel.last and trial.ground_truth is not None:
         axis.annotate("grey: right", (1, 0.5), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
                       va="center", color=GREY, fontsize="small")  # fmt: skip
 
 
-def _reward(axis: Any, trial: Trial, source: Source, first: bool, last: bool, order: object, scale: object) -> None:
-    axis.stairs(trial.rewards, _edges(trial), color=COLOURS[1], fill=True)
-    axis.axhline(0, color=GREY, linewidth=0.5)
+def _reward(panel: Panel) -> None:
+    panel.axis.stairs(panel.trial.rewards, _edges(panel.trial), color=COLOURS[1], fill=True)
+    panel.axis.axhline(0, color=GREY, linewidth=0.5)
+
+
+class Kind(NamedTuple):
+    """A kind of panel: its height relative to the others, and what draws it."""
+
+    height: float
+    draw: Callable[[Panel], None]
+
+
+PANELS = {
+    "inputs": Kind(2.0, _inputs), "units": Kind(2.2, _units), "policy": Kind(1.2, _policy), "value": Kind(0.8, _value),
+    "choice": Kind(1.0, _choice), "reward": Kind(0.6, _reward),
+}  # fmt: skip
 
 
 def film(figure: Figure, trials: Sequence[Trial], path: Path, speed: float = 1.0) -> None:

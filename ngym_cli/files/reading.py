@@ -9,9 +9,13 @@ import re
 import stat
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from torch import Tensor
 
 #: Largest text file of a run (bytes); the largest that we write is the state in a checkpoint.
 LARGEST_TEXT = 4 << 20
@@ -143,7 +147,7 @@ def _shallow(data: object, path: Path) -> Any:
     return data
 
 
-def read_parquet(path: Path) -> Any:
+def read_parquet(path: Path) -> pa.Table:
     """Read a Parquet file as an Arrow table; columns of words stay dictionaries, so that none can swell.
 
     Raises:
@@ -174,7 +178,7 @@ def read_parquet(path: Path) -> Any:
     return table
 
 
-def _longest(words: Any) -> int:
+def _longest(words: pa.Array) -> int:
     import pyarrow.compute as pc
 
     return pc.max(pc.binary_length(words)).as_py() or 0 if len(words) else 0
@@ -194,7 +198,7 @@ def read_json(path: Path) -> Any:
         raise UserError(f"damaged run folder {path.parent}: {path.name}: {error.strerror}") from None
 
 
-def read_tensors(path: Path) -> dict[str, Any]:
+def read_tensors(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file as torch tensors by name.
 
     Raises:

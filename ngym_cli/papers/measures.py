@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ngym_cli.papers.paper_runs import PaperRun
 
 
-def performance(run: Any) -> float:
+def performance(run: PaperRun) -> float:
     """Return the performance in the part's first evaluation."""
     return float(run.summary()["performance"])
 
 
-def reward_per_trial(run: Any) -> float:
+def reward_per_trial(run: PaperRun) -> float:
     """Return the summed reward of a trial, on average."""
     return float(run.summary()["reward_per_trial"])
 
 
-def share_of_ceiling(run: Any) -> float:
+def share_of_ceiling(run: PaperRun) -> float:
     """Return the performance over that of the ideal observer.
 
     Raises:
@@ -28,7 +31,7 @@ def share_of_ceiling(run: Any) -> float:
     return float(found["performance"]) / float(found["ceiling"])
 
 
-def performance_by_task(run: Any) -> dict[str, float]:
+def performance_by_task(run: PaperRun) -> dict[str, float]:
     """Return the performance in each of several tasks.
 
     Raises:
@@ -40,22 +43,22 @@ def performance_by_task(run: Any) -> dict[str, float]:
     return found
 
 
-def lowest_task(run: object) -> float:
+def lowest_task(run: PaperRun) -> float:
     """Return the performance in the task where it is lowest."""
     return min(performance_by_task(run).values())
 
 
-def abort_rate(run: Any) -> float:
+def abort_rate(run: PaperRun) -> float:
     """Return the share of trials in which fixation was broken."""
     return float(run.summary()["abort_rate"])
 
 
-def training_trials(run: Any) -> float:
+def training_trials(run: PaperRun) -> float:
     """Return the number of trials of training."""
     return float(run.manifest["trials"])
 
 
-def trials_to_criterion(run: Any) -> float:
+def trials_to_criterion(run: PaperRun) -> float:
     """Return after how many trials of training the criterion of ``until`` held.
 
     Raises:
@@ -68,7 +71,7 @@ def trials_to_criterion(run: Any) -> float:
 
 
 #: All of them, by name.
-MEASURES: dict[str, Callable[[Any], Any]] = {
+MEASURES: dict[str, Callable[[PaperRun], float | dict[str, float]]] = {
     each.__name__: each
     for each in (
         performance, reward_per_trial, share_of_ceiling, performance_by_task, lowest_task, abort_rate,

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.agents import threads
@@ -23,6 +23,9 @@ from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.engine import PlannedRun, is_done
 from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.papers.verdicts import Value
+
+if TYPE_CHECKING:
+    from ngym_cli.papers.model import ClaimConfig
 
 #: Folder of what was measured, in that of the reproduction.
 MEASURED = "measured"
@@ -180,9 +183,9 @@ def evaluated(paper: Paper, part: str, seed: int, path: Path) -> PaperRun:
     return PaperRun(runs.Run(path), seed, requested)
 
 
-def _measure(paper: Paper, claim: Any, seed: int, given: Sequence[PaperRun]) -> Measured:
+def _measure(paper: Paper, claim: ClaimConfig, seed: int, given: Sequence[PaperRun]) -> Measured:
     try:
-        value = paper.script.measure(claim.measure)(*given)
+        value = paper.script.measure(str(claim.measure))(*given)
     except ValueError as error:  # these trials do not give the number, which is a result
         return Measured(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
     except UserError:
@@ -192,7 +195,7 @@ def _measure(paper: Paper, claim: Any, seed: int, given: Sequence[PaperRun]) -> 
     return Measured(claim.id, seed, _plain(value, paper, claim))
 
 
-def _plain(value: Any, paper: Paper, claim: Any) -> Value:
+def _plain(value: Any, paper: Paper, claim: ClaimConfig) -> Value:
     """Return a number, or numbers by name, as plain data.
 
     Raises:

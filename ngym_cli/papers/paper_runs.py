@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,11 @@ from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
 from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+
+if TYPE_CHECKING:
+    from matplotlib.typing import ColorType
+
+    from ngym_cli.agents.loading import LoadedAgent
 
 
 class PaperRun:
@@ -69,7 +74,7 @@ class PaperRun:
         return self.source.manifest
 
     @cached_property
-    def agent(self) -> Any:
+    def agent(self) -> LoadedAgent:
         """The trained agent, as of ``ngym_cli.load``."""
         from ngym_cli.agents.loading import load
 
@@ -144,7 +149,9 @@ class Reproduction:
             first += int(table["env"].max(initial=-1)) + 1
         return concatenate(tables)
 
-    def part(self, part: str, label: str | None = None, colour: object = None, evaluation: str | None = None) -> Part:
+    def part(
+        self, part: str, label: str | None = None, colour: ColorType | None = None, evaluation: str | None = None
+    ) -> Part:
         """Return the trials of a part as the panels of ``ngym_cli.figures`` take them: under a label, in a colour."""
         place = list(self.config.parts).index(part)
         words = self.config.parts[part].what if label is None else label

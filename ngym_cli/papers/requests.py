@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.agents.threads import cores
@@ -24,6 +24,9 @@ from ngym_cli.papers.paper_runs import PaperRun, Reproduction
 from ngym_cli.papers.verdicts import Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
 from ngym_cli.sweeps.recipe import LaunchSettings
+
+if TYPE_CHECKING:
+    from ngym_cli.papers.model import ClaimConfig
 
 CLAIMS, PAGE, FIGURES = "claims.json", "report.html", "figures"
 MOST_SEEDS = 10_000
@@ -223,7 +226,7 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
     return found
 
 
-def claim_row(claim: Any, verdict: Verdict) -> dict[str, Any]:
+def claim_row(claim: ClaimConfig, verdict: Verdict) -> dict[str, Any]:
     """Return a claim with what came out for it, as ``claims.json`` has it."""
     told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
     return {**told, "part": claim.part, "measure": claim.measure, **{

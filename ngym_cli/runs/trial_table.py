@@ -121,7 +121,7 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
     return concatenate(parts)
 
 
-def _require_columns(part: Any, file: Path) -> None:
+def _require_columns(part: pa.Table, file: Path) -> None:
     """Refuse a table that lacks a column, or has one of another type than ours.
 
     Raises:
@@ -144,20 +144,20 @@ def _require_columns(part: Any, file: Path) -> None:
             raise UserError(f"damaged trial table {file}: column {name} has gaps")
 
 
-def _holds_numbers(kind: object) -> bool:
+def _holds_numbers(kind: pa.DataType) -> bool:
     import pyarrow.types as types
 
     return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
-def _holds_words(kind: Any) -> bool:
+def _holds_words(kind: pa.DataType) -> bool:
     import pyarrow.types as types
 
     inner = kind.value_type if types.is_dictionary(kind) else kind
     return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_null(inner))
 
 
-def _holds_plain(kind: Any) -> bool:
+def _holds_plain(kind: pa.DataType) -> bool:
     import pyarrow.types as types
 
     if types.is_list(kind):
@@ -165,7 +165,7 @@ def _holds_plain(kind: Any) -> bool:
     return bool(_holds_numbers(kind) or _holds_words(kind) or types.is_boolean(kind))
 
 
-def _from_arrow(column: Any) -> np.ndarray:
+def _from_arrow(column: pa.ChunkedArray) -> np.ndarray:
     import pyarrow as pa
 
     if pa.types.is_list(column.type):

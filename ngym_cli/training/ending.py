@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
@@ -12,8 +13,11 @@ from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import provenance
 from ngym_cli.training.session import Numbers, Session
 
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
 
-def close(session: Session, model: object, config: RunConfig, status: str) -> Numbers:
+
+def close(session: Session, model: BaseAlgorithm, config: RunConfig, status: str) -> Numbers:
     """Write the model, the last trials and the last evaluation."""
     session.curves.recorder.flush()
     saving.save_model(model, config, session.run.path / runs.MODEL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ngym_cli.runs import summary
 from ngym_cli.terminal import REFERENCES
 from ngym_cli.training.progress import Display
 from ngym_cli.training.tensorboard import Board
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
 
 #: What the manifest keeps of each evaluation along training.
 IN_MANIFEST = ("trials", "performance", "performance_ci", "deterministic")
@@ -39,7 +42,7 @@ class Evaluator:
         run: runs.Run,
         config: RunConfig,
         facts: Facts,
-        policy: Callable[[], Any],
+        policy: Callable[[], BasePolicy],
         board: Board,
         display: Display,
     ):

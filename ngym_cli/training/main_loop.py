@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving, threads
@@ -27,6 +27,10 @@ from ngym_cli.training.interruption import Stop, stopping_on_signals
 from ngym_cli.training.progress import Display, Silent
 from ngym_cli.training.session import CheckpointKeeper, Numbers, Plan, Session, Watch
 from ngym_cli.training.stopping import Until
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
 
 MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
 Announce = Callable[[RunConfig, Facts], None]
@@ -179,8 +183,8 @@ class _Parts:
     run: runs.Run
     config: RunConfig
     facts: Facts
-    model: Any
-    venv: Any
+    model: BaseAlgorithm
+    venv: VecEnv
     make_display: MakeDisplay
     watch: Watch | None
     course: Curriculum | None
@@ -269,7 +273,7 @@ def _writing(run: runs.Run) -> Iterator[None]:
         ) from error
 
 
-def _learn(model: Any, config: RunConfig, session: Session) -> None:
+def _learn(model: BaseAlgorithm, config: RunConfig, session: Session) -> None:
     """Let a Stable-Baselines3 learner report to the session."""
     from ngym_cli.training.sb3_callback import SessionCallback, keep_losses
 
@@ -291,5 +295,5 @@ def _learn(model: Any, config: RunConfig, session: Session) -> None:
         raise UserError(f"{_after(model)}: {bad} is not finite; training stopped") from error
 
 
-def _after(model: Any) -> str:
+def _after(model: BaseAlgorithm) -> str:
     return f"after {model.num_timesteps:,} steps"

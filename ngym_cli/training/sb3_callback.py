@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
+from ngym_cli.environments.sb3_batch import trials_of
 from ngym_cli.training.curves import STEPS_PER_POINT
 from ngym_cli.training.session import Session
 
@@ -30,8 +31,7 @@ class SessionCallback(BaseCallback):
         self.model.logger.name_to_value.update(self.session.curves.pending)
 
     def _on_step(self) -> bool:
-        venv: Any = self.training_env
-        return self.session.on_step(venv.finished, self.num_timesteps)
+        return self.session.on_step(trials_of(self.training_env).finished, self.num_timesteps)
 
     def _on_rollout_end(self) -> None:
         self.session.on_rollout()
@@ -75,6 +75,6 @@ class _Quiet(Logger):
         """Keep everything."""
 
 
-def keep_losses(model: Any) -> None:
+def keep_losses(model: BaseAlgorithm) -> None:
     """Let a learner's logger keep the losses for the callback."""
     model.set_logger(_Quiet(None, []))

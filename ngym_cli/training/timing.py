@@ -20,6 +20,8 @@ from ngym_cli.errors import UserError
 from ngym_cli.terminal import in_words, print_columns
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 #: Numbers of environments that are tried where the user asks for none.
@@ -197,7 +199,7 @@ def _evaluations(config: RunConfig, facts: Facts) -> float:
 
 
 def bench(
-    flags: Mapping[str, object], file: Any, n_threads: int | None, seconds: float, trust: bool = False
+    flags: Mapping[str, object], file: Path | None, n_threads: int | None, seconds: float, trust: bool = False
 ) -> dict[str, Any]:
     """Find the fastest number of environments and threads for a run.
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gymnasium import spaces
 from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
 from stable_baselines3.common.utils import LinearSchedule
-from stable_baselines3.common.vec_env import VecEnvWrapper
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
 
 def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
@@ -19,14 +22,15 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     Raises:
         ValueError: if the network is not an LSTM, the only one that sb3-contrib has.
     """
-    policy = model.policy
+    policy, env = model.policy, model.env
+    assert env is not None  # a learner of ours is built on one
     if policy.network_name != "lstm":
         raise ValueError(f"sb3-contrib has LSTM networks only; this agent has {policy.network_name!r}")
     shared = policy.lstm_critic is None
     limit = model.clip_range_vf
     plain = ContribRecurrentPPO(
         "CnnLstmPolicy" if policy.features_extractor_kwargs else "MlpLstmPolicy",
-        PlainSpaces(model.env),
+        PlainSpaces(env),
         learning_rate=_rate(model),
         n_steps=model.n_steps,
         batch_size=model.batch_size or model.n_steps * model.n_envs,
@@ -55,7 +59,7 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     return plain
 
 
-def _rate(model: RecurrentPPO) -> Any:
+def _rate(model: RecurrentPPO) -> float | LinearSchedule:
     """Return the learning rate as a number, or as the library's own straight line where it falls."""
     first, last = float(model.lr_schedule(1.0)), float(model.lr_schedule(0.0))
     return first if first == last else LinearSchedule(first, last, 1.0)
@@ -68,23 +72,23 @@ class PlainSpaces(VecEnvWrapper):
         venv: a batch of environments.
     """
 
-    def __init__(self, venv: Any) -> None:
+    def __init__(self, venv: VecEnv) -> None:
         super().__init__(venv, plain_space(venv.observation_space), plain_space(venv.action_space))
 
-    def reset(self) -> Any:
+    def reset(self) -> VecEnvObs:
         """Reset all environments."""
         return self.venv.reset()
 
-    def step_wait(self) -> Any:
+    def step_wait(self) -> VecEnvStepReturn:
         """Step all environments."""
         return self.venv.step_wait()
 
 
-def plain_space(space: Any) -> Any:
+def plain_space(space: spaces.Space) -> spaces.Space:
     """Return a space without the names of its channels, of the class that Gymnasium has for it."""
-    if isinstance(space, spaces.Discrete):
-        return spaces.Discrete(int(space.n))
-    return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
+    if isinstance(space, spaces.Box):
+        return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
+    return spaces.Discrete(int(space.n)) if isinstance(space, spaces.Discrete) else space
 
 
 def export_to_contrib(model: RecurrentPPO, path: str | Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.networks.optimizers import RMSprop
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.type_aliases import Schedule
+    from stable_baselines3.common.vec_env import VecEnv
 
 
 class RecurrentA2C(RecurrentPPO):
@@ -29,8 +33,8 @@ class RecurrentA2C(RecurrentPPO):
     def __init__(
         self,
         policy: str | type[RecurrentPolicy],
-        env: object,
-        learning_rate: object = 1e-3,
+        env: VecEnv,
+        learning_rate: float | Schedule = 1e-3,
         n_steps: int = 32,
         normalize_advantage: bool = False,
         rms_prop_eps: float = 1e-5,

@@ -67,7 +67,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def __init__(
         self,
         policy: str | type[RecurrentPolicy],
-        env: Any,
+        env: VecEnv,
         *,
         bptt: int | None = None,
         trial_gamma: float = 0.0,

@@ -30,7 +30,7 @@ class Reinforce(RecurrentPPO):
         kwargs: learning_rate, gamma, ent_coef, vf_coef, max_grad_norm, seed and the like.
     """
 
-    def __init__(self, policy: str | type[RecurrentPolicy], env: object, n_steps: int = 128, **kwargs: Any) -> None:
+    def __init__(self, policy: str | type[RecurrentPolicy], env: VecEnv, n_steps: int = 128, **kwargs: Any) -> None:
         super().__init__(
             policy, env, n_steps=n_steps, batch_size=None, n_epochs=1, gae_lambda=1.0, trial_gamma=0.0, **kwargs
         )

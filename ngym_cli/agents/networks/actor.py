@@ -10,6 +10,7 @@ from gymnasium import spaces
 from stable_baselines3.common.preprocessing import is_image_space
 from torch import nn
 
+from ngym_cli.agents.acting import Stepping
 from ngym_cli.agents.networks.base import ArrayState, to_numpy
 from ngym_cli.agents.networks.images import Remembered
 
@@ -30,7 +31,7 @@ class Actor:
     def __init__(self, policy: Any) -> None:
         self.policy = policy
         self.discrete = isinstance(policy.action_space, spaces.Discrete)
-        self.steppers = [network.stepper() for network in policy.networks]
+        self.steppers: list[Stepping] = [network.stepper() for network in policy.networks]
         self.sizes = [network.n_states for network in policy.networks]
         self._pi = [*_layers(policy.mlp_extractor.policy_net), *_layers(policy.action_net)]
         self._vf = [*_layers(policy.mlp_extractor.value_net), *_layers(policy.value_net)]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -38,6 +38,9 @@ from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penal
 from ngym_cli.agents.supervised.weighting import row_weights
 from ngym_cli.agents.trained import RecurrentAgent
 from ngym_cli.environments.sb3_batch import batch_of, trials_of
+
+if TYPE_CHECKING:
+    from neurogym.trials import Trials
 
 #: What an update reports: the whole, the loss per step unweighted, the penalties, how right the due answers are.
 DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
@@ -70,7 +73,7 @@ class Supervised(Learner):
         verbose: as in Stable-Baselines3.
     """
 
-    policy: Any
+    policy: RecurrentPolicy
     env: Any
     action_space: Any
     learning_rate: float
@@ -137,9 +140,9 @@ class Supervised(Learner):
         self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
         self.set_random_seed(self.seed)
         self.rng = np.random.default_rng(self.seed)
-        self.policy = self.policy_class(
-            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
-        ).to(self.device)
+        build: Any = self.policy_class
+        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
+        self.policy.to(self.device)
         self.discrete = isinstance(self.action_space, spaces.Discrete)
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
         self.carried = trials_of(self.env).reset_state == "never"
@@ -160,7 +163,7 @@ class Supervised(Learner):
         seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
         return [TrialStream(env, int(seed), self.weigh, not self.carried, draw, rows) for seed in seeds]
 
-    def weigh(self, trials: Any, keep: np.ndarray | None) -> np.ndarray:
+    def weigh(self, trials: Trials, keep: np.ndarray | None) -> np.ndarray:
         """Weight of each row of a block of trials in the loss."""
         return row_weights(trials, keep, self.answer_share, self.loss_weight)
 
