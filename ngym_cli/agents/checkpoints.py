@@ -30,6 +30,7 @@ from ngym_cli.runs import records
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
+    from torch import Tensor
 
 FOLDER = "checkpoints"
 WEIGHTS, ARRAYS, STATE = "weights.safetensors", "state.safetensors", "state.json"
@@ -58,7 +59,7 @@ class Saved:
 
     path: Path
     step: int
-    tensors: dict[str, Any]
+    tensors: dict[str, Tensor]
     learner: dict[str, Any]
     environments: dict[str, Any]
     session: dict[str, Any]
@@ -120,7 +121,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     return path
 
 
-def _apart(tensors: dict[str, Any]) -> dict[str, Any]:
+def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Copy tensors that begin where another does: safetensors writes none that share memory."""
     found, seen = {}, set[int]()
     for name, value in tensors.items():
@@ -135,7 +136,7 @@ def _to_disk(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def not_finite(tensors: dict[str, Any]) -> str | None:
+def not_finite(tensors: dict[str, Tensor]) -> str | None:
     """Return the name of a weight or a number of the optimiser that is not finite, or None."""
     for name, value in tensors.items():
         if name.startswith(("policy/", "optimizer/")) and not bool(value.isfinite().all()):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ngym_cli.agents import options
 from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec
+from ngym_cli.agents.options import Values
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
@@ -96,9 +97,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     )
 
 
-def sized(
-    algorithm: AlgorithmSpec, usual: dict[str, Any], timesteps: int, config: RunConfig
-) -> tuple[int, dict[str, Any]]:
+def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:
     """Return how many environments to step and the usual hyperparameters, so that a short run has several updates.
 
     Args:
@@ -159,7 +158,7 @@ def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
     return max(FEWEST_TRIALS, min(most, steps // max(facts.trial_steps, 1)))
 
 
-def exceptions(alg: str, facts: Facts) -> tuple[dict[str, Any], dict[str, Any]]:
+def exceptions(alg: str, facts: Facts) -> tuple[Values, Values]:
     """Return the hyperparameters and arguments of the network that a task has other defaults for (see `ngym info`)."""
     from ngym_cli.agents.algorithms.exceptions import exceptional
 

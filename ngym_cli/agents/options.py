@@ -14,10 +14,13 @@ from typing import Any, Literal
 from ngym_cli.config.values import match_type
 from ngym_cli.errors import UserError, unknown
 
+#: Options by name.
+Values = dict[str, Any]
+
 Kind = Literal["number", "whole", "truth", "word", "list", "table"]
 
 #: A value of each type; what is written must be of the same.
-EXAMPLES: dict[str, Any] = {"number": 0.0, "whole": 0, "truth": False, "word": "", "list": []}
+EXAMPLES: Values = {"number": 0.0, "whole": 0, "truth": False, "word": "", "list": []}
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Option:
 
 def complete(
     options: Iterable[Option], defaults: Mapping[str, object], given: Mapping[str, object], kind: str
-) -> dict[str, Any]:
+) -> Values:
     """Return the value of every option: what was given, else the default here, else its own.
 
     Args:

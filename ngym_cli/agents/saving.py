@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.policies import BasePolicy
     from stable_baselines3.common.vec_env import VecEnv
+    from torch import Tensor
 
 WEIGHTS = "weights.safetensors"
 DESCRIPTION = "model.json"
@@ -108,7 +109,7 @@ def _small(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"hyperparameters": {**config.hyperparameters, **smaller}})
 
 
-def read_weights(path: Path) -> dict[str, Any]:
+def read_weights(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file.
 
     Raises:
@@ -120,7 +121,7 @@ def read_weights(path: Path) -> dict[str, Any]:
         raise UserError(f"damaged run folder {path.parent.parent}: {path.parent.name}/{path.name} is missing") from None
 
 
-def fill(policy: BasePolicy, tensors: dict[str, Any], path: Path) -> None:
+def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
     """Put weights into a policy.
 
     Raises:

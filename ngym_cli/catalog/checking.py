@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli.catalog import own_tasks
-from ngym_cli.catalog.own_tasks import Row
+from ngym_cli.catalog.rows import Row
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from ngym_cli.catalog.rows import Row
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_text
-
-Row = dict[str, Any]
 
 
 def read_all(paths: Sequence[str]) -> list[Row]:

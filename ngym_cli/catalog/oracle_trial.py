@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.recording.rollout import Oracle, Step, rollout
+from ngym_cli.catalog.rows import Row
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 2_000
 
 
-def draw(env: gym.Env, seed: int) -> dict[str, Any]:
+def draw(env: gym.Env, seed: int) -> Row:
     """Let the oracle do one trial and return what it saw and did, one entry per step."""
     oracle = _OracleOfATrial(env)
     steps: list[Step] = []
@@ -52,7 +52,7 @@ class _OracleOfATrial(Oracle):
         return super().act(ob)
 
 
-def save(trial: Mapping[str, Any], facts: Facts, path: Path) -> None:
+def save(trial: Row, facts: Facts, path: Path) -> None:
     """Draw the trial into a file."""
     from ngym_cli.figures.examples import Trace, example_trials
     from ngym_cli.figures.requests import FORMATS, save_figure

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.catalog.rows import Row
 from ngym_cli.config.tasks import Task, find_task, place_of
 from ngym_cli.errors import UserError, one_line
 
@@ -28,8 +29,6 @@ LONGEST = 30.0
 
 #: What is said of a task that does not come to an end; no further check is made of it.
 ENDLESS = "it did not come to an end in time: is there an endless loop?"
-
-Row = dict[str, Any]
 
 
 def class_name(path: Path) -> str:

@@ -16,6 +16,7 @@ from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
 from ngym_cli.catalog import docstrings, listing, oracle_trial, reference
+from ngym_cli.catalog.rows import Row
 from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
@@ -26,7 +27,7 @@ from ngym_cli.files.writing import check_place
 
 def describe(
     name: str, flags: Mapping[str, object], seed: int = 0, figure: Path | None = None, overwrite: bool = False
-) -> dict[str, Any]:
+) -> Row:
     """Return all that is known of whatever has this name.
 
     Args:
@@ -56,7 +57,7 @@ def describe(
     return describe_task(name, flags, seed, figure)
 
 
-def describe_wrapper(name: str) -> dict[str, Any]:
+def describe_wrapper(name: str) -> Row:
     """Return all that is known of a wrapper."""
     from neurogym.core import TrialWrapper
     from neurogym.wrappers import key_of
@@ -83,12 +84,12 @@ def _effect(cls: type) -> str:
     return "left as it is" if effect.kind == "leaves" else f"not known: {effect.why}"
 
 
-def _arguments(entry: object, without: tuple[str, ...] = ()) -> dict[str, Any]:
+def _arguments(entry: object, without: tuple[str, ...] = ()) -> Row:
     found = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
     return {name: "required" if value is inspect.Parameter.empty else value for name, value in found.items()}
 
 
-def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> dict[str, Any]:
+def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
     """Return all that is known of a task as it is made from these flags."""
     from neurogym.envs.aliases import ALIASES
 
@@ -143,7 +144,7 @@ def _meanings(entry: object) -> dict[str, str]:
     return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
 
 
-def _periods(env: TrialEnv) -> list[dict[str, Any]]:
+def _periods(env: TrialEnv) -> list[Row]:
     from neurogym.sampling.distributions import Distribution
 
     return [{"id": period, "duration": Distribution.of(spec).phrase()} for period, spec in env.timing.items()]
@@ -160,6 +161,6 @@ def _values(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else plain(list(value))
 
 
-def _space(space: Space) -> dict[str, Any]:
+def _space(space: Space) -> Row:
     found = {"type": type(space).__name__, "shape": list(space.shape or ()), "names": plain(names_of(space))}
     return {**found, "n": int(space.n)} if isinstance(space, Discrete) else found

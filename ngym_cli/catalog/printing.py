@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from rich.table import Table
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from ngym_cli import terminal
 from ngym_cli.catalog import addresses
+from ngym_cli.catalog.rows import Row
 from ngym_cli.terminal import cell, print_columns, printable
 
 #: Columns of each listing that are shown; ``--json`` has them all.
@@ -46,7 +46,7 @@ COMMON = ("perceptual", "supervised")
 # -- listings -------------------------------------------------------------------------------------------------------
 
 
-def print_rows(what: str, rows: Sequence[Mapping[str, object]]) -> None:
+def print_rows(what: str, rows: Sequence[Row]) -> None:
     """Print a listing: a table on a terminal, tasks by tag; elsewhere one line per row with tabs between the cells."""
     out = terminal.console()
     names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
@@ -63,7 +63,7 @@ def print_rows(what: str, rows: Sequence[Mapping[str, object]]) -> None:
     out.print(f"{len(rows)} {noun if len(rows) != 1 else one}", style="dim")
 
 
-def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Mapping[str, object]]) -> Table:
+def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> Table:
     """Return rows of a listing as a table for a terminal."""
     table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for name in names:
@@ -76,9 +76,9 @@ def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Mapping[s
     return table
 
 
-def _grouped(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+def _grouped(what: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the rows under the heading that they belong to, most common heading first; "" is none."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
         tags = list(row.get("tags") or ["other"])
         telling = [tag for tag in tags if tag not in COMMON] or tags
@@ -89,7 +89,7 @@ def _grouped(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Map
 # -- pages ----------------------------------------------------------------------------------------------------------
 
 
-def print_page(found: Mapping[str, Any]) -> None:
+def print_page(found: Row) -> None:
     """Print what ``describe`` found for people to read, and where its page of the documentation is."""
     _print_page(found)
     where = addresses.of(found["kind"], found["id"])
@@ -97,7 +97,7 @@ def print_page(found: Mapping[str, Any]) -> None:
         terminal.console().print(f"\npage  {where}", soft_wrap=True)
 
 
-def _print_page(found: Mapping[str, Any]) -> None:
+def _print_page(found: Row) -> None:
     out = terminal.console()
     out.print(Text.assemble((found["id"], "bold"), f"  {found['description']}"), soft_wrap=True)
     if found["paper"]:
@@ -123,7 +123,7 @@ def _print_page(found: Mapping[str, Any]) -> None:
             out.print(line, soft_wrap=True)
 
 
-def wrapper_rows(found: Mapping[str, object]) -> dict[str, Any]:
+def wrapper_rows(found: Mapping[str, object]) -> Row:
     """Return what a page says of a wrapper, line by line."""
     return {
         "changes": found["changes"],
@@ -135,7 +135,7 @@ def wrapper_rows(found: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def _print_reference(found: Mapping[str, Any]) -> None:
+def _print_reference(found: Row) -> None:
     """Print the page of an algorithm, a network, a figure, a launcher, an analysis or a paper."""
     out = terminal.console()
     out.print()
@@ -167,7 +167,7 @@ def written(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _print_arguments(found: Mapping[str, Any]) -> None:
+def _print_arguments(found: Row) -> None:
     """Print each argument, its default and what it means."""
     if not found["arguments"]:
         return
@@ -180,7 +180,7 @@ def _print_arguments(found: Mapping[str, Any]) -> None:
     print_columns(rows, indent=2)
 
 
-def _task_rows(found: Mapping[str, Any]) -> dict[str, Any]:
+def _task_rows(found: Row) -> Row:
     steps, ms = found["trial_steps"], found["trial_ms"]
     length = f"{steps['mean']:g} steps, {ms['mean']:g} ms" + (
         f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
@@ -218,7 +218,7 @@ def _blind(score: float | None) -> str | None:
     return f"{score:.4f}, the best agent that sees nothing{all_of_it}"
 
 
-def _ceiling(found: Mapping[str, Any]) -> str:
+def _ceiling(found: Row) -> str:
     ceiling, full = found["ceiling"], found["ceiling_with_reward"]
     if ceiling is None:
         return f"not known: {found['no_ceiling']}"
@@ -226,7 +226,7 @@ def _ceiling(found: Mapping[str, Any]) -> str:
     return text if full is None else f"{text}; with the last reward as input {full['performance']:.4f}"
 
 
-def _exception(exception: Mapping[str, Any]) -> str:
+def _exception(exception: Row) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items())
     return f"{settings}: {exception['reason']}"
 
@@ -247,7 +247,7 @@ def _short(values: object) -> str:
 # -- checks ---------------------------------------------------------------------------------------------------------
 
 
-def print_old_uses(rows: Sequence[Mapping[str, Any]]) -> None:
+def print_old_uses(rows: Sequence[Row]) -> None:
     """Print what scripts use under older names, and what it is here."""
     out = terminal.console()
     for file in dict.fromkeys(row["file"] for row in rows):
@@ -263,7 +263,7 @@ def print_old_uses(rows: Sequence[Mapping[str, Any]]) -> None:
     out.print(", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing old is used")
 
 
-def print_checked(found: Mapping[str, Any], in_full: bool) -> None:
+def print_checked(found: Row, in_full: bool) -> None:
     """Print how a task did in its checks: what does not work, what would be nicer, and in full what holds."""
     out = terminal.console()
     failed = [row for row in found["checks"] if row["status"] == "failed"]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
-from typing import Any
 
 from ngym_cli.agents.options import Option
 from ngym_cli.catalog import docstrings
+from ngym_cli.catalog.rows import Row
 
-Page = dict[str, Any]
 
-
-def algorithm(name: str) -> Page:
+def algorithm(name: str) -> Row:
     """Return all that is known of a learning algorithm; torch is not imported."""
     from ngym_cli.agents.algorithms import ALGORITHMS
 
@@ -35,7 +33,7 @@ def algorithm(name: str) -> Page:
     }
 
 
-def network(name: str) -> Page:
+def network(name: str) -> Row:
     """Return all that is known of a network; torch is not imported."""
     from ngym_cli.agents.algorithms import ALGORITHMS
     from ngym_cli.agents.networks import NETWORKS
@@ -56,7 +54,7 @@ def network(name: str) -> Page:
     }
 
 
-def figure(name: str) -> Page:
+def figure(name: str) -> Row:
     """Return all that is known of a figure; it is not drawn."""
     from ngym_cli.figures.registry import FIGURES
 
@@ -74,7 +72,7 @@ def figure(name: str) -> Page:
     }
 
 
-def launcher(name: str) -> Page:
+def launcher(name: str) -> Row:
     """Return all that is known of a place where sweeps are run."""
     from ngym_cli.sweeps import launchers
 
@@ -86,7 +84,7 @@ def launcher(name: str) -> Page:
     }
 
 
-def analysis(name: str) -> Page:
+def analysis(name: str) -> Row:
     """Return all that is known of an analysis of ``neurogym.analysis``."""
     from neurogym import analysis as package
 
@@ -113,7 +111,7 @@ def analysis(name: str) -> Page:
     }
 
 
-def paper(name: str) -> Page:
+def paper(name: str) -> Row:
     """Return all that is known of a paper: its claims, how they are seen, and what came out for us."""
     from ngym_cli.papers import collection, kept, printing
     from ngym_cli.papers.model import PROVENANCE
@@ -163,7 +161,7 @@ def analyses() -> list[str]:
 
 
 #: Kind of page -> the names that there are, and what makes the page. A name of two kinds is the first of them.
-KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Page]]] = {
+KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "algorithm": (lambda: resolve_name("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
     "network": (lambda: resolve_name("ngym_cli.agents.networks:NETWORKS"), network),
     "figure": (lambda: resolve_name("ngym_cli.figures.registry:FIGURES"), figure),
@@ -173,7 +171,7 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Page]]] = {
 }
 
 
-def page(name: str) -> Page | None:
+def page(name: str) -> Row | None:
     """Return the page of a name, or None if nothing here is called so."""
     for names, describe in KINDS.values():
         if name in names():
@@ -186,11 +184,11 @@ def all_names() -> list[str]:
     return [name for names, _ in KINDS.values() for name in names()]
 
 
-def _head(name: str, kind: str, description: str, paper: str) -> Page:
+def _head(name: str, kind: str, description: str, paper: str) -> Row:
     return {"id": name, "kind": kind, "description": description, "paper": paper or None}
 
 
-def _option(option: Option) -> dict[str, Any]:
+def _option(option: Option) -> Row:
     return {
         "id": option.name,
         "default": option.default,

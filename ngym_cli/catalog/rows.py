@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+#: What is known of one thing: names to numbers, words, truth values, and lists and tables of such.
 Row = dict[str, Any]
 
 

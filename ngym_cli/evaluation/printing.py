@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 from ngym_cli import terminal
 from ngym_cli.terminal import REFERENCES, cell, print_columns
 
@@ -90,12 +88,14 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         out.print(f"exported: {path}", soft_wrap=True)
     comparison = found.get("comparison")
     if comparison:
-        rows = Table(title=f"\nbeside {comparison['data']}", title_justify="left", box=None, padding=(0, 2, 0, 0))
-        for name in ("statistic", "agent", "data", "difference", "standard errors"):
-            rows.add_column(name, justify="left" if name == "statistic" else "right")
-        for row in comparison["statistics"]:
-            numbers = [row["a"]["value"], row["b"]["value"], row["difference"]["value"], row["distance"]]
-            rows.add_row(row["name"], *(cell(number) for number in numbers))
-        out.print(rows)
+        out.print(f"\nbeside {comparison['data']}")
+        rows = [
+            (
+                row["name"],
+                *map(cell, (row["a"]["value"], row["b"]["value"], row["difference"]["value"], row["distance"])),
+            )
+            for row in comparison["statistics"]
+        ]
+        print_columns(rows, ("statistic", "agent", "data", "difference", "standard errors"), right=4)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)

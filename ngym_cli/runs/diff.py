@@ -64,12 +64,6 @@ def _digest(path: Path) -> str | None:
 
 def show(rows: list[dict[str, Any]]) -> None:
     """Print the differences as a table."""
-    out = terminal.console()
     if not rows:
-        out.print("the runs do not differ")
-        return
-    cells = [[terminal.printable(terminal.cell(row[key])) for key in ("id", "one", "other")] for row in rows]
-    widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
-    for line in cells:
-        text = "".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
-        out.print(text.rstrip(), soft_wrap=True)
+        terminal.console().print("the runs do not differ")
+    terminal.print_columns([[terminal.cell(row[key]) for key in ("id", "one", "other")] for row in rows])

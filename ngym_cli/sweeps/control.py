@@ -174,7 +174,7 @@ def _finish(sweep: Sweep, rows: list[status.Row], json: bool) -> None:
     out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
 
 
-def result(sweep: Sweep, rows: list[status.Row]) -> dict[str, Any]:
+def result(sweep: Sweep, rows: list[status.Row]) -> status.Row:
     """Return the state and the result of a sweep as one document.
 
     Returns:

@@ -38,7 +38,7 @@ def draw(
     style: str,
     out: Path | None,
     overwrite: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Draw figures of a sweep.
 
     Args:

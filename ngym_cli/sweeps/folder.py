@@ -31,6 +31,7 @@ from ngym_cli.sweeps import plan
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe, nest
+from ngym_cli.sweeps.value_lists import Values
 
 ROOT = Path("sweeps")
 RECIPE, LIST, RUNS, ERRORS, DRAWN, STUDY = "recipe.toml", "list.json", "runs", "errors", "drawn", "study.jsonl"
@@ -73,7 +74,7 @@ class Sweep:
         """Return where it is recorded that the study knows the result of a job's trial."""
         return self.path / DRAWN / f"{job:05d}.told"
 
-    def drawn(self, job: int) -> dict[str, Any] | None:
+    def drawn(self, job: int) -> Values | None:
         """Return the ``number`` and ``params`` of the search trial of a job, or None if it has drawn nothing yet."""
         path = self.drawn_path(job)
         if self.recipe.search is None or not path.is_file():
@@ -83,18 +84,18 @@ class Sweep:
             raise UserError(f"damaged sweep {self.path}: {path.name} holds no parameters")
         return found
 
-    def values(self, entry: Entry) -> dict[str, Any] | None:
+    def values(self, entry: Entry) -> Values | None:
         """Return the parameters of a run that differ between runs; None as long as they are not drawn."""
         if self.recipe.search is None:
             return dict(entry.values)
         drawn = self.drawn(entry.job)
         return None if drawn is None else {**drawn["params"], **entry.values}
 
-    def config(self, values: dict[str, Any]) -> RunConfig:
+    def config(self, values: Values) -> RunConfig:
         """Return the configuration of a run with these values."""
         return from_dict(self.settings(values))
 
-    def settings(self, values: dict[str, Any]) -> dict[str, Any]:
+    def settings(self, values: Values) -> Values:
         """Return what the recipe says of a run with these values, as nested tables."""
         settings = merge(self.recipe.run, nest(values))
         search = self.recipe.search
@@ -104,7 +105,7 @@ class Sweep:
                 settings = merge(settings, {"evaluation": {"every": max(int(steps) // EVALUATIONS, 1)}})
         return settings
 
-    def run_path(self, entry: Entry, values: dict[str, Any]) -> Path:
+    def run_path(self, entry: Entry, values: Values) -> Path:
         """Return the folder of a run."""
         fields = RunConfig.model_fields
         task, alg = (str(values.get(key, self.recipe.run.get(key, fields[key].default))) for key in ("task", "alg"))

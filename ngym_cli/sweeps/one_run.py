@@ -10,6 +10,7 @@ from ngym_cli import runs
 from ngym_cli.errors import Taken
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.value_lists import Values
 from ngym_cli.training import main_loop
 from ngym_cli.training.session import Watch
 
@@ -25,7 +26,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 
 def run_one(
-    sweep: Sweep, entry: Entry, values: dict[str, Any], trust: bool, watch: Watch | None = None
+    sweep: Sweep, entry: Entry, values: Values, trust: bool, watch: Watch | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Bring one run to its end.
 
@@ -53,9 +54,7 @@ def run_one(
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _attempt(
-    sweep: Sweep, path: Path, values: dict[str, Any], trust: bool, watch: Watch | None
-) -> tuple[str, dict[str, Any]]:
+def _attempt(sweep: Sweep, path: Path, values: Values, trust: bool, watch: Watch | None) -> tuple[str, dict[str, Any]]:
     run = runs.Run(path)
     if (path / runs.MANIFEST).exists():
         manifest = run.manifest()

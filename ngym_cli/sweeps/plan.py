@@ -6,10 +6,10 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.sweeps.value_lists import Values
 
 #: Most runs of one sweep.
 MOST_RUNS = 1_000_000
@@ -28,7 +28,7 @@ class Entry:
 
     job: int
     name: str
-    values: dict[str, Any]
+    values: Values
 
 
 def entries(recipe: Recipe) -> list[Entry]:
@@ -49,7 +49,7 @@ def entries(recipe: Recipe) -> list[Entry]:
     return [Entry(job, _name(job, values), values) for job in range(recipe.search.trials) for values in settings]
 
 
-def _axes(recipe: Recipe) -> list[list[dict[str, Any]]]:
+def _axes(recipe: Recipe) -> list[list[Values]]:
     """Return the independent axes of the grid, each a list of parts of a setting; the seed's is the last."""
     groups = {name: tuple(group) for group in recipe.zip for name in group}
     order = sorted(dict.fromkeys(groups.get(name, (name,)) for name in recipe.grid), key=lambda names: "seed" in names)

@@ -38,7 +38,7 @@ RECORDED = (
 )
 
 
-def table(sweep: Sweep, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def table(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
     """Return one flat row per run: its folder, state, parameters under their short names, and results."""
     keys = sweep.recipe.swept()
     names = plan.short_names(keys)
@@ -53,7 +53,7 @@ def table(sweep: Sweep, rows: Sequence[Row]) -> list[dict[str, Any]]:
     return found
 
 
-def _record(row: Row) -> dict[str, Any]:
+def _record(row: Row) -> Row:
     manifest: Mapping[str, Any] = {}
     if row["id"] is not None and row["state"] != "queued":
         try:
@@ -67,7 +67,7 @@ def _cell(value: object) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def write(sweep: Sweep, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def write(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
     """Write ``summary.parquet``; return its rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -87,7 +87,7 @@ def _column(values: list[Any]) -> list[Any]:
     return values if len(kinds) <= 1 else [None if value is None else str(value) for value in values]
 
 
-def settings(sweep: Sweep, rows: Sequence[Row], metric: str = METRIC) -> list[dict[str, Any]]:
+def settings(sweep: Sweep, rows: Sequence[Row], metric: str = METRIC) -> list[Row]:
     """Return one row per setting: what was measured over its seeds.
 
     Returns:
@@ -100,7 +100,7 @@ def settings(sweep: Sweep, rows: Sequence[Row], metric: str = METRIC) -> list[di
     return [_setting(members, metric) for members in groups.values()]
 
 
-def _setting(members: list[Row], metric: str) -> dict[str, Any]:
+def _setting(members: list[Row], metric: str) -> Row:
     scores = [float(row[metric]) for row in members if row["state"] == "done" and row.get(metric) is not None]
     return {
         "values": {key: value for key, value in members[0]["values"].items() if key != "seed"},
@@ -112,13 +112,13 @@ def _setting(members: list[Row], metric: str) -> dict[str, Any]:
     }
 
 
-def statistics(scores: np.ndarray) -> dict[str, Any]:
+def statistics(scores: np.ndarray) -> Row:
     """Return ``mean`` and ``iqm`` of scores, and bootstrap intervals where there are two or more."""
     from neurogym.analysis import interquartile_mean
 
     if not len(scores):
         return dict.fromkeys(("mean", "mean_ci", "iqm", "iqm_ci"))
-    found: dict[str, Any] = {"mean": float(scores.mean()), "iqm": float(interquartile_mean(scores))}
+    found: Row = {"mean": float(scores.mean()), "iqm": float(interquartile_mean(scores))}
     if len(scores) < 2:
         return found | {"mean_ci": None, "iqm_ci": None}
     drawn = scores[resamples(len(scores))]

@@ -14,6 +14,7 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe, nest
+from ngym_cli.sweeps.value_lists import Values
 
 
 def ready(recipe: Recipe) -> Recipe:
@@ -41,7 +42,7 @@ def _path_of(reference: str) -> str:
     return str(runs.find(reference).path.resolve())
 
 
-def settings(recipe: Recipe) -> Iterator[dict[str, Any]]:
+def settings(recipe: Recipe) -> Iterator[Values]:
     """Yield the settings that stand for all runs: each once, whatever its seed; of a search, its corners."""
     seen: set[Any] = set()
     if recipe.search is None:
@@ -86,9 +87,7 @@ def check(recipe: Recipe) -> list[Setting]:
     return found
 
 
-def completed(
-    recipe: Recipe, values: dict[str, Any], known: dict[str, tuple[RunConfig, Facts]] | None = None
-) -> Setting:
+def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, Facts]] | None = None) -> Setting:
     """Return one setting, tried and with every default spelled out.
 
     Args:

@@ -14,6 +14,9 @@ _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
 #: Most values of one parameter.
 MOST = 100_000
 
+#: Dotted keys of a configuration to the values of one job.
+Values = dict[str, Any]
+
 
 def parse_list(text: str, parse: Callable[[str], Any] = parse_value, what: str = "") -> list[Any]:
     """Read ``a,b,c`` or ``START:STOP[:STEP]`` (whole numbers, STOP left out, as in Python), or both mixed.

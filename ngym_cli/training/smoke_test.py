@@ -25,6 +25,7 @@ EXPECTED = ("Official support for the `seed` function", "is different from the u
 
 def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: bool = False) -> int:
     """Build, check and briefly train one task or all; print a row for each and return the exit code."""
+    from neurogym.envs import registration
     from ngym_cli.config.tasks import find_task
 
     base = configuration.merge(configuration.read_toml(file) if file else {}, flags)
@@ -35,7 +36,7 @@ def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: boo
     threads.one_in_torch()
     rows = []
     out = terminal.console()
-    for id_ in _all_tasks() if task == "all" else [task]:
+    for id_ in registration.every_task() if task == "all" else [task]:
         row = _smoke_one(_small({**base, "task": id_}))
         rows.append(row)
         if not json:
@@ -56,12 +57,6 @@ def _small(settings: Mapping[str, object]) -> RunConfig:
     known = find_algorithm(configuration.from_dict(settings).alg).defaults
     usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}
     return configuration.from_dict(configuration.merge({**SMOKE, "hyperparameters": usual}, settings))
-
-
-def _all_tasks() -> list[str]:
-    from neurogym.envs import registration
-
-    return registration.every_task()
 
 
 def _smoke_one(config: RunConfig) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli.agents.algorithms.hyperparameters import hyperparameters
 from ngym_cli.agents.networks import NETWORKS, network_spec
-from ngym_cli.agents.options import Option
+from ngym_cli.agents.options import Option, Values
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -42,7 +42,7 @@ class AlgorithmSpec:
     n_envs: int = 64
     timesteps: int = 400_000
     needs_truth: bool = False
-    network_defaults: dict[str, Any] = field(default_factory=dict)
+    network_defaults: Values = field(default_factory=dict)
 
     @property
     def hyperparameters(self) -> tuple[Option, ...]:
@@ -50,7 +50,7 @@ class AlgorithmSpec:
         return hyperparameters(self.name)
 
     @property
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> Values:
         """The default of every hyperparameter."""
         return {option.name: option.default for option in self.hyperparameters}
 

@@ -13,6 +13,7 @@ from torch import nn
 
 from ngym_cli.agents.algorithms import algorithm_spec, check_pairing
 from ngym_cli.agents.networks import network_spec
+from ngym_cli.agents.options import Values
 
 
 def make_model(
@@ -63,7 +64,7 @@ def make_model(
     return learner(policy, venv, policy_kwargs=policy_kwargs, **merged, **kwargs)
 
 
-def _scheduled(hyperparameters: dict[str, Any], learner: type, falls: bool) -> dict[str, Any]:
+def _scheduled(hyperparameters: Values, learner: type, falls: bool) -> Values:
     """Turn learning rate and final rate into a schedule, for learners that know no final rate themselves.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+
+from ngym_cli.agents.options import Values
 
 __all__ = ["EXCEPTIONS", "Exceptional", "exceptional"]
 
@@ -19,13 +20,13 @@ class Exceptional:
         network_args: arguments of the network, in place of its defaults, where it has such.
     """
 
-    hyperparameters: dict[str, Any]
+    hyperparameters: Values
     reason: str
     algorithm: str = "recurrent_ppo"
-    network_args: dict[str, Any] = field(default_factory=dict)
+    network_args: Values = field(default_factory=dict)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Values:
         """All that is different."""
         return {**self.hyperparameters, **self.network_args}
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pkgutil import resolve_name
-from typing import Any
 
-from ngym_cli.agents.options import Option
+from neurogym.messages.names import unknown
+from ngym_cli.agents.options import Option, Values
 
 __all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
 
 #: Options of every recurrent network: stacked layers; one network for actor and critic or one each; hidden layers of an
 #: MLP between the network and the heads.
-COMMON: dict[str, Any] = {"layers": 1, "shared": True, "readout": []}
+COMMON: Values = {"layers": 1, "shared": True, "readout": []}
 
 #: What each option of a network is; its default is the network's own.
 OPTIONS: dict[str, Option] = {
@@ -47,7 +46,7 @@ class NetworkSpec:
     paper: str
     path: str
     recurrent: bool = True
-    defaults: dict[str, Any] = field(default_factory=dict)
+    defaults: Values = field(default_factory=dict)
 
     def load(self) -> type:
         """Import the class behind the name (this imports torch)."""
@@ -60,11 +59,11 @@ class NetworkSpec:
         return tuple(OPTIONS[name].with_default(default) for name, default in self.options.items())
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Values:
         """Every option with its default, the common ones included."""
         return {**COMMON, **self.defaults} if self.recurrent else dict(self.defaults)
 
-    def resolve(self, given: Mapping[str, object], dt: float | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def resolve(self, given: Mapping[str, object], dt: float | None = None) -> tuple[Values, Values]:
         """Complete the options with their defaults.
 
         Args:
@@ -80,9 +79,7 @@ class NetworkSpec:
         options = self.options
         for name in given:
             if name not in options:
-                near = get_close_matches(name, options, 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(options)}"
-                raise ValueError(f"network {self.name!r} has no option {name!r}; {hint}")
+                raise ValueError(unknown(f"option of network {self.name}", name, options))
         options.update(given)
         if dt is not None and "dt" in options and "dt" not in given:
             options["dt"] = float(dt)
