@@ -99,17 +99,19 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         rest = {name: value for name, value in given.items() if name != "phase"}
         self._phase = int(given["phase"][0]) if "phase" in given else self.max_nch
         begins, rng = self._clock.changes(n, self.task.np_random), self.task.np_random
-        active, self._drawn = np.empty(n, dtype=object), np.empty(n, dtype=object)
+        active: list[tuple] = []
+        drawn: list[tuple] = []
         starts = np.flatnonzero(begins) if self._active else np.union1d([0], np.flatnonzero(begins))
         bounds = [0, *starts.tolist(), n]
         for first, end in zip(bounds, bounds[1:], strict=False):
             if begins[first : first + 1].any() or not self._active:
                 self._active = self._draw_active()
             shown = tuple(self.choices[list(self._active)].tolist())
-            for k in range(first, end):
-                active[k], self._drawn[k] = shown, self._active
+            active += [shown] * (end - first)
+            drawn += [self._active] * (end - first)
+        self._drawn = np.fromiter(drawn, object, n)
         if self._told:
-            rest["sel_chs"] = active
+            rest["sel_chs"] = np.fromiter(active, object, n)
         if not self._decided:
             p = restrict(np.full((n, self.max_nch), 1 / self.max_nch), self.choices, active)
             rest["ground_truth"] = self.choices[draw(rng, p)]

@@ -87,8 +87,9 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         """Which alternatives are in play, shape (n, alternatives)."""
         chosen = trials.draw("sel_chs", (self.conditions["sel_chs"][-1],))
         listed = [tuple(subset) for subset in chosen]
-        rows = {subset: np.isin(np.arange(1, self.n_ch + 1), subset) for subset in set(listed)}
-        return np.stack([rows[subset] for subset in listed])
+        places = {subset: place for place, subset in enumerate(dict.fromkeys(listed))}
+        rows = np.stack([np.isin(np.arange(1, self.n_ch + 1), subset) for subset in places])
+        return rows[[places[subset] for subset in listed]]
 
     def _new_trials(self, trials: Trials) -> None:
         in_play = self._in_play(trials)
