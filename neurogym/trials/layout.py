@@ -210,7 +210,7 @@ class Layout:
     def _lay_out(self) -> None:
         if not self.starts:
             self.length = np.full(self.n, max(1, self._default_steps))
-        if np.any(self.length < 1):
+        if (self.length < 1).any():
             raise ValueError(
                 f"a trial of {self._name} has no steps: its periods ({', '.join(self.starts)}) are all shorter than "
                 f"dt = {self.dt:g} ms"

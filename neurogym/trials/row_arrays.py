@@ -159,10 +159,11 @@ class RowArrays(Layout):
     def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
         """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
-        shape = self.ob.shape[1:] if columns is None else (len(columns),)
+        ob = self.ob
+        shape = ob.shape[1:] if columns is None else (len(columns),)
         noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
-        noise *= self.by_row(sigma, rows, columns=self.ob.ndim == 2)
-        if np.any(mu):
+        noise *= self.by_row(sigma, rows, columns=ob.ndim == 2)
+        if mu if isinstance(mu, (int, float)) else np.any(mu):
             noise += mu
         self._add(noise, rows, columns, per_row=True)
 
@@ -173,14 +174,14 @@ class RowArrays(Layout):
 
     def _add(self, value: Any, rows: Rows, columns: Any, per_row: bool) -> None:
         """Add a number, or values per trial or row, to columns of the observations."""
-        value = np.asarray(value).view(np.ndarray)
-        side_by_side = neighbours(columns, self.ob.shape[-1]) if self.ob.ndim == 2 else None
+        value, ob = np.asarray(value), self.ob
+        side_by_side = neighbours(columns, ob.shape[-1]) if ob.ndim == 2 else None
         if side_by_side is not None:
-            filling.add(self.ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
+            filling.add(ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
             return
         given: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
-        spread = self.by_row(given, rows, columns=self.ob.ndim == 2)
-        self.ob[cells(rows, columns, self.ob.shape[-1])] += spread.astype(self.ob.dtype)
+        spread = self.by_row(given, rows, columns=ob.ndim == 2)
+        ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
 
     def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
         """Set the right action in a period.
