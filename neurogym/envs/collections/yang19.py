@@ -25,7 +25,7 @@ _ONE_RING = "the modality is drawn independently in every trial"
 _CUE = "the fixation cue stays on until the decision"
 _TAUGHT = (
     "the networks of the paper learned the right outputs; reward alone is not enough in five minutes with every seed, "
-    "though it is for the other eighteen tasks"
+    "though it is for the other sixteen tasks"
 )
 _MERGED = "timing given by the user is merged with the task's own, none of it is replaced or lost"
 _FAMILIES: dict[type[YangTask], str] = {
@@ -55,7 +55,6 @@ def _task(
     description: str,
     tags: tuple[str, ...] = (),
     necessary: tuple[str, ...] = _BOTH,
-    taught: str = "",
     **fixed: Any,
 ) -> Callable[..., YangTask]:
     """A function that makes one of the twenty tasks, with its metadata and its documentation."""
@@ -70,7 +69,7 @@ def _task(
             "carries": False,
             "differences": _NOTES[family],
             "necessary": necessary,
-            **({"taught": taught} if taught else {}),
+            **({"taught": _TAUGHT} if family is Match else {}),
         }
     )
 
@@ -198,7 +197,7 @@ multidlydm = _task(
     judged=(1, 2),
     delayed=True,
 )
-dms = _task(Match, "dms", "respond towards the test if it matches the sample", ("working memory",), taught=_TAUGHT)
+dms = _task(Match, "dms", "respond towards the test if it matches the sample", ("working memory",))
 dnms = _task(
     Match,
     "dnms",
@@ -211,7 +210,6 @@ dmc = _task(
     "dmc",
     "respond towards the test if it is in the sample's category",
     ("working memory",),
-    taught=_TAUGHT,
     category=True,
 )
 dnmc = _task(
