@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.sections import AGENT, TASK, Section
-from ngym_cli.config.values import parse_assignment, parse_scalar, parse_value, parse_wrappers
+from ngym_cli.config.values import Value, parse_assignment, parse_scalar, parse_value, parse_wrappers
 from ngym_cli.errors import UserError
 
 Kind = Literal["word", "number", "whole", "wrappers", "table"]
@@ -43,7 +43,7 @@ class Flag:
     completes: str = ""
     changes: bool = False
     sweeps: bool = True
-    parse: Callable[[str], Any] = parse_value
+    parse: Callable[[str], Value] = parse_value
 
     @property
     def option(self) -> str:
@@ -52,7 +52,7 @@ class Flag:
 
 
 #: How the values of a table are read; all others may be lists.
-PARSERS: dict[str, Callable[[str], Any]] = {"timing": str, "rewards": parse_scalar}
+PARSERS: dict[str, Callable[[str], Value]] = {"timing": str, "rewards": parse_scalar}
 
 #: Options that stand for an entry of a table.
 SHORT = (
@@ -130,8 +130,8 @@ def _put(found: dict[str, Any], key: str, value: Any) -> None:
     found[last] = {**found[last], **value} if isinstance(found.get(last), dict) else value
 
 
-def _table(flag: Flag, given: Iterable[str]) -> dict[str, Any]:
-    entries: dict[str, Any] = {}
+def _table(flag: Flag, given: Iterable[str]) -> dict[str, Value]:
+    entries: dict[str, Value] = {}
     for text in given:
         key, value = parse_assignment(text, flag.option)
         if key in entries:

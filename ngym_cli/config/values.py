@@ -10,10 +10,14 @@ from ngym_cli.errors import UserError
 #: Longest duration of a period (ms).
 LONGEST = 10_000_000
 
-_WORDS: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
+#: What is written on the command line: one value, or a list of values, or a list of lists.
+Scalar = bool | int | float | str | None
+Value = Scalar | list[Scalar] | list[list[Scalar]]
+
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
 
 
-def parse_scalar(text: str) -> Any:
+def parse_scalar(text: str) -> Scalar:
     """Read one value: bool, none, int, float, or else the text itself.
 
     Example:
@@ -31,7 +35,7 @@ def parse_scalar(text: str) -> Any:
     return text
 
 
-def parse_value(text: str) -> Any:
+def parse_value(text: str) -> Value:
     """Read a value; a slash makes a list, a double slash a list of lists.
 
     Example:

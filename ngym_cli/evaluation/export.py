@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,13 @@ from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.writing import atomic_path
 from ngym_cli.runs.recordings import FILE, Recording
 from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from hdmf.data_utils import DataChunkIterator
+    from pynwb import NWBFile
 
 #: Time between trials in the exported session, ms: trials of different environments are laid one after the other.
 GAP = 1_000.0
@@ -91,7 +98,7 @@ def _nwb(folder: Path, run: runs.Run) -> Path:
     return folder / "session.nwb"
 
 
-def _trials(session: Any, table: Table) -> np.ndarray:
+def _trials(session: NWBFile, table: Table) -> np.ndarray:
     """Add the trials and the epochs of their periods; return when each trial starts, s."""
     length = table["length_ms"] / 1000
     starts = np.r_[0, np.cumsum(length + GAP / 1000)][: len(length)]
@@ -121,7 +128,7 @@ def _nwb_name(name: str) -> str:
     return name.replace("/", "_").replace(":", "_") or "unnamed"
 
 
-def _plain(values: np.ndarray) -> list[Any]:
+def _plain(values: np.ndarray) -> list[float] | list[int] | list[str]:
     """Return a column as one of numbers, truth values or words, which is what NWB takes."""
     if values.dtype.kind in "iuf":
         return values.astype(float if values.dtype.kind == "f" else np.int64).tolist()
@@ -141,7 +148,7 @@ def _meaning(name: str) -> str:
     }.get(name, name)  # fmt: skip
 
 
-def _series(pynwb: Any, session: Any, recording: Recording, starts: np.ndarray) -> None:
+def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: np.ndarray) -> None:
     """Add what was recorded, one time series each, read from its file as it is written."""
     lengths = np.diff(recording.offsets)
     step = np.arange(int(recording.offsets[-1])) - np.repeat(recording.offsets[:-1], lengths)
@@ -161,12 +168,12 @@ def _series(pynwb: Any, session: Any, recording: Recording, starts: np.ndarray) 
         module.add(series)
 
 
-def _lazily(recording: Recording, name: str) -> Any:
+def _lazily(recording: Recording, name: str) -> DataChunkIterator:
     """Return one quantity in pieces, so that it never lies in memory as a whole."""
     import h5py
     from hdmf.data_utils import DataChunkIterator
 
-    def rows() -> Any:
+    def rows() -> Iterator[np.ndarray]:
         with h5py.File(recording.path, "r") as file:
             dataset = file[name]
             for at in range(0, len(dataset), 4096):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +12,9 @@ from matplotlib.figure import Figure
 from ngym_cli.figures import wording
 from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import Part, View
+
+if TYPE_CHECKING:
+    from neurogym.analysis import PsychometricFit
 
 STRENGTH = "coh"
 
@@ -143,12 +146,12 @@ def psychometric_axes(
     return left_out
 
 
-def determined(fit: Any) -> bool:
+def determined(fit: PsychometricFit) -> bool:
     """Say whether there were strengths enough for the psychometric function that was fitted."""
     return len(fit.data.x) >= FEWEST_STRENGTHS
 
 
-def fit_words(fit: Any, unit: str = " %") -> str:
+def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
     """Return the parameters of a psychometric function as they stand in a legend.
 
     The PSE is the signed strength at which both choices are equally likely, lapses apart; the threshold is how far from

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from ngym_cli.figures.wording import channel_names
+
+if TYPE_CHECKING:
+    from matplotlib.collections import QuadMesh
 
 #: Channels up to which each has its own name on the axis, beyond which groups have.
 MOST_NAMES = 16
@@ -50,7 +53,7 @@ def channel_image(
     observations: np.ndarray,
     labels: Mapping[str, object],
     scale: np.ndarray | None = None,
-) -> Any:
+) -> QuadMesh:
     """Draw observations, each group of channels relative to its largest absolute value, which stands at its right.
 
     Args:

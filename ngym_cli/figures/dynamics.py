@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,6 +13,11 @@ from ngym_cli.agents.trained import is_recurrent
 from ngym_cli.figures.aligned import population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ngym_cli.figures.aligned import Population
 
 #: Trials whose paths are drawn, and most sets of points in one figure.
 PATHS = 30
@@ -75,11 +80,11 @@ def fixed_points(view: View) -> Figure:
     return figure
 
 
-def _colours(n: int) -> list[Any]:
+def _colours(n: int) -> list[str]:
     return ["black"] if n == 1 else [COLOURS[k % len(COLOURS)] for k in range(n)]
 
 
-def _paths(plane: Any, found: Any, space: Any, sets: Sequence[InputSet]) -> None:
+def _paths(plane: Axes, found: Population, space: Any, sets: Sequence[InputSet]) -> None:
     """Draw paths of trials: by choice where there is one condition, else in the colour of the condition."""
     choice = found.table["choice"]
     sides = np.unique(choice[np.isfinite(choice)])[-2:]

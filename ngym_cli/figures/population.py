@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +13,9 @@ from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, l
 from ngym_cli.figures.view import View
 from ngym_cli.figures.wording import Wording, short
 from ngym_cli.runs.trial_table import Table
+
+if TYPE_CHECKING:
+    from neurogym.analysis import PSTH
 
 #: Trials that a decoder uses; most units and decoded steps that are drawn.
 MOST_DECODED, MOST_UNITS, MOST_STEPS = 400, 5, 30
@@ -31,7 +34,7 @@ def time_course_check(view: View) -> None:
 psth_check = trajectories_check = decoding_check = time_course_check
 
 
-def _psth(found: Population) -> Any:
+def _psth(found: Population) -> PSTH:
     """Return the averages of the conditions that have enough trials."""
     from neurogym.analysis import PSTH, psth
 

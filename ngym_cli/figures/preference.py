@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import Part, View
+
+if TYPE_CHECKING:
+    from neurogym.analysis import IntervalReproduction
 
 DRAWS = 200
 
@@ -96,7 +99,7 @@ def _intervals(part: Part) -> tuple[np.ndarray, np.ndarray]:
     return table["production"][rows], (table["rt"] + lag)[rows]
 
 
-def _reproduced(part: Part, draws: int) -> Any:
+def _reproduced(part: Part, draws: int) -> IntervalReproduction:
     from neurogym.analysis import interval_reproduction
 
     target, produced = _intervals(part)

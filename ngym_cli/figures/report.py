@@ -15,6 +15,7 @@ from ngym_cli.terminal import REFERENCES, cell
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
+    from ngym_cli.figures.view import View
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
@@ -58,7 +59,7 @@ def report(reference: str, root: Path, out: Path | None = None, trust: bool = Fa
     return path
 
 
-def _contents(seen: Any) -> dict[str, Any]:
+def _contents(seen: View) -> dict[str, Any]:
     """Return all that stands on the page, by the names that the template has for it."""
     from ngym_cli.figures.style import Unavailable
 
@@ -122,7 +123,7 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(seen: Any) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+def _figures(seen: View) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return the figures that the run calls for, and why others are missing."""
     found, left_out = [], []
     for spec in requests.natural_figures(seen):

@@ -16,6 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.container import ErrorbarContainer
+
     from neurogym.analysis import Curve, Estimate
 
 #: How each score of another agent is drawn, and how near two are that share a line.
@@ -92,7 +95,7 @@ def shades(n: int) -> list[Any]:
     return [matplotlib.colormaps["cividis"](x) for x in np.linspace(0.9, 0.0, n)]
 
 
-def interval_points(axes: Axes, curve: Curve, **options: Any) -> Any:
+def interval_points(axes: Axes, curve: Curve, **options: Any) -> ErrorbarContainer:
     """Draw the points of a ``Curve`` with their intervals."""
     spread = np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
     return axes.errorbar(curve.x, curve.value, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
@@ -163,7 +166,7 @@ def footnote(figure: Figure, lines: Sequence[str]) -> None:
     """Write lines below a figure, under its legend if there is one."""
     if not lines:
         return
-    handles: list[Any] = []
+    handles: list[Artist] = []
     labels: list[str] = []
     legend: Any
     for legend in figure.legends:

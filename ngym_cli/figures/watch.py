@@ -254,7 +254,9 @@ def _covers(figure: Figure, trials: Sequence[Trial]) -> list[list[Rectangle]]:
     return found
 
 
-def watched(reference: str, root: Path, trust: bool, trials: int, where: str | None, seed: int, drawn: bool) -> Any:
+def watched(
+    reference: str, root: Path, trust: bool, trials: int, where: str | None, seed: int, drawn: bool
+) -> tuple[Source, list[Trial]]:
     """Return a run and trials of it.
 
     Args:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.figures import html
@@ -19,7 +18,7 @@ from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.paper_runs import PaperRun, Reproduction
 from ngym_cli.papers.printing import number_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
-from ngym_cli.papers.verdicts import STATES
+from ngym_cli.papers.verdicts import STATES, Row
 from ngym_cli.terminal import cell
 
 
@@ -35,7 +34,7 @@ class Drawn:
 
     name: str
     caption: str
-    picture: Mapping[str, Any]
+    picture: Row
 
 
 def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[Drawn], list[tuple[str, str]]]:
@@ -72,7 +71,7 @@ def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[Drawn], 
 def write(
     path: Path,
     paper: Paper,
-    document: Mapping[str, Any],
+    document: Row,
     figures: Sequence[Drawn],
     left_out: Sequence[tuple[str, str]],
 ) -> None:
@@ -88,7 +87,7 @@ def write(
     counts = Counter(row["verdict"] for row in document["claims"])
     config = paper.config
     parts = dict.fromkeys(row["part"] for row in document["runs"])
-    contents: dict[str, Any] = {
+    contents: Row = {
         "title": config.title,
         "lead": config.summary,
         "citation": config.citation,
@@ -116,7 +115,7 @@ def _said(value: object) -> str:
     return short(value) if isinstance(value, float) else str(value)
 
 
-def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _links(page: Row) -> Iterator[tuple[str, str]]:
     yield "claims", "claims"
     yield from ((drawn["id"], drawn["id"].replace("-", " ")) for drawn in page["figures"])
     yield "criteria", "what counts as reached"
@@ -126,7 +125,7 @@ def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((f"configuration-{name}", f"configuration of {name}") for name, _ in page["configurations"])
 
 
-def _claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _claims(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Yield lines of the table; a claim of several numbers has several, its words on the first of them."""
     for row in rows:
         first = row["title"], _verdict(row)
@@ -135,17 +134,17 @@ def _claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
             first = "", ""
 
 
-def _criteria(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _criteria(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     for row in rows:
         known = PROVENANCE[row["provenance"]]
         yield row["title"], row.get("reached") or "-", row.get("in_part") or "-", row["where"], known
 
 
-def _verdict(row: Mapping[str, object]) -> str:
+def _verdict(row: Row) -> str:
     return verdict_words(row) + (f". {row['note']}" if row.get("note") else "")
 
 
-def _networks(paper: Paper, document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _networks(paper: Paper, document: Row) -> Iterator[tuple[str, ...]]:
     from ngym_cli import runs
 
     for row in document["runs"]:

@@ -6,27 +6,26 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
-from ngym_cli.papers.verdicts import Verdict, judge
+from ngym_cli.papers.verdicts import Row, Verdict, judge
 
 FILE = "results.json"
 #: Cores for which minutes are said.
 CORES = 2
 
 
-def record() -> dict[str, dict[str, Any]]:
+def record() -> dict[str, Row]:
     """Return the rows that are kept: paper, then seed."""
     path = collection.library() / FILE
     found = read_json(path) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
 
 
-def verdicts(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> dict[str, Verdict]:
+def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
     """Return what the kept rows say of each claim of a paper."""
     found = {}
     for claim in paper.config.claims:
@@ -37,7 +36,7 @@ def verdicts(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> dict[str, 
     return found
 
 
-def minutes(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> float | None:
+def minutes(paper: Paper, seeds: Mapping[str, Row]) -> float | None:
     """Return what all seeds take on two cores, rounded up: measured for the record, else as the paper says."""
     took = [row["cpu_seconds"] for row in seeds.values() if row.get("cpu_seconds")]
     if not took:
@@ -45,7 +44,7 @@ def minutes(paper: Paper, seeds: Mapping[str, Mapping[str, Any]]) -> float | Non
     return math.ceil(sum(took) / len(took) * paper.config.seeds / CORES / 60)
 
 
-def rows() -> list[dict[str, Any]]:
+def rows() -> list[Row]:
     """Return the papers, those that come with ngym and those in folders here.
 
     Returns:
@@ -78,7 +77,7 @@ def rows() -> list[dict[str, Any]]:
     return found
 
 
-def _damaged(folder: Path, why: str) -> dict[str, Any]:
+def _damaged(folder: Path, why: str) -> Row:
     """Return the row of a folder that cannot be used; the others are listed all the same."""
     empty = {"description": "", "paper": "", "link": "", "parts": [], "claims": 0, "verdicts": {}, "minutes": None}
     return {"id": str(folder), "title": f"damaged: {why}", **empty}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ngym_cli import terminal
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import STATES, published_numbers
+from ngym_cli.papers.verdicts import STATES, Row, published_numbers
 
 #: Where a published number is no better known than by eye, the verdict says so.
 BY_EYE = ("F", "M")
 
 
-def print_papers(rows: Sequence[Mapping[str, Any]]) -> None:
+def print_papers(rows: Sequence[Row]) -> None:
     """Print a line for each paper."""
     out = terminal.console()
     lines = [
@@ -33,7 +32,7 @@ def in_words(verdicts: Mapping[str, int]) -> str:
     return ", ".join(f"{verdicts[state]} {state}" for state in STATES if verdicts.get(state)) or "none yet"
 
 
-def print_contents(page: Mapping[str, Any]) -> None:
+def print_contents(page: Row) -> None:
     """Print the claims and settings of a paper, as ``ngym info`` has them."""
     out = terminal.console()
     out.print("\n  claims", style="dim")
@@ -55,7 +54,7 @@ def published_words(published: object, unit: str = "") -> str:
     return f"{published} {unit}".strip()
 
 
-def print_claims(document: Mapping[str, Any], page: Path) -> None:
+def print_claims(document: Row, page: Path) -> None:
     """Print claim, published value, ours and the verdict."""
     out = terminal.console()
     out.print(f"{document['citation']} https://doi.org/{document['doi']}", soft_wrap=True)
@@ -74,7 +73,7 @@ def print_claims(document: Mapping[str, Any], page: Path) -> None:
     out.print(str(page), soft_wrap=True)
 
 
-def verdict_words(row: Mapping[str, Any]) -> str:
+def verdict_words(row: Row) -> str:
     """Return a verdict with what must be known of it: why not, or that the published number was read by eye."""
     words = str(row["verdict"])
     notes = [row["why"]] if row.get("why") else []
@@ -82,7 +81,7 @@ def verdict_words(row: Mapping[str, Any]) -> str:
     return f"{words} ({'; '.join(notes)})" if notes else words
 
 
-def number_lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def number_lines(row: Row) -> Iterator[tuple[str, str, str]]:
     """Yield each number of a claim: its name, what the paper has and what came out here."""
     published, unit = row["published"], f" {row['unit']}" if row.get("unit") else ""
     numbers = row["numbers"]
@@ -101,7 +100,7 @@ def number_lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield (f"{name}: " if name else ""), said, _here(numbers.get(name), unit)
 
 
-def _here(found: Mapping[str, Any] | None, unit: str) -> str:
+def _here(found: Row | None, unit: str) -> str:
     if found is None or found["value"] is None:
         return "-"
     interval = "" if found["low"] is None else f" [{short(found['low'])}, {short(found['high'])}]"

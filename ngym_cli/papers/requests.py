@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import runs, terminal
 from ngym_cli.agents.threads import cores
@@ -21,7 +21,7 @@ from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.engine import PlannedRun
 from ngym_cli.papers.measuring import Measured
 from ngym_cli.papers.paper_runs import PaperRun, Reproduction
-from ngym_cli.papers.verdicts import Verdict, judge
+from ngym_cli.papers.verdicts import Row, Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
 from ngym_cli.sweeps.recipe import LaunchSettings
 
@@ -107,7 +107,7 @@ def reproduce(
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 
-def require_trust(paper: Paper, place: Path, trusted: bool) -> dict[str, Any] | None:
+def require_trust(paper: Paper, place: Path, trusted: bool) -> Row | None:
     """Refuse the code of a user's own paper unless it is said to be trusted or is what was used here before.
 
     Returns:
@@ -173,8 +173,8 @@ def finish(
     planned: Mapping[tuple[str, int], PlannedRun],
     found: Sequence[Measured],
     place: Path,
-    code: dict[str, Any] | None,
-) -> dict[str, Any]:
+    code: Row | None,
+) -> Row:
     """Judge claims, draw the figures, write ``claims.json`` and the page; return what stands in the file.
 
     The file and the page are of all that is known of the paper, whatever part of it was asked for now. What was drawn
@@ -189,7 +189,7 @@ def finish(
         for claim in paper.config.claims
     }
     trained = [each for each in planned.values() if engine.is_done(each.path)]
-    document: dict[str, Any] = {
+    document: Row = {
         "id": paper.id,
         "title": paper.config.title,
         "citation": paper.config.citation,
@@ -226,7 +226,7 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
     return found
 
 
-def claim_row(claim: ClaimConfig, verdict: Verdict) -> dict[str, Any]:
+def claim_row(claim: ClaimConfig, verdict: Verdict) -> Row:
     """Return a claim with what came out for it, as ``claims.json`` has it."""
     told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
     return {**told, "part": claim.part, "measure": claim.measure, **{

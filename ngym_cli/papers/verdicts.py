@@ -34,6 +34,9 @@ STATES = (REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN)
 #: What one seed gives: a number, or several by name. None: the measure could not be taken.
 Value = float | Mapping[str, float | None] | None
 
+#: A part of a document about a paper: names to numbers, words, lists and tables.
+Row = dict[str, Any]
+
 
 @dataclass(frozen=True)
 class Criterion:
@@ -130,7 +133,7 @@ class Verdict:
     """
 
     state: str
-    numbers: dict[str, dict[str, Any]]
+    numbers: dict[str, Row]
     why: str = ""
 
 
@@ -178,7 +181,7 @@ def _number(value: Value, name: str) -> float:
     return math.nan if found is None else float(found)
 
 
-def _summary(values: Sequence[float]) -> dict[str, Any]:
+def _summary(values: Sequence[float]) -> Row:
     from neurogym.analysis import Estimate
 
     if not all(map(math.isfinite, values)):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ngym_cli.errors import UserError
+
+if TYPE_CHECKING:
+    import h5py
 
 FILE = "activity.h5"
 QUANTITIES = ("activity", "values", "logits", "observations", "actions", "rewards")
@@ -56,7 +59,7 @@ class Recording:
             return np.asarray(file[name][: int(offsets[-1])]), offsets
 
 
-def _check(file: Any, name: str, path: Path) -> None:
+def _check(file: h5py.File, name: str, path: Path) -> None:
     """Refuse a dataset that lies elsewhere or claims more than the file holds."""
     import h5py
 

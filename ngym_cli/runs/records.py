@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_json
 
@@ -28,7 +29,6 @@ def _is_moment(text: str) -> str:
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Interval = Annotated[list[float], Field(min_length=2, max_length=2)]
 Moment = Annotated[str, AfterValidator(_is_moment)]
-Scalar = bool | int | float | str | None
 
 
 class Record(BaseModel):

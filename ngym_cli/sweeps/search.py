@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ngym_cli.sweeps import one_run, space, validation
 from ngym_cli.sweeps.folder import STUDY, Sweep
 from ngym_cli.sweeps.recipe import SearchSettings
 from ngym_cli.training.session import Watch
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 NAME = "sweep"
 INSTALL = "a search needs Optuna: pip install 'ngym[search]'"
@@ -28,7 +31,7 @@ STARTUP_PRUNING = 5
 FORGOTTEN = timedelta(seconds=60)
 
 
-def optuna() -> Any:
+def optuna() -> ModuleType:
     """Return the package.
 
     Raises:
@@ -73,14 +76,14 @@ def _settings(sweep: Sweep) -> SearchSettings:
     return sweep.recipe.search
 
 
-def _sampler(package: Any, settings: SearchSettings, job: int) -> Any:
+def _sampler(package: ModuleType, settings: SearchSettings, job: int) -> Any:
     seed = int(np.random.SeedSequence([settings.seed, job]).generate_state(1)[0])
     if settings.sampler == "random":
         return package.samplers.RandomSampler(seed=seed)
     return package.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS, constant_liar=True)
 
 
-def _pruner(package: Any, sweep: Sweep, settings: SearchSettings) -> Any:
+def _pruner(package: ModuleType, sweep: Sweep, settings: SearchSettings) -> Any:
     if settings.pruner == "median":
         return package.pruners.MedianPruner(n_startup_trials=STARTUP_PRUNING)
     if settings.pruner == "hyperband":

@@ -62,12 +62,14 @@ def parse_kind(key: str, text: str) -> Kind:
             raise ValueError(f"space {key}: a choice needs two values or more")
         return Kind(name, values)
     whole = name in ("int", "logint")
-    wanted = int if whole else (int, float)
+    given = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if whole:
+        given = [value for value in given if isinstance(value, int)]
     fits = len(values) == 2 or name == "int" and len(values) == 3
-    if not fits or any(isinstance(v, bool) or not isinstance(v, wanted) for v in values):
+    if not fits or len(given) < len(values):
         numbers = "two whole numbers" if whole else "two numbers"
         raise ValueError(f"space {key}: {name} takes {numbers}, lowest and highest, not '{':'.join(parts)}'")
-    low, high, *step = values
+    low, high, *step = given
     if not low < high or (name in ("log", "logint") and low <= 0) or (step and step[0] < 1):
         raise ValueError(f"space {key}: '{text}' is no range{' above 0' if name.startswith('log') else ''}")
     return Kind(name, values)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ngym_cli.config.values import parse_value
+from ngym_cli.config.values import Value, parse_value
 from ngym_cli.errors import UserError
 
 _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
@@ -18,7 +18,7 @@ MOST = 100_000
 Values = dict[str, Any]
 
 
-def parse_list(text: str, parse: Callable[[str], Any] = parse_value, what: str = "") -> list[Any]:
+def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str = "") -> list[Value]:
     """Read ``a,b,c`` or ``START:STOP[:STEP]`` (whole numbers, STOP left out, as in Python), or both mixed.
 
     Args:
@@ -33,7 +33,7 @@ def parse_list(text: str, parse: Callable[[str], Any] = parse_value, what: str =
         >>> parse_list("1e-3,1e-4"), parse_list("0:3"), parse_list("16,32:65:32")
         ([0.001, 0.0001], [0, 1, 2], [16, 32, 64])
     """
-    values: list[Any] = []
+    values: list[Value] = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         found = _RANGE.fullmatch(part)
         if found is None:
