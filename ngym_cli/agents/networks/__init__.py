@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
 
-from neurogym.messages.names import unknown
 from ngym_cli.agents.options import Option, Values
 
 __all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
@@ -79,6 +78,8 @@ class NetworkSpec:
         options = self.options
         for name in given:
             if name not in options:
+                from neurogym.messages.names import unknown
+
                 raise ValueError(unknown(f"option of network {self.name}", name, options))
         options.update(given)
         if dt is not None and "dt" in options and "dt" not in given:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from ngym_cli import runs
-from ngym_cli.figures import channels, single_trials, watch
+from ngym_cli.config import from_dict
+from ngym_cli.environments import defaults
+from ngym_cli.figures import channels, single_trials, text_steps, watch
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import styled
+from ngym_cli.figures.wording import Wording
 from tests.ngym_cli.figures.test_contract import assert_readable
 
 
@@ -58,6 +62,18 @@ def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
     with Image.open(json.loads(found.out)["id"]) as film:
         assert film.n_frames >= 5  # a fixation step, three of stimulus, and the decision
     assert {path.name for path in tmp_path.iterdir()} == {"trials.svg", "film.gif"}
+
+
+def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
+    config, facts = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
+    names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
+    trial = single_trials.Trial(
+        observations=np.zeros((2, 3)), actions=np.zeros((2, 1)), rewards=np.zeros(2), ground_truth=None, activity=None,
+        values=None, policy=None, periods={}, record={"task": names[0], "outcome": "correct"}, dt=100.0,
+    )  # fmt: skip
+    source = SimpleNamespace(facts=facts)
+    assert single_trials.conditions_in_words(trial, source, Wording(facts.labels)) == ["RDM-v0"]
+    assert next(text_steps.lines(trial, source, 1)) == "trial 1: RDM-v0, correct"
 
 
 def test_step_by_step(ngym, run_folder):
