@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from ngym_cli.commands.options import all_flags, with_flags
+from ngym_cli.commands.options import all_flags, option, with_flags
 
 TRYING = "Trying"
 
@@ -15,25 +13,16 @@ TRYING = "Trying"
 @with_flags(all_flags())
 def command(
     threads: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Try this number only. Default: from one to one on each core.", rich_help_panel=TRYING
-        ),
+        int | None, option("Try this number only. Default: from one to one on each core.", panel=TRYING, min=1)
     ] = None,
-    seconds: Annotated[float, typer.Option(help="How long to try at most.", rich_help_panel=TRYING)] = 40.0,
+    seconds: Annotated[float, option("How long to try at most.", panel=TRYING)] = 40.0,
     config: Annotated[
-        Path | None,
-        typer.Option(help="TOML file, as a run's config.toml; flags are laid over it.", rich_help_panel=TRYING),
+        Path | None, option("TOML file, as a run's config.toml; flags are laid over it.", panel=TRYING)
     ] = None,
     trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="Let --config import task code that this line does not name.", rich_help_panel=TRYING
-        ),
+        bool, option("Let --config import task code that this line does not name.", "--trust", panel=TRYING)
     ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the result as one JSON document.", rich_help_panel=TRYING)
-    ] = False,
+    json: Annotated[bool, option("Print the result as one JSON document.", "--json", panel=TRYING)] = False,
     **typed: Any,
 ) -> None:
     """Find the fastest number of environments and threads for a run; prints the flags and how long it will take."""

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import option
 
 
 def command(
@@ -17,15 +18,12 @@ def command(
             autocompletion=completion.tasks,
         ),
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="Check every task of the registry.")] = False,
+    all: Annotated[bool, option("Check every task of the registry.", "--all")] = False,
     neurogym: Annotated[
         bool,
-        typer.Option(
-            "--neurogym",
-            help="Read scripts written for NeuroGym; say line by line what is old, and what it is here.",
-        ),
+        option("Read scripts written for NeuroGym; say line by line what is old, and what it is here.", "--neurogym"),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON array, an object for each task.")] = False,
+    json: Annotated[bool, option("Print a JSON array, an object for each task.", "--json")] = False,
 ) -> None:
     """Check that tasks follow the rules that every task follows; exit code 1 if one does not work."""
     from ngym_cli import terminal

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder
+from ngym_cli.commands.options import RunsFolder, option
 
 
 def command(
@@ -17,7 +17,7 @@ def command(
     ],
     other: Annotated[str, typer.Argument(help="The other run.", autocompletion=completion.run_folders)],
     runs: RunsFolder = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON array of differences.")] = False,
+    json: Annotated[bool, option("Print a JSON array of differences.", "--json")] = False,
 ) -> None:
     """Say where two runs differ: configuration, seeds, versions, results. Exit code 1 if they do, 0 if not."""
     from ngym_cli import terminal

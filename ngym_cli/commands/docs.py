@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import option
 
 
 def command(
@@ -17,7 +18,7 @@ def command(
             autocompletion=completion.everything,
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the address as one JSON document; open nothing.")] = False,
+    json: Annotated[bool, option("Print the address as one JSON document; open nothing.", "--json")] = False,
 ) -> None:
     """Open the page about a name in a browser; where there is none, print its address."""
     from ngym_cli import terminal

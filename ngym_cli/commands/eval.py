@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import all_flags, with_flags
+from ngym_cli.commands.options import all_flags, option, with_flags
 from ngym_cli.commands.values import whole
 
 TRIALS, CHANGED, UNITS, OUTPUT = "Trials", "Changed conditions", "Perturbation", "Output"
@@ -23,73 +23,41 @@ def command(
         ),
     ] = None,
     trials: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole, metavar="WHOLE", help="Fresh trials (2,000; 200 of images).", rich_help_panel=TRIALS
-        ),
+        int | None, option("Fresh trials (2,000; 200 of images).", panel=TRIALS, parser=whole, metavar="WHOLE")
     ] = None,
     deterministic: Annotated[
-        bool,
-        typer.Option(
-            "--deterministic/--stochastic",
-            help="Most probable action, or drawn from the policy.",
-            rich_help_panel=TRIALS,
-        ),
+        bool, option("Most probable action, or drawn from the policy.", "--deterministic/--stochastic", panel=TRIALS)
     ] = True,
     balanced: Annotated[
-        bool,
-        typer.Option("--balanced", help="All combinations of the conditions equally often.", rich_help_panel=TRIALS),
+        bool, option("All combinations of the conditions equally often.", "--balanced", panel=TRIALS)
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Determines the trials.", rich_help_panel=TRIALS)] = 0,
+    seed: Annotated[int, option("Determines the trials.", panel=TRIALS, min=0)] = 0,
     checkpoints: Annotated[
-        str | None,
-        typer.Option(help="Along training: 'all', or steps separated by commas.", rich_help_panel=TRIALS),
+        str | None, option("Along training: 'all', or steps separated by commas.", panel=TRIALS)
     ] = None,
-    lesion: Annotated[
-        list[str] | None, typer.Option(help="0.2 of the units, or units=3,7.", rich_help_panel=UNITS)
-    ] = None,
-    silence: Annotated[
-        list[str] | None, typer.Option(help="units=3,7 period=delay, or a fraction.", rich_help_panel=UNITS)
-    ] = None,
+    lesion: Annotated[list[str] | None, option("0.2 of the units, or units=3,7.", panel=UNITS)] = None,
+    silence: Annotated[list[str] | None, option("units=3,7 period=delay, or a fraction.", panel=UNITS)] = None,
     clamp: Annotated[
         list[str] | None,
-        typer.Option(
-            help="units=3 value=0.5 period=delay; without a value they keep what they had.", rich_help_panel=UNITS
-        ),
+        option("units=3 value=0.5 period=delay; without a value they keep what they had.", panel=UNITS),
     ] = None,
     noise: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Standard deviation per step, as 0.1, or sd=0.1 units=3,7 period=delay.", rich_help_panel=UNITS
-        ),
+        list[str] | None, option("Standard deviation per step, as 0.1, or sd=0.1 units=3,7 period=delay.", panel=UNITS)
     ] = None,
     record: Annotated[
-        str | None,
-        typer.Option(help="Into HDF5: activity,values,logits,observations,actions,rewards.", rich_help_panel=OUTPUT),
+        str | None, option("Into HDF5: activity,values,logits,observations,actions,rewards.", panel=OUTPUT)
     ] = None,
-    export: Annotated[str | None, typer.Option(help="csv or nwb, or both.", rich_help_panel=OUTPUT)] = None,
-    compare: Annotated[
-        Path | None, typer.Option(help="CSV file with the trials of animals or people.", rich_help_panel=OUTPUT)
-    ] = None,
-    columns: Annotated[
-        Path | None, typer.Option(help="TOML file that maps its columns.", rich_help_panel=OUTPUT)
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Name of the evaluation; default from its settings.", rich_help_panel=OUTPUT)
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an evaluation of this name.", rich_help_panel=OUTPUT)
-    ] = False,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.", rich_help_panel=OUTPUT)] = Path("runs"),
+    export: Annotated[str | None, option("csv or nwb, or both.", panel=OUTPUT)] = None,
+    compare: Annotated[Path | None, option("CSV file with the trials of animals or people.", panel=OUTPUT)] = None,
+    columns: Annotated[Path | None, option("TOML file that maps its columns.", panel=OUTPUT)] = None,
+    name: Annotated[str | None, option("Name of the evaluation; default from its settings.", panel=OUTPUT)] = None,
+    overwrite: Annotated[bool, option("Replace an evaluation of this name.", "--overwrite", panel=OUTPUT)] = False,
+    runs: Annotated[Path, option("Folder of all runs.", panel=OUTPUT)] = Path("runs"),
     trust: Annotated[
-        bool,
-        typer.Option("--trust", help="Let a run's record name code of its own, and run it.", rich_help_panel=OUTPUT),
+        bool, option("Let a run's record name code of its own, and run it.", "--trust", panel=OUTPUT)
     ] = False,
     json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help="Print the summary as one JSON document, of several an array.", rich_help_panel=OUTPUT
-        ),
+        bool, option("Print the summary as one JSON document, of several an array.", "--json", panel=OUTPUT)
     ] = False,
     **changed: Any,
 ) -> None:

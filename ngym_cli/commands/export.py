@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord
+from ngym_cli.commands.options import RunsFolder, TrustRecord, option
 
 
 def command(
@@ -17,18 +17,18 @@ def command(
     ] = "latest",
     to: Annotated[
         str,
-        typer.Option(
-            help="sb3 (opens in Stable-Baselines3 or sb3-contrib), onnx or torchscript (one step of the network).",
+        option(
+            "sb3 (opens in Stable-Baselines3 or sb3-contrib), onnx or torchscript (one step of the network).",
             autocompletion=completion.export_formats,
         ),
     ] = "sb3",
     out: Annotated[
-        Path | None, typer.Option(help="File to write; default export/agent.zip, .onnx or .pt in the run's folder.")
+        Path | None, option("File to write; default export/agent.zip, .onnx or .pt in the run's folder.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    overwrite: Annotated[bool, option("Replace a file that is there.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the file as one JSON document.")] = False,
+    json: Annotated[bool, option("Print the file as one JSON document.", "--json")] = False,
 ) -> None:
     """Hand a trained agent to another program."""
     from ngym_cli import runs as room

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import all_flags, with_flags
+from ngym_cli.commands.options import all_flags, option, with_flags
 
 
 @with_flags([flag for flag in all_flags() if flag.changes], panel="As it is made", at=1)
@@ -20,10 +20,10 @@ def command(
             autocompletion=completion.everything,
         ),
     ],
-    seed: Annotated[int, typer.Option(min=0, help="Determines the trial that is drawn.")] = 0,
-    figure: Annotated[Path | None, typer.Option(help="Also draw the trial into this file (png, svg, pdf).")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file named with --figure.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
+    seed: Annotated[int, option("Determines the trial that is drawn.", min=0)] = 0,
+    figure: Annotated[Path | None, option("Also draw the trial into this file (png, svg, pdf).")] = None,
+    overwrite: Annotated[bool, option("Replace the file named with --figure.", "--overwrite")] = False,
+    json: Annotated[bool, option("Print everything as one JSON document.", "--json")] = False,
     **changed: Any,
 ) -> None:
     """Explain anything that has a name: what it does, what can be set and to what, and where it is from."""

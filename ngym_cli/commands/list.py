@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder
+from ngym_cli.commands.options import RunsFolder, option
 
 
 def command(
@@ -23,32 +23,25 @@ def command(
     search: Annotated[
         list[str] | None, typer.Argument(help="Only rows in which these words occur; old names of tasks count.")
     ] = None,
-    tag: Annotated[
-        str | None, typer.Option(help="Only tasks, or runs, with this tag.", autocompletion=completion.tags)
-    ] = None,
-    paper: Annotated[str | None, typer.Option(help="Only tasks whose paper contains this text.")] = None,
+    tag: Annotated[str | None, option("Only tasks, or runs, with this tag.", autocompletion=completion.tags)] = None,
+    paper: Annotated[str | None, option("Only tasks whose paper contains this text.")] = None,
     obs: Annotated[
-        str | None,
-        typer.Option(help="Only tasks with such observations: image, vector, a number or name of channels."),
+        str | None, option("Only tasks with such observations: image, vector, a number or name of channels.")
     ] = None,
     action: Annotated[
-        str | None,
-        typer.Option(help="Only tasks with such actions: discrete, continuous, a number or name of actions."),
+        str | None, option("Only tasks with such actions: discrete, continuous, a number or name of actions.")
     ] = None,
-    ceilings: Annotated[bool, typer.Option("--ceilings", help="Show the best possible performance of tasks.")] = False,
-    task: Annotated[str | None, typer.Option(help="Only runs of this task.", autocompletion=completion.tasks)] = None,
-    alg: Annotated[
-        str | None, typer.Option(help="Only runs of this algorithm.", autocompletion=completion.algorithms)
-    ] = None,
+    ceilings: Annotated[bool, option("Show the best possible performance of tasks.", "--ceilings")] = False,
+    task: Annotated[str | None, option("Only runs of this task.", autocompletion=completion.tasks)] = None,
+    alg: Annotated[str | None, option("Only runs of this algorithm.", autocompletion=completion.algorithms)] = None,
     status: Annotated[
-        str | None, typer.Option(help="Only runs that are running, finished, interrupted, failed or crashed.")
+        str | None, option("Only runs that are running, finished, interrupted, failed or crashed.")
     ] = None,
     sort: Annotated[
-        str | None,
-        typer.Option(help="Sort runs by a column, as performance; with a dash before it the largest first."),
+        str | None, option("Sort runs by a column, as performance; with a dash before it the largest first.")
     ] = None,
     runs: RunsFolder = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON array of objects with an 'id'.")] = False,
+    json: Annotated[bool, option("Print a JSON array of objects with an 'id'.", "--json")] = False,
 ) -> None:
     """List what there is and find it by a word: tasks, wrappers, algorithms, figures, runs and more."""
     from ngym_cli import terminal

@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from ngym_cli.commands.options import option
+
 
 def command(
     file: Annotated[
         Path, typer.Argument(help="Python file to write, as my_task.py, which will hold the class MyTask; or 'paper'.")
     ],
     name: Annotated[Path | None, typer.Argument(help="Folder of a new paper, as in ngym new paper my_study.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was written as one JSON document.")] = False,
+    json: Annotated[bool, option("Print what was written as one JSON document.", "--json")] = False,
 ) -> None:
     """Write a commented task, or the folder of a paper, that works as it stands, as the beginning of your own."""
     from ngym_cli import terminal

@@ -13,8 +13,21 @@ from ngym_cli.commands import completion
 from ngym_cli.commands.values import whole
 from ngym_cli.config.flags import FLAGS, Flag
 
-RunsFolder = Annotated[Path, typer.Option(help="Folder of all runs.")]
-TrustRecord = Annotated[bool, typer.Option("--trust", help="Let the run's record import the user's own task code.")]
+
+def option(help: str, *names: str, panel: str | None = None, **more: Any) -> Any:
+    """Return an option of a command.
+
+    Args:
+        help: what it is.
+        *names: as it is typed, where that is not the parameter's name.
+        panel: group of options in the help.
+        **more: other arguments of ``typer.Option``.
+    """
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+RunsFolder = Annotated[Path, option("Folder of all runs.")]
+TrustRecord = Annotated[bool, option("Let the run's record import the user's own task code.", "--trust")]
 
 
 def with_flags(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord
+from ngym_cli.commands.options import RunsFolder, TrustRecord, option
 
 
 def command(
@@ -20,25 +20,23 @@ def command(
             autocompletion=completion.runs_and_figures,
         ),
     ] = None,
-    list_: Annotated[
-        bool, typer.Option("--list", help="Say which figures the run allows, and why it does not others.")
-    ] = False,
-    by: Annotated[str | None, typer.Option(help="Columns to split by: coh,context; parameters of a sweep.")] = None,
+    list_: Annotated[bool, option("Say which figures the run allows, and why it does not others.", "--list")] = False,
+    by: Annotated[str | None, option("Columns to split by: coh,context; parameters of a sweep.")] = None,
     compare: Annotated[
-        str | None, typer.Option(help="Put runs together by alg, network, seed, task or run (each by itself).")
+        str | None, option("Put runs together by alg, network, seed, task or run (each by itself).")
     ] = None,
     evaluation: Annotated[
-        str | None, typer.Option("--eval", help="Evaluations to draw; default the latest, and perturbed ones.")
+        str | None, option("Evaluations to draw; default the latest, and perturbed ones.", "--eval")
     ] = None,
-    pair: Annotated[str | None, typer.Option(help="Two choices of several, for the choice history: 1,2.")] = None,
-    format: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
-    style: Annotated[str, typer.Option(help="screen or paper.")] = "screen",
-    out: Annotated[Path | None, typer.Option(help="Folder for the figures; default the first run's own.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace figures in the folder of --out.")] = False,
+    pair: Annotated[str | None, option("Two choices of several, for the choice history: 1,2.")] = None,
+    format: Annotated[str, option("png, svg or pdf.", "--format")] = "png",
+    style: Annotated[str, option("screen or paper.")] = "screen",
+    out: Annotated[Path | None, option("Folder for the figures; default the first run's own.")] = None,
+    overwrite: Annotated[bool, option("Replace figures in the folder of --out.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
-    sweeps: Annotated[Path, typer.Option(help="Folder of all sweeps.")] = Path("sweeps"),
+    sweeps: Annotated[Path, option("Folder of all sweeps.")] = Path("sweeps"),
     trust: TrustRecord = False,
-    json: Annotated[bool, typer.Option("--json", help="Print what was drawn, or is available, as an array.")] = False,
+    json: Annotated[bool, option("Print what was drawn, or is available, as an array.", "--json")] = False,
 ) -> None:
     """Draw runs: the figures that the task calls for, several runs or evaluations overlaid."""
     from ngym_cli.agents import threads

@@ -8,20 +8,18 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord
+from ngym_cli.commands.options import RunsFolder, TrustRecord, option
 
 
 def command(
     run: Annotated[
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
-    out: Annotated[
-        Path | None, typer.Option(help="File to write, or a folder for report.html; default the run's folder.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file named with --out.")] = False,
+    out: Annotated[Path | None, option("File to write, or a folder for report.html; default the run's folder.")] = None,
+    overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, typer.Option("--json", help="Print where it is as one JSON document.")] = False,
+    json: Annotated[bool, option("Print where it is as one JSON document.", "--json")] = False,
 ) -> None:
     """Write one self-contained HTML page: figures, tables, configuration and provenance of a run."""
     from ngym_cli.agents import threads

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import option
 from ngym_cli.commands.values import whole
 
 WHERE = "Where"
@@ -21,27 +22,19 @@ def command(
         ),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only this part or claim, as ngym info PAPER names them; several times.")
+        list[str] | None, option("Only this part or claim, as ngym info PAPER names them; several times.")
     ] = None,
     seeds: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="WHOLE", help="Networks of each part; default as the paper says."),
+        int | None, option("Networks of each part; default as the paper says.", parser=whole, metavar="WHOLE")
     ] = None,
-    on: Annotated[
-        str, typer.Option(help="local, ray, ray:auto, ray:HOST:PORT or slurm.", rich_help_panel=WHERE)
-    ] = "local",
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Most networks at a time; default one per core.", rich_help_panel=WHERE)
-    ] = None,
+    on: Annotated[str, option("local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)] = "local",
+    workers: Annotated[int | None, option("Most networks at a time; default one per core.", panel=WHERE, min=1)] = None,
     slurm: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=VALUE for sbatch: partition=gpu, time=2:00:00.", rich_help_panel=WHERE),
+        list[str] | None, option("NAME=VALUE for sbatch: partition=gpu, time=2:00:00.", panel=WHERE)
     ] = None,
-    reproductions: Annotated[Path, typer.Option(help="Folder of all reproductions.", rich_help_panel=WHERE)] = Path(
-        "reproductions"
-    ),
-    trust: Annotated[bool, typer.Option("--trust", help="Let your paper's folder run code of its own.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    reproductions: Annotated[Path, option("Folder of all reproductions.", panel=WHERE)] = Path("reproductions"),
+    trust: Annotated[bool, option("Let your paper's folder run code of its own.", "--trust")] = False,
+    json: Annotated[bool, option("Print one JSON document.", "--json")] = False,
 ) -> None:
     """Train what a paper trained, measure what it measured, draw its figures; repeating it goes on."""
     from ngym_cli.agents import threads

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import all_flags, with_flags
+from ngym_cli.commands.options import all_flags, option, with_flags
 
 RUN = "Run"
 
@@ -18,46 +18,33 @@ def command(
     context: typer.Context,
     threads: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "Threads that share the learning; the result is the same for any number. Default: one on each core.",
+            panel=RUN,
             min=1,
-            help="Threads that share the learning; the result is the same for any number. Default: one on each core.",
-            rich_help_panel=RUN,
         ),
     ] = None,
     resume: Annotated[
         str | None,
-        typer.Option(
-            help="Continue an interrupted run: its folder, its name, or 'latest'.",
-            rich_help_panel=RUN,
+        option(
+            "Continue an interrupted run: its folder, its name, or 'latest'.",
+            panel=RUN,
             autocompletion=completion.run_folders,
         ),
     ] = None,
     config: Annotated[
-        Path | None,
-        typer.Option(help="TOML file, as a run's config.toml; flags are laid over it.", rich_help_panel=RUN),
+        Path | None, option("TOML file, as a run's config.toml; flags are laid over it.", panel=RUN)
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run folder.", rich_help_panel=RUN)] = None,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.", rich_help_panel=RUN)] = Path("runs"),
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a run of this name.", rich_help_panel=RUN)
-    ] = False,
+    name: Annotated[str | None, option("Name of the run folder.", panel=RUN)] = None,
+    runs: Annotated[Path, option("Folder of all runs.", panel=RUN)] = Path("runs"),
+    overwrite: Annotated[bool, option("Replace a run of this name.", "--overwrite", panel=RUN)] = False,
     trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust",
-            help="Let --config or --resume import task code that this line does not name.",
-            rich_help_panel=RUN,
-        ),
+        bool, option("Let --config or --resume import task code that this line does not name.", "--trust", panel=RUN)
     ] = False,
     smoke: Annotated[
-        bool,
-        typer.Option(
-            "--smoke", help="Build, check and train for a few hundred steps; keeps nothing.", rich_help_panel=RUN
-        ),
+        bool, option("Build, check and train for a few hundred steps; keeps nothing.", "--smoke", panel=RUN)
     ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the result as one JSON document.", rich_help_panel=RUN)
-    ] = False,
+    json: Annotated[bool, option("Print the result as one JSON document.", "--json", panel=RUN)] = False,
     **typed: Any,
 ) -> None:
     """Train an agent; leaves a run folder with its record, trials, model and evaluation."""

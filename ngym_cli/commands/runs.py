@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.commands.options import option
 
 app = typer.Typer(
     help="Remove runs, tag them and note what they were for; ngym list runs shows them.",
@@ -32,14 +33,14 @@ Named = Annotated[
 One = Annotated[
     str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
 ]
-Folder = Annotated[Path, typer.Option(help="Folder of all runs.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Folder = Annotated[Path, option("Folder of all runs.")]
+Json = Annotated[bool, option("Print one JSON document.", "--json")]
 
 
 @app.command("rm", epilog="Examples:\n\nngym runs rm latest\n\nngym runs rm first second --yes")
 def remove(
     run: Named,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, option("Do not ask.", "--yes", "-y")] = False,
     runs: Folder = ROOT,
     json: Json = False,
 ) -> None:
@@ -66,7 +67,7 @@ def remove(
 def tag(
     run: One,
     tags: Annotated[list[str], typer.Argument(help="Words, as baseline or figure3.")],
-    remove: Annotated[bool, typer.Option("--remove", help="Take them away instead.")] = False,
+    remove: Annotated[bool, option("Take them away instead.", "--remove")] = False,
     runs: Folder = ROOT,
     json: Json = False,
 ) -> None:

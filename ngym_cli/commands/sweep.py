@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ngym_cli.commands.options import all_flags, with_flags
+from ngym_cli.commands.options import all_flags, option, with_flags
 
 VARIED, SEARCH, WHERE = "Parameters: one value, a,b,c or START:STOP", "Search", "Where"
 
@@ -20,55 +20,30 @@ def command(
     ] = None,
     sweep: Annotated[str | None, typer.Argument(help="Name or folder of a sweep, or 'latest'.")] = None,
     zip: Annotated[
-        list[str] | None,
-        typer.Option("--zip", help="Parameters that change together: units,timesteps.", rich_help_panel=VARIED),
+        list[str] | None, option("Parameters that change together: units,timesteps.", "--zip", panel=VARIED)
     ] = None,
-    search: Annotated[
-        int | None, typer.Option(help="Number of trials drawn by Optuna.", rich_help_panel=SEARCH)
-    ] = None,
+    search: Annotated[int | None, option("Number of trials drawn by Optuna.", panel=SEARCH)] = None,
     space: Annotated[
         list[str] | None,
-        typer.Option(
-            help="PARAMETER=log:LOW:HIGH, float:.., int:LOW:HIGH:STEP, logint:.., choice:V1:V2.",
-            rich_help_panel=SEARCH,
-        ),
+        option("PARAMETER=log:LOW:HIGH, float:.., int:LOW:HIGH:STEP, logint:.., choice:V1:V2.", panel=SEARCH),
     ] = None,
-    maximize: Annotated[
-        str | None, typer.Option(help="performance or reward_per_trial.", rich_help_panel=SEARCH)
-    ] = None,
-    sampler: Annotated[str | None, typer.Option(help="tpe or random.", rich_help_panel=SEARCH)] = None,
-    pruner: Annotated[
-        str | None, typer.Option(help="Ends poor trials early: median, hyperband or none.", rich_help_panel=SEARCH)
-    ] = None,
-    search_seed: Annotated[int | None, typer.Option(help="Seed of the draws.", rich_help_panel=SEARCH)] = None,
-    on: Annotated[
-        str | None,
-        typer.Option(help="local, ray, ray:auto, ray:HOST:PORT or slurm.", rich_help_panel=WHERE),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Most runs at a time; default one per core.", rich_help_panel=WHERE)
-    ] = None,
+    maximize: Annotated[str | None, option("performance or reward_per_trial.", panel=SEARCH)] = None,
+    sampler: Annotated[str | None, option("tpe or random.", panel=SEARCH)] = None,
+    pruner: Annotated[str | None, option("Ends poor trials early: median, hyperband or none.", panel=SEARCH)] = None,
+    search_seed: Annotated[int | None, option("Seed of the draws.", panel=SEARCH)] = None,
+    on: Annotated[str | None, option("local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)] = None,
+    workers: Annotated[int | None, option("Most runs at a time; default one per core.", panel=WHERE)] = None,
     slurm: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME=VALUE for sbatch: partition=gpu, time=2:00:00; runs_per_job=10.", rich_help_panel=WHERE
-        ),
+        list[str] | None, option("NAME=VALUE for sbatch: partition=gpu, time=2:00:00; runs_per_job=10.", panel=WHERE)
     ] = None,
-    detach: Annotated[
-        bool, typer.Option("--detach", help="Do not wait for a Slurm cluster.", rich_help_panel=WHERE)
-    ] = False,
-    name: Annotated[str | None, typer.Option(help="Name of the sweep.", rich_help_panel=WHERE)] = None,
-    sweeps: Annotated[Path, typer.Option(help="Folder of all sweeps.", rich_help_panel=WHERE)] = Path("sweeps"),
+    detach: Annotated[bool, option("Do not wait for a Slurm cluster.", "--detach", panel=WHERE)] = False,
+    name: Annotated[str | None, option("Name of the sweep.", panel=WHERE)] = None,
+    sweeps: Annotated[Path, option("Folder of all sweeps.", panel=WHERE)] = Path("sweeps"),
     trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="Let the recipe import task code that this line does not name.", rich_help_panel=WHERE
-        ),
+        bool, option("Let the recipe import task code that this line does not name.", "--trust", panel=WHERE)
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the runs and how long they would take.", rich_help_panel=WHERE)
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.", rich_help_panel=WHERE)] = False,
+    dry_run: Annotated[bool, option("Print the runs and how long they would take.", "--dry-run", panel=WHERE)] = False,
+    json: Annotated[bool, option("Print one JSON document.", "--json", panel=WHERE)] = False,
     **varied: Any,
 ) -> None:
     """Make many runs: grids, seeds and searches, here, on a Ray cluster or on Slurm; repeating it goes on."""

@@ -8,31 +8,29 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord
+from ngym_cli.commands.options import RunsFolder, TrustRecord, option
 
 
 def command(
     run: Annotated[
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
-    trials: Annotated[int, typer.Option(min=1, max=12, help="How many trials.")] = 3,
+    trials: Annotated[int, option("How many trials.", min=1, max=12)] = 3,
     where: Annotated[
-        str | None, typer.Option(help="Only such trials: coh=51.2,outcome=error (columns of the trial table).")
+        str | None, option("Only such trials: coh=51.2,outcome=error (columns of the trial table).")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="File to write: png, svg or pdf, mp4 or gif. Default figures/watch.png in the run's folder."),
+        option("File to write: png, svg or pdf, mp4 or gif. Default figures/watch.png in the run's folder."),
     ] = None,
-    steps: Annotated[bool, typer.Option("--steps", help="Print the trials step by step and write no file.")] = False,
-    pause: Annotated[bool, typer.Option("--pause", help="With --steps: wait for Enter after each step.")] = False,
-    speed: Annotated[float, typer.Option(min=0.01, help="How much faster than in the trial a film runs.")] = 1.0,
-    stochastic: Annotated[
-        bool, typer.Option("--stochastic", help="Draw actions, do not take the most probable.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the trials.")] = 0,
+    steps: Annotated[bool, option("Print the trials step by step and write no file.", "--steps")] = False,
+    pause: Annotated[bool, option("With --steps: wait for Enter after each step.", "--pause")] = False,
+    speed: Annotated[float, option("How much faster than in the trial a film runs.", min=0.01)] = 1.0,
+    stochastic: Annotated[bool, option("Draw actions, do not take the most probable.", "--stochastic")] = False,
+    seed: Annotated[int, option("Of the trials.", min=0)] = 0,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, typer.Option("--json", help="Print where the file is as one JSON document.")] = False,
+    json: Annotated[bool, option("Print where the file is as one JSON document.", "--json")] = False,
 ) -> None:
     """Watch single trials: inputs, units, policy, value, choice and reward, as a figure, a film or step by step."""
     from ngym_cli.agents import threads
