@@ -68,21 +68,21 @@ def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
     """Return the type and the option of a parameter of a command."""
     several = flag.kind == "table" or (many and flag.kind == "wrappers")
     kind: Any = list[str] if several else str
-    option: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     if not many:
-        option = {"whole": {"parser": whole, "metavar": "WHOLE"}}.get(flag.kind, {})
+        more = {"whole": {"parser": whole, "metavar": "WHOLE"}}.get(flag.kind, {})
         kind = {"whole": int, "number": float}.get(flag.kind, kind)
     text = flag.help[0].upper() + flag.help[1:] + "."
     if many and flag.kind == "wrappers":
         text = "A stack, as in ngym run; given again: another one; none."
     return Annotated[
         kind | None,
-        typer.Option(
+        option(
+            text,
             flag.option,
-            help=text,
-            rich_help_panel=panel or flag.panel,
+            panel=panel or flag.panel,
             autocompletion=getattr(completion, flag.completes) if flag.completes else None,
-            **option,
+            **more,
         ),
     ]
 
