@@ -48,6 +48,10 @@ EXCEPTIONS: dict[str, Exceptional] = {
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
     ),
+    "RDMHist-v0": Exceptional(
+        {"ent_coef": 0.1},
+        "a wrong response costs what a right one gains and no answer costs nothing, so answers are given up early",
+    ),
     "SpatialSuppressMotionImage-v0": Exceptional(
         {"learning_rate": 3e-3}, "a convolutional front end takes smaller steps than recurrent weights", "supervised"
     ),
