@@ -168,9 +168,10 @@ def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> 
 
 
 def conditions_in_words(trial: Trial, source: Source, words: Wording) -> list[str]:
-    """Return the conditions of a trial that are single values, a phrase each; the answers are left out."""
+    """Return the conditions of a trial that are single values, a phrase each, without answers and gaps."""
     known = {name: np.asarray(trial.record[name]) for name in source.facts.conditions if name in trial.record}
-    return [words.phrase(name, value.item()) for name, value in known.items() if not value.ndim and name not in ANSWERS]
+    single = {name: value.item() for name, value in known.items() if not value.ndim and name not in ANSWERS}
+    return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
 
 
 def _of_all_steps(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:

@@ -69,9 +69,10 @@ def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
     trial = single_trials.Trial(
         observations=np.zeros((2, 3)), actions=np.zeros((2, 1)), rewards=np.zeros(2), ground_truth=None, activity=None,
-        values=None, policy=None, periods={}, record={"task": names[0], "outcome": "correct"}, dt=100.0,
+        values=None, policy=None, periods={}, record={"task": names[0], "coh": np.float64("nan"), "outcome": "correct"},
+        dt=100.0,
     )  # fmt: skip
-    source = SimpleNamespace(facts=facts)
+    source = SimpleNamespace(facts=SimpleNamespace(labels=facts.labels, conditions={**facts.conditions, "coh": (6.4,)}))
     assert single_trials.conditions_in_words(trial, source, Wording(facts.labels)) == ["RDM-v0"]
     assert next(text_steps.lines(trial, source, 1)) == "trial 1: RDM-v0, correct"
 
