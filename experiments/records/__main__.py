@@ -21,25 +21,24 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from experiments.records import quotes
-from experiments.records.record import Record
 from experiments.records.registry import RECORDS, measure
 
 #: Name of the record, item, seed.
 Job = tuple[str, str, int]
 
 
-def chosen(only: list[str]) -> list[tuple[Record, str | None]]:
-    """Return the records and items that ``NAME`` or ``NAME/ITEM`` mean; all without a word.
+def chosen(only: list[str]) -> dict[str, set[str]]:
+    """Return the items of each record that ``NAME`` or ``NAME/ITEM`` mean; all without a word.
 
     Raises:
         SystemExit: If there is no such record or item.
     """
-    found: list[tuple[Record, str | None]] = []
+    found: dict[str, set[str]] = {}
     for word in only or list(RECORDS):
         name, _, item = word.partition("/")
         if name not in RECORDS or item and item not in RECORDS[name].items():
             sys.exit(f"no record {word!r}; there are {', '.join(RECORDS)}")
-        found.append((RECORDS[name], item or None))
+        found.setdefault(name, set()).update([item] if item else RECORDS[name].items())
     return found
 
 
@@ -56,16 +55,17 @@ def main() -> None:
     )
     parser.add_argument("--texts", action="store_true", help="write the tables in the texts anew")
     given = parser.parse_args()
-    parts = chosen(given.only)
-    for record in dict.fromkeys(record.name for record, _ in parts):
-        total = sum(map(RECORDS[record].seeds_of, RECORDS[record].items()))
-        current = total - len(RECORDS[record].missing())
-        print(f"{record:<12} {current:>4} of {total:>4} rows are up to date  {RECORDS[record].what}")
+    asked = chosen(given.only)
+    missing = {name: RECORDS[name].missing() for name in asked}
+    for name, rows in missing.items():
+        total = sum(map(RECORDS[name].seeds_of, RECORDS[name].items()))
+        print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}")
     failed = 0
     if given.make and given.first_decides:
-        failed += make([job for job in out_of_date(parts) if job[2] == 0], given.jobs, decides=True)
+        failed += make([job for job in jobs_of(missing, asked) if job[2] == 0], given.jobs, decides=True)
+        missing = {name: RECORDS[name].missing() for name in asked}
     if given.make:
-        failed += make(out_of_date(parts), given.jobs)
+        failed += make(jobs_of(missing, asked), given.jobs)
     if given.make or given.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")
@@ -73,13 +73,10 @@ def main() -> None:
         sys.exit(f"{failed} rows could not be made")
 
 
-def out_of_date(parts: list[tuple[Record, str | None]]) -> list[Job]:
-    """Return the rows to make, the first seed of each item first."""
-    found = {
-        (record.name, name, seed) for record, item in parts for name, seed in record.missing() if item in (None, name)
-    }
-    order = {name: k for k, name in enumerate(RECORDS)}
-    return sorted(found, key=lambda job: (job[2], order[job[0]], job[1]))
+def jobs_of(missing: dict[str, list[tuple[str, int]]], asked: dict[str, set[str]]) -> list[Job]:
+    """Return the missing rows that are asked for, the first seed of each item first."""
+    found = [(name, item, seed) for name, rows in missing.items() for item, seed in rows if item in asked[name]]
+    return sorted(found, key=lambda job: job[2])
 
 
 def make(work: list[Job], jobs: int, *, decides: bool = False) -> int:
