@@ -41,7 +41,12 @@ def parse_value(text: str) -> Value:
     Example:
         >>> parse_value("0.2/0.8"), parse_value("0.8/0.2//0.2/0.8")
         ([0.2, 0.8], [[0.8, 0.2], [0.2, 0.8]])
+
+    Raises:
+        UserError: on a list in brackets.
     """
+    if text.lstrip().startswith(("[", "(")):
+        raise UserError(f"a list is written with slashes, as 0.2/0.8 (rows: 0.2/0.8//0.8/0.2), not '{text}'")
     if "//" in text:
         return [[parse_scalar(item) for item in row.split("/")] for row in text.split("//")]
     if "/" in text:
