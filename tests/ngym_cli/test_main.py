@@ -60,3 +60,20 @@ def test_a_variant_that_cannot_be_used_is_refused_in_one_line(monkeypatch):
     done = ngym("--version")
     assert done.returncode == 2 and not done.stdout
     assert done.stderr == "ngym: NGYM_KERNELS=sse9: expected one of plain, baseline, avx2, avx512, neon\n"
+
+
+def test_little_time_goes_into_looking_for_objects_that_are_not_needed_any_more(tmp_path):
+    program = f"""
+import atexit, gc, sys
+
+@atexit.register
+def say():
+    print("full collections", gc.get_stats()[2]["collections"], "set aside", gc.get_freeze_count() > 100_000)
+
+sys.argv = ["ngym", "run", "--task", "RDM-v0", "--timesteps", "256", "--n-envs", "2", "--runs", {str(tmp_path)!r}]
+from ngym_cli.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "full collections 0 set aside True"
