@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
@@ -16,6 +17,8 @@ from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
 
 Field = Callable[[str], Any]
+
+_signature = functools.cache(inspect.signature)  # of the constructors, asked for once in every environment of a batch
 
 
 class Traits(NamedTuple):
@@ -149,7 +152,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
         self = super().__new__(cls)
         if args or kwargs:
-            arguments = inspect.signature(cls.__init__).bind(self, *args, **kwargs).arguments
+            arguments = _signature(cls.__init__).bind(self, *args, **kwargs).arguments
             self._saved_kwargs = {name: value for name, value in arguments.items() if name not in ("self", "env")}
         return self
 

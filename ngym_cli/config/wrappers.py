@@ -6,6 +6,7 @@ one, a task's id becomes an environment, the name of a schedule a schedule.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -107,6 +108,7 @@ def _actions(env: gym.Env) -> Any:
     return env.action_space.n if isinstance(env.action_space, gym.spaces.Discrete) else env.action_space.shape
 
 
+@functools.cache
 def argument_types(cls: type) -> dict[str, Any]:
     """Return the types of a class's arguments; what only a type checker imports counts as anything."""
     unknown_names: dict[str, Any] = {}

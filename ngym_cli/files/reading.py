@@ -173,15 +173,18 @@ def read_parquet(path: Path) -> pa.Table:
         raise UserError(f"damaged trial table {path}: {(str(error).splitlines() or ['unreadable'])[0]}") from None
     for name in table.column_names:
         column = table.column(name)
-        if pa.types.is_dictionary(column.type) and any(_longest(c.dictionary) > LONGEST_WORD for c in column.chunks):
+        if pa.types.is_dictionary(column.type) and any(_has_long_words(c.dictionary) for c in column.chunks):
             raise UserError(f"{path}: column {name} holds words of more than {LONGEST_WORD} letters; refused")
     return table
 
 
-def _longest(words: pa.Array) -> int:
+def _has_long_words(words: pa.Array) -> bool:
+    """Say whether a word is longer than any of ours."""
+    if words.nbytes <= LONGEST_WORD:  # all together: so it is with ours, which need not wait for an import
+        return False
     import pyarrow.compute as pc
 
-    return pc.max(pc.binary_length(words)).as_py() or 0 if len(words) else 0
+    return bool((pc.max(pc.binary_length(words)).as_py() or 0) > LONGEST_WORD)
 
 
 def read_json(path: Path) -> Any:

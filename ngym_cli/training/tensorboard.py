@@ -7,9 +7,14 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ngym_cli.config import flatten
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: What the summary of hyperparameters compares runs by.
 METRICS = ("evaluation/performance", "behaviour/performance", "behaviour/reward_per_trial")
@@ -72,9 +77,13 @@ class Board:
         for tag, value in values.items():
             self._writer.add_scalar(tag, value, step)
 
-    def figure(self, tag: str, figure: object, step: int) -> None:
-        """Add a matplotlib figure."""
-        self._writer.add_figure(tag, figure, step)
+    def figure(self, tag: str, figure: Figure, step: int) -> None:
+        """Add a figure."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        canvas = FigureCanvasAgg(figure)  # `add_figure` imports pyplot with all its widgets to do the same
+        canvas.draw()
+        self._writer.add_image(tag, np.asarray(canvas.buffer_rgba())[:, :, :3], step, dataformats="HWC")
 
     def flush(self) -> None:
         """Write everything out."""

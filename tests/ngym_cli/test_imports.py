@@ -76,6 +76,7 @@ def test_wrong_names_are_refused_before_torch_is_imported():
 def test_training_imports_nothing_that_only_evaluations_and_reports_use(tmp_path):
     arguments = ["run", "--task", "RDM-v0", "--timesteps", "2048", "--n-envs", "8", "--eval-trials", "20"]
     only_later = ("h5py", "sklearn", "statsmodels", "pynwb", "jinja2", "optuna", "submitit", "ray")
+    only_later += ("matplotlib.pyplot", "pyarrow.compute")
     program = PROGRAM.format(argv=["ngym", *arguments, "--runs", str(tmp_path)], heavy=("torch", *only_later))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.rpartition("LOADED")[2]) == ["torch"]
