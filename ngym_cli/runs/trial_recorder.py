@@ -183,18 +183,12 @@ class TrialRecorder:
         return table
 
     def _add_previous(self, table: Table) -> None:
-        envs = table["env"]
-        order = np.argsort(envs, kind="stable")
-        first = np.r_[True, envs[order][1:] != envs[order][:-1]][: len(order)]
+        order = np.argsort(table["env"], kind="stable")
+        places = list(zip(order.tolist(), table["env"][order].tolist(), strict=True))
         for name in PREVIOUS:
-            now = list(table[name])
-            previous: list[Any] = [None] * len(now)
-            remembered = self._last[name]
-            for position, row in enumerate(order):
-                env = int(envs[row])
-                previous[row] = remembered[env] if first[position] else now[order[position - 1]]
-            for row in order:
-                remembered[int(envs[row])] = now[row]
+            now, previous, last = list(table[name]), [None] * len(order), self._last[name]
+            for row, env in places:
+                previous[row], last[env] = last[env], now[row]
             table[f"prev_{name}"] = nullable(previous)
 
 

@@ -49,7 +49,7 @@ def nullable(values: Sequence[object]) -> np.ndarray:
 
 
 def _is_number(item: Any) -> bool:
-    return np.ndim(item) == 0 and isinstance(item, int | float | np.number)
+    return isinstance(item, int | float | np.number)
 
 
 def concatenate(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:
