@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from typing import Any
 
 from neurogym import ceilings, spaces
@@ -66,12 +67,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Names that need more than the core, wrappers among them, are imported when first used."""
     if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+        return pkgutil.resolve_name(f"{_LAZY[name]}:{name}")
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name[:1].isupper():
         from neurogym import wrappers
 
         if name in wrappers.WRAPPERS:
-            return getattr(wrappers, name)
+            return pkgutil.resolve_name(f"{wrappers.module_of(name)}:{name}")
     return _finder.old_name("neurogym", name)

@@ -8,6 +8,7 @@ Belongs here: what is computed from trials or activity and knows no task. May us
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {
@@ -70,7 +71,7 @@ def __getattr__(name: str) -> Any:
     if name == "from_trials":
         return import_module("neurogym.analysis.from_trials")
     if name in _HOME:
-        return getattr(import_module(f"neurogym.analysis.{_HOME[name]}"), name)
+        return resolve_name(f"neurogym.analysis.{_HOME[name]}:{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -13,7 +13,7 @@ Belongs here: what scores of ideal, blind and random agents follow from. May use
 from __future__ import annotations
 
 import functools
-import importlib
+import pkgutil
 from typing import Any
 
 from neurogym import scores
@@ -30,19 +30,19 @@ _LAZY = {
 
 #: What a task or a stack is asked for, and what computes it.
 _OFFERED = {
-    "ceiling of a task": ("neurogym.ceilings.stored", "task_ceiling"),
-    "ceiling of several tasks": ("neurogym.ceilings.stack", "ceiling_of_several"),
-    "ceiling of a stack": ("neurogym.ceilings.stack", "ceiling"),
-    "chance": ("neurogym.ceilings.random_agent", "chance"),
+    "ceiling of a task": "neurogym.ceilings.stored:task_ceiling",
+    "ceiling of several tasks": "neurogym.ceilings.stack:ceiling_of_several",
+    "ceiling of a stack": "neurogym.ceilings.stack:ceiling",
+    "chance": "neurogym.ceilings.random_agent:chance",
 }
 
 
-def _computed(module: str, function: str, env: Any) -> Any:
-    return getattr(importlib.import_module(module), function)(env)
+def _computed(function: str, env: Any) -> Any:
+    return pkgutil.resolve_name(function)(env)
 
 
-for _what, (_module, _function) in _OFFERED.items():
-    scores.offer(_what, functools.partial(_computed, _module, _function))
+for _what, _function in _OFFERED.items():
+    scores.offer(_what, functools.partial(_computed, _function))
 
 __all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_LAZY]
 
@@ -50,5 +50,5 @@ __all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_LAZY]
 def __getattr__(name: str) -> Any:
     """What computes is imported when it is first used."""
     if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+        return pkgutil.resolve_name(f"{_LAZY[name]}:{name}")
     raise AttributeError(f"module 'neurogym.ceilings' has no attribute {name!r}")

@@ -7,7 +7,6 @@ without importing a single task.
 from __future__ import annotations
 
 import functools
-import importlib
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -126,8 +125,7 @@ def entry(id_: str) -> Any:
     spec = gym.registry[id_]
     if callable(spec.entry_point):
         return spec.entry_point
-    module, _, name = str(spec.entry_point).partition(":")
-    return getattr(importlib.import_module(module), name)
+    return gym.envs.registration.load_env_creator(str(spec.entry_point))
 
 
 task_class: Callable[[str], Any] = entry

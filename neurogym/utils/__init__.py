@@ -6,6 +6,7 @@ Belongs here: helpers that only such scripts use. May use: everything but `envs`
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from typing import Any
 
 _NAMES = {
@@ -27,7 +28,7 @@ __all__ = sorted(_NAMES)
 def __getattr__(name: str) -> Any:
     """Import a helper or a module of this package when it is first used."""
     if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
+        return pkgutil.resolve_name(f"{_NAMES[name]}:{name}")
     if name in _MODULES:
         return importlib.import_module(f"neurogym.utils.{name}")
     raise AttributeError(f"module 'neurogym.utils' has no attribute {name!r}")

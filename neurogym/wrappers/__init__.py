@@ -8,7 +8,7 @@ Belongs here: one wrapper per file, and what they have in common (`base`, `stack
 from __future__ import annotations
 
 import functools
-import importlib
+import pkgutil
 import re
 from typing import Any
 
@@ -61,7 +61,7 @@ __all__ = ["WRAPPERS", "all_wrappers", "key_of", "module_of", "wrapper_class", *
 def __getattr__(name: str) -> Any:
     """Import a wrapper when it is first used."""
     if name in WRAPPERS:
-        return getattr(importlib.import_module(module_of(name)), name)
+        return pkgutil.resolve_name(f"{module_of(name)}:{name}")
     raise AttributeError(f"module 'neurogym.wrappers' has no attribute {name!r}")
 
 
