@@ -162,7 +162,7 @@ def default_statistics(strength: str | None = "coh", n_boot: int = 200, level: f
 
     def outcomes(table: Table) -> dict[str, Estimate]:
         all_trials = rates(table, level=level)[0]
-        return {name: getattr(all_trials, name) for name in ("accuracy", "abort", "miss")}
+        return {"accuracy": all_trials.accuracy, "abort": all_trials.abort, "miss": all_trials.miss}
 
     def times(table: Table) -> dict[str, Estimate]:
         found = reaction_times(table, level=level)
@@ -199,7 +199,8 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
 
     def diffusion(table: Table) -> dict[str, Estimate]:
         fit = from_trials.chronometric(table, column, n_boot=n_boot, level=level)
-        return {f"diffusion {n.replace('_', ' ')}": getattr(fit, n) for n in ("sensitivity", "bound", "residual_time")}
+        found = {"sensitivity": fit.sensitivity, "bound": fit.bound, "residual time": fit.residual_time}
+        return {f"diffusion {name}": estimate for name, estimate in found.items()}
 
     return {
         "accuracy by strength": accuracy,

@@ -47,7 +47,7 @@ class ChronometricFit(Result):
 
     def predict(self, strength: ArrayLike) -> FloatArray:
         """Return the predicted mean reaction time in ms."""
-        return mean_reaction_time(strength, *(getattr(self, name).value for name in PARAMETERS))
+        return mean_reaction_time(strength, self.sensitivity.value, self.bound.value, self.residual_time.value)
 
     def predict_accuracy(self, strength: ArrayLike) -> FloatArray:
         """Return the predicted proportion correct."""

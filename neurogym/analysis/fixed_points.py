@@ -44,9 +44,9 @@ class FixedPoints(Result):
     def to_dict(self) -> dict[str, object]:
         """Return the fields as plain values, the eigenvalues as real and imaginary parts."""
         parts = {"real": self.eigenvalues.real.tolist(), "imag": self.eigenvalues.imag.tolist()}
-        fields = {
-            name: getattr(self, name).tolist() for name in ("points", "speed", "stable", "direction", "selection")
-        }
+        arrays = {"points": self.points, "speed": self.speed, "stable": self.stable}
+        arrays |= {"direction": self.direction, "selection": self.selection}
+        fields = {name: values.tolist() for name, values in arrays.items()}
         return {**fields, "eigenvalues": parts, "n_starts": self.n_starts}
 
 

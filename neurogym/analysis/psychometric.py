@@ -80,7 +80,8 @@ class PsychometricFit(Result):
 
     def predict(self, strength: ArrayLike) -> FloatArray:
         """Return the fitted probability of the response at each strength."""
-        return psychometric_function(strength, self.model, *(getattr(self, name).value for name in PARAMETERS))
+        fitted = (self.threshold, self.slope, self.guess, self.lapse)
+        return psychometric_function(strength, self.model, *(parameter.value for parameter in fitted))
 
     def band(self, strength: ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return the pointwise bootstrap interval of the function at each strength."""

@@ -23,7 +23,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain Python values; bootstrap draws are left out."""
         fields = [field for field in dataclasses.fields(self) if not field.metadata.get("draws")]
-        return {field.name: plain(getattr(self, field.name)) for field in fields}
+        return {field.name: plain(vars(self)[field.name]) for field in fields}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class Curve(Result):
     @classmethod
     def estimates(cls, x: ArrayLike, estimates: list[Estimate], n: ArrayLike) -> Curve:
         """Return a curve from one estimate per point."""
-        value, low, high = (np.array([getattr(e, name) for e in estimates], float) for name in ("value", "low", "high"))
+        value, low = np.array([e.value for e in estimates], float), np.array([e.low for e in estimates], float)
+        high = np.array([e.high for e in estimates], float)
         return cls(np.asarray(x), value, low, high, np.broadcast_to(n, value.shape).astype(np.int64))
 
 

@@ -52,7 +52,7 @@ class OldModule(ModuleType):
     def __dir__(self) -> list[str]:
         """Names of the table and public names of the present module."""
         present = importlib.import_module(str(table.module_of(self.__name__)))
-        listed = getattr(present, "__all__", [name for name in dir(present) if not name.startswith("_")])
+        listed = vars(present).get("__all__", [name for name in dir(present) if not name.startswith("_")])
         return sorted({*listed, *table.names_in_old(self.__name__)})
 
 

@@ -97,7 +97,7 @@ class _Reader(ast.NodeVisitor):
             node,
             f"{path}.{name}",
             FAILS,
-            _hint("no such name", name, [*names, *dir(module), *getattr(module, "__all__", ())]),
+            _hint("no such name", name, [*names, *dir(module), *vars(module).get("__all__", ())]),
         )
         return False
 
@@ -122,7 +122,7 @@ class _Reader(ast.NodeVisitor):
         return None
 
     def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 - the name is Python's
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        called = _last_name(node.func)
         given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         for old, new in ARGUMENTS.get(called, {}).items():
             if old in given:
@@ -205,7 +205,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - the name is Python's
-        bases = [base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases]
+        bases = [_last_name(base) for base in node.bases]
         for method in node.body if set(bases) & set(BASES) else ():
             if isinstance(method, ast.FunctionDef) and method.name == "_step":
                 for returned in ast.walk(method):
@@ -221,6 +221,13 @@ def _arguments(entry: Any) -> list[str] | None:
     parameters = inspect.signature(entry).parameters
     passes = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return None if passes else list(parameters)
+
+
+def _last_name(node: ast.expr) -> str:
+    """``c`` of ``a.b.c`` and of ``c``; empty for other expressions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_module(path: str) -> bool:

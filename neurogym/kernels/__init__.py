@@ -55,7 +55,7 @@ def variant() -> str:
 def get(name: str) -> Callable[..., int] | None:
     """A compiled function by its name in `neurogym.kernels.table`, or None if its plain form is to be used."""
     module = _in_use().module
-    return None if module is None else getattr(module, name)
+    return None if module is None else vars(module)[name]
 
 
 def runnable() -> list[str]:
@@ -147,7 +147,7 @@ def _problem(name: str) -> str | None:
         module = importlib.import_module(_module(name))
     except ImportError as error:
         return f"{Path(found.origin).name} cannot be loaded: {' '.join(str(error).split())}"
-    if abi_of(getattr(module, "SIGNATURES", {})) != ABI:
+    if abi_of(vars(module).get("SIGNATURES", {})) != ABI:
         return f"{Path(found.origin).name} was built from other sources"
     return None
 

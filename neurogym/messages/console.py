@@ -25,7 +25,7 @@ class ConsoleLogger(logging.Logger):
 
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        text, codes = super().format(record), getattr(record, "codes", [])
+        text, codes = super().format(record), vars(record).get("codes", [])
         if not codes or not sys.stderr.isatty():
             return text
         return f"\033[{';'.join(map(str, codes))}m{text}\033[0m"

@@ -168,7 +168,7 @@ def generator_from(data: dict[str, Any]) -> Any:
     state = data["state"]
     if state["bit_generator"] not in BIT_GENERATORS:
         raise ValueError(f"unknown generator {state['bit_generator']!r}")
-    bit_generator = getattr(np.random, state["bit_generator"])
+    bit_generator = vars(np.random)[state["bit_generator"]]
     if kind == "random_state":
         legacy = np.random.RandomState(bit_generator())
         legacy.set_state(state)

@@ -5,7 +5,6 @@ Here in NumPy, and compiled in ``step.c`` with the same results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +32,7 @@ class Ended(NamedTuple):
 Step = tuple[np.ndarray, np.ndarray, Ended]
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """Where a batch of environments is, and what its trials hold; all arrays are C-contiguous.
 
     Attributes:
@@ -65,9 +63,6 @@ class Places:
     sum: np.ndarray
 
 
-_FIELDS = tuple(field.name for field in fields(Places))
-
-
 def advance(places: Places, actions: np.ndarray) -> Step | None:
     """Take a step.
 
@@ -87,7 +82,7 @@ def advance(places: Places, actions: np.ndarray) -> Step | None:
     n = len(actions)
     counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
     rewards, ended = np.empty(n), np.empty(n, bool)
-    done = compiled(actions, *[getattr(places, name) for name in _FIELDS], counts, sums, rewards, ended)
+    done = compiled(actions, *places, counts, sums, rewards, ended)
     if done < 0:
         return None
     return rewards, ended, Ended(*counts[:, :done], *sums[:, :done])
