@@ -26,6 +26,7 @@ __all__ = [
     "channels",
     "flatdim",
     "flatten",
+    "n_actions",
     "names_of",
     "unbounded",
     "unflatten",
@@ -48,7 +49,8 @@ class Labels(dict[str, Index]):
 
     def __init__(self, labels: Mapping[str, Index], also: Mapping[str, Index] | None = None):
         super().__init__(labels)
-        self.also = dict(also or getattr(labels, "also", {}))
+        inherited: Mapping[str, Index] = labels.also if isinstance(labels, Labels) else {}
+        self.also: dict[str, Index] = dict(also or inherited)
 
     def __missing__(self, label: str) -> Index:
         """What an older label stands for."""
@@ -63,12 +65,10 @@ class Labels(dict[str, Index]):
         return self[label] if label in self else default
 
 
-def _set_name(space: Any, name: Mapping[str, Index] | None) -> None:
-    if name is None:
-        return
+def _labels(name: Mapping[str, Index]) -> Labels:
     if not isinstance(name, Mapping):
         raise TypeError(f"name must be a dictionary from a label to an index or indices, not {type(name).__name__}")
-    space.name = Labels(name)
+    return Labels(name)
 
 
 class Box(_spaces.Box):
@@ -91,7 +91,8 @@ class Box(_spaces.Box):
             low, high = (np.clip(np.asarray(bound, dtype), -largest, largest) for bound in (low, high))
             low, high = (bound if bound.ndim else bound.item() for bound in (low, high))
         super().__init__(low, high, **kwargs)
-        _set_name(self, name)
+        if name is not None:
+            self.name = _labels(name)
 
 
 def channels(name: Mapping[str, Index], low: float = -np.inf, high: float = np.inf) -> Box:
@@ -123,15 +124,22 @@ class Discrete(_spaces.Discrete):
 
     def __init__(self, n: int, name: Mapping[str, Index] | None = None, **kwargs: Any):
         super().__init__(n, **kwargs)
-        _set_name(self, name)
+        if name is not None:
+            self.name = _labels(name)
 
 
-def names_of(space: Any) -> Labels:
-    """The labels of a space, an empty dictionary if it has none."""
-    return Labels(getattr(space, "name", {}))
+def n_actions(space: Space) -> int:
+    """How many actions there are to choose from; 0 if they are not counted but vectors."""
+    return int(space.n) if isinstance(space, _spaces.Discrete) else 0
 
 
-def append_channels(space: Any, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
+def names_of(space: Space) -> Labels:
+    """The labels of a space, an empty dictionary if it has none; not to be changed, the space may hold the same one."""
+    names = getattr(space, "name", {})
+    return names if isinstance(names, Labels) else Labels(names)
+
+
+def append_channels(space: Space, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
     """A one-dimensional Box widened by ``n`` channels under ``label``; the old names are kept.
 
     A label already taken gets a number (``reward2``), so that any wrapper can be applied twice.
@@ -141,7 +149,7 @@ def append_channels(space: Any, label: str, n: int, low: float = -np.inf, high: 
     """
     if not isinstance(space, _spaces.Box) or len(space.shape) != 1:
         raise TypeError(f"channels can only be appended to a one-dimensional Box observation, not to {space}")
-    names = names_of(space)
+    names = Labels(names_of(space))
     width = space.shape[0]
     key, count = label, 1
     while key in names:

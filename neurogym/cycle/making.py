@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.leniency import forgive
@@ -14,6 +13,7 @@ from neurogym.parameters import Changeable, Conditions, Table
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, is_number, is_possible
 from neurogym.sampling.patterns import Patterns, Vectors
+from neurogym.spaces import n_actions
 from neurogym.trials import Trials
 from neurogym.trials.cursor import Ahead
 from neurogym.trials.single import SingleTrial
@@ -82,9 +82,9 @@ class TrialMaker(Changeable, SingleTrial):
         """The wrappers, taken together."""
         if self._stack is None:
             self._stack = Stack(self.top)
-            space = getattr(self, "action_space", None)
-            if isinstance(space, gym.spaces.Discrete):
-                self._stack.n_actions = self.action_limit or int(space.n)
+            n = n_actions(self.action_space)
+            if n:
+                self._stack.n_actions = self.action_limit or n
         return self._stack
 
     def set_top(self, wrapper: Any) -> None:

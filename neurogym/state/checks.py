@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from neurogym import rules
+from neurogym.spaces import n_actions
 from neurogym.trials import Trials
+from neurogym.trials.single import SingleTrial
 
 #: Most trials and rows that an environment has ready.
 MOST_READY = 50_000_000
@@ -53,9 +55,9 @@ def _check_fields(block: Trials, present: Any, path: str) -> None:
     missing = known.keys() - block.fields.keys()
     if missing:
         raise ValueError(f"{path}: {', '.join(sorted(missing))} of the trials is missing")
-    actions = getattr(block.env.action_space, "n", None)
+    actions = n_actions(block.env.action_space)
     expected: dict[str, tuple[tuple[int, ...], Any]] = {"ob": (tuple(block.env.observation_space.shape), None)}
-    expected |= {name: ((int(actions),), None) for name in ("event", "reward", "performance") if actions is not None}
+    expected |= {name: ((actions,), None) for name in ("event", "reward", "performance") if actions}
     expected |= {name: (values.shape[1:], values.dtype) for name, values in known.items()}
     for name, values in block.fields.items():
         shape, dtype = expected.get(name, (None, None))
@@ -74,7 +76,7 @@ def check_place(env: Any, path: str) -> None:
     Raises:
         ValueError: If the current trial or row is not one of the block's.
     """
-    cursor = getattr(env, "cursor", None)
+    cursor = env.cursor if isinstance(env, SingleTrial) else None
     if cursor is None or not isinstance(cursor.block, Trials):
         return
     block, k, first, row, end = cursor.block, cursor.trial, cursor.first, cursor.row, cursor.end
@@ -117,4 +119,4 @@ def check_batch(blocks: Sequence[Any], known: Sequence[Any], steps: Any, sums: S
 
 
 def _shape(values: Any) -> str:
-    return f"{type(values).__name__} of shape {np.shape(values)} and type {getattr(values, 'dtype', type(values))}"
+    return f"{type(values).__name__} of shape {np.shape(values)} and type {np.asarray(values).dtype}"

@@ -22,8 +22,8 @@ class BaseEnv(gym.Env):
     """
 
     metadata: dict[str, Any] = TaskInfo(render_modes=[])
-    observation_space: Any
-    action_space: Any
+    observation_space: Any = None
+    action_space: Any = None
     rule: ClassVar[Any] = None
     rewards: Any
     timing: Any
@@ -55,7 +55,7 @@ class BaseEnv(gym.Env):
         """Start the generator and the action space from ``seed``; ``reset(seed=seed)`` does the same and more."""
         self.np_random = np.random.Generator(np.random.PCG64(seed))
         self._np_random_seed = -1 if seed is None else seed
-        if hasattr(self, "action_space"):  # an old constructor may seed before it makes the spaces
+        if self.action_space is not None:  # an old constructor may seed before it makes the spaces
             self.action_space.seed(seed)
         return [seed]
 

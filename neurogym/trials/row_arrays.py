@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from neurogym.messages.names import unknown
-from neurogym.spaces import Labels, names_of
+from neurogym.spaces import names_of
 from neurogym.trials import rows as filling
 from neurogym.trials.layout import Layout, Period
 from neurogym.trials.rows import Rows
@@ -124,8 +124,7 @@ class RowArrays(Layout):
             ValueError: If there is no such label.
         """
         if isinstance(where, str):
-            names = getattr(space, "name", None)
-            names = names if isinstance(names, Labels) else names_of(space)
+            names = names_of(space)
             if where not in names:
                 raise ValueError(unknown(kind, where, names))
             where = names[where]
