@@ -18,6 +18,10 @@ from neurogym.parameters.arguments import OTHERS, EnvMeta
 from neurogym.parameters.dictionaries import Settings
 from neurogym.parameters.sameness import same
 
+#: What `Changeable.update` changes beside parameters.
+TABLES = ("rewards", "timing")
+#: What one entry of each kind is called.
+ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
     {"cursor", "ahead", "trial", "last", "spec", "is_made", "_arguments", "_np_random", "_np_random_seed"}
@@ -37,6 +41,11 @@ class Changeable(metaclass=EnvMeta):
     remakes: ClassVar[bool] = True
     default_timing: ClassVar[Mapping[str, Any]] = {}
     default_rewards: ClassVar[Mapping[str, Any]] = {}
+    rewards: Any
+    timing: Any
+    conditions: Any
+    observation_space: Any
+    action_space: Any
     _arguments: dict[str, Any]
 
     def was_made_with(self, arguments: dict[str, Any]) -> None:
@@ -66,18 +75,26 @@ class Changeable(metaclass=EnvMeta):
             >>> env = ngym.make("PerceptualDecisionMaking-v0")
             >>> env.unwrapped.update(rewards={"correct": 5}, timing={"delay": 500}, cohs=[0, 25.6])
         """
-        accepted = self.parameters()
-        for name in parameters:
-            if name not in accepted:
-                raise ValueError(unknown("parameter", name, [*accepted, "rewards", "timing"]))
-        tables = {name: table for name, table in (("rewards", rewards), ("timing", timing)) if table}
-        for name, table in tables.items():
-            present = getattr(self, name)
-            for key in table:
-                if present and key not in present:
-                    raise ValueError(unknown({"rewards": "reward", "timing": "period"}[name], key, present))
+        tables = {kind: table for kind, table in (("rewards", rewards), ("timing", timing)) if table}
+        for kind, given in {"parameters": parameters, **tables}.items():
+            for name in given:
+                if not self.takes(kind, name):
+                    raise ValueError(unknown(ONE_OF[kind], name, self.known_names(kind)))
         if parameters or tables:
             self.update_tables(tables, parameters)
+
+    def known_names(self, kind: str) -> list[str]:
+        """What :meth:`update` can change: names of ``"parameters"``, or of entries of ``"rewards"`` or ``"timing"``."""
+        return [*self.parameters(), *TABLES] if kind == "parameters" else list(self.parameter_tables[kind])
+
+    def takes(self, kind: str, name: str) -> bool:
+        """Whether :meth:`update` can change a parameter, reward or period; any can be put into an empty dictionary."""
+        return name in self.known_names(kind) or (kind in TABLES and not self.parameter_tables[kind])
+
+    @property
+    def parameter_tables(self) -> dict[str, Settings]:
+        """The dictionaries of the task, by the name of the attribute."""
+        return {"rewards": self.rewards, "timing": self.timing, "conditions": self.conditions}
 
     def update_tables(
         self,
@@ -95,8 +112,9 @@ class Changeable(metaclass=EnvMeta):
         changes = dict(parameters or {})
         for name, table in tables.items():
             if name in self._parameters():
-                known = getattr(self, f"default_{name}")
-                present = {key: value for key, value in getattr(self, name).items() if not known or key in known}
+                known = {"rewards": self.default_rewards, "timing": self.default_timing}.get(name)
+                own = self.parameter_tables[name].items()
+                present = {key: value for key, value in own if not known or key in known}
                 changes[name] = {**present, **table}
         if changes:
             made = self.made_with(changes)
@@ -104,7 +122,7 @@ class Changeable(metaclass=EnvMeta):
                 self.take_over(made, changes)
         for name, table in tables.items():
             for key, value in table.items():
-                getattr(self, name).put(key, value)
+                self.parameter_tables[name].put(key, value)
         self.forget_trials_ahead()
 
     @classmethod
@@ -139,10 +157,9 @@ class Changeable(metaclass=EnvMeta):
 
     def _other_space(self, made: Any) -> str:
         """Name of a space that is not that of another task; empty if both are."""
-        for space in ("observation_space", "action_space"):
-            if getattr(self, space, None) != getattr(made, space, None):
-                return space
-        return ""
+        if self.observation_space != made.observation_space:
+            return "observation_space"
+        return "action_space" if self.action_space != made.action_space else ""
 
     def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
         """Take over the attributes in which a task made with some changes differs from one made without.

@@ -157,6 +157,38 @@ def test_a_combination_changes_the_task_that_is_meant():
     assert duration["stimulus"] == 200 and duration["distractor_stimulus"] == 300
 
 
+def test_the_period_that_a_combination_suggests_is_one_that_it_has():
+    env = ngym.Combine(ngym.make("GoNogo-v0"), "GoNogo-v0", delay=200)
+    with pytest.raises(ValueError, match="distractor_stimulus"):
+        env.update(timing={"distractor_stimulis": 300})
+    env.update(timing={"distractor_stimulus": 300})
+
+
+def test_a_period_that_is_called_like_a_reward_is_changed_in_one_task():
+    class Paid(type(ngym.make("GoNogo-v0").unwrapped)):
+        default_rewards = {"correct": 1.0, "fail": -0.5, "miss": -0.5, "abort": -0.1, "stimulus": 0.0}
+
+    env = ngym.Combine(ngym.make("GoNogo-v0"), Paid(), delay=200)
+    env.reset(seed=0)
+    before = env.tasks[1].timing["stimulus"]
+    env.update(timing={"stimulus": 700})
+    assert env.tasks[0].timing["stimulus"] == 700 and env.tasks[1].timing["stimulus"] == before
+    env.update(rewards={"correct": 3})
+    assert [task.rewards["correct"] for task in env.tasks] == [3, 3]
+
+
+def test_a_task_without_rewards_takes_any():
+    class Free(ngym.TrialEnv):
+        def __init__(self, dt=100):
+            super().__init__(dt=dt)
+
+    task = Free()
+    task.update(rewards={"anything": 2})
+    assert task.rewards["anything"] == 2
+    with pytest.raises(ValueError, match="unknown reward 'other'"):
+        task.update(rewards={"other": 2})
+
+
 def test_the_signature_of_a_task_is_its_constructors():
     import inspect
 

@@ -76,7 +76,7 @@ class Combine(OfSeveral, TrialEnv):
         self.delay, self.mix, self.defaults = delay, np.asarray(mix, dtype=float), tuple(defaults)
         self.share_action_space, self.trial_cue = share_action_space, trial_cue
         self._start = max(0, int(np.ceil(delay / self.dt - 1e-6)))
-        self._sizes = [int(one.action_space.n) for one in self.envs]  # type: ignore[attr-defined]
+        self._sizes = [spaces.n_actions(one.action_space) for one in self.envs]
         self._widths = [one.observation_space.shape[0] for one in self.envs]  # type: ignore[index]
         self._columns = np.cumsum([int(trial_cue), *self._widths])
         self.observation_space = self._space()
@@ -108,9 +108,13 @@ class Combine(OfSeveral, TrialEnv):
         low = np.concatenate([cue[: self.trial_cue] * 0, *(np.minimum(box.low, 0) for box in boxes)])  # type: ignore[attr-defined]
         return spaces.Box(low, high, name=names, dtype=np.float32)
 
-    def name_in(self, j: int, name: str) -> str | None:
-        """Periods and arguments of the distractor have its prefix; a reward is that of both."""
-        if name in self.tasks[j].rewards:
+    def name_here(self, j: int, kind: str, name: str) -> str:
+        """Periods and parameters of the distractor have its prefix; a reward is that of both."""
+        return f"distractor_{name}" if j and kind != "rewards" else name
+
+    def name_in(self, j: int, kind: str, name: str) -> str | None:
+        """The name without the prefix in the distractor, None for names of the other task; a reward is that of both."""
+        if kind == "rewards":
             return name
         if name.startswith("distractor_"):
             return name.removeprefix("distractor_") if j else None
@@ -261,7 +265,7 @@ def _check(envs: list[gym.Env], dt: float | None, mix: Sequence[float], share: b
     main, other = envs
     if dt is not None and dt != main.unwrapped.dt:  # type: ignore[attr-defined]
         raise ValueError(f"dt must be that of the tasks, got {dt!r}")
-    sizes = [int(env.action_space.n) for env in envs]  # type: ignore[attr-defined]
+    sizes = [spaces.n_actions(env.action_space) for env in envs]
     if share and sizes[0] != sizes[1]:
         raise ValueError(
             f"tasks that share actions need equally many, {main} has {sizes[0]} and {other} {sizes[1]}; "

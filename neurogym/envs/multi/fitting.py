@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
 
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.messages.names import unknown
+from neurogym.parameters import Settings
 from neurogym.sampling.scheduler import BaseSchedule
+from neurogym.spaces import n_actions
 from neurogym.wrappers.forwarding import layers
 
 
@@ -22,25 +23,24 @@ class OfSeveral:
 
     remakes: ClassVar[bool] = False
     tasks: list[TrialEnv]
+    parameter_tables: dict[str, Settings]
 
-    def name_in(self, j: int, name: str) -> str | None:
-        """What a period, reward or argument is called in task ``j``; None if it cannot have it."""
+    def name_in(self, j: int, kind: str, name: str) -> str | None:
+        """What a parameter, reward or period of this environment is called in task ``j``; None if it cannot have it."""
         return name
 
-    def update(
-        self, *, rewards: Mapping[str, Any] | None = None, timing: Mapping[str, Any] | None = None, **parameters: Any
-    ) -> None:
-        """Change parameters of the tasks that have them, from the next trial on.
+    def name_here(self, j: int, kind: str, name: str) -> str:
+        """What a parameter, reward or period of task ``j`` is called in this environment."""
+        return name
 
-        Raises:
-            ValueError: If no task has one of them, or a task refuses a value.
-        """
-        for kind, given in (("rewards", rewards or {}), ("timing", timing or {}), ("parameters", parameters)):
-            known = {name for j in range(len(self.tasks)) for name in self._names(j, kind)}
-            for name in given:
-                if not any(self.name_in(j, name) in self._names(j, kind) for j in range(len(self.tasks))):
-                    raise ValueError(unknown({"timing": "period"}.get(kind, kind[:-1]), name, known))
-        self.update_tables({"rewards": rewards or {}, "timing": timing or {}}, parameters)
+    def known_names(self, kind: str) -> list[str]:
+        """What can be changed in any of the tasks."""
+        here = [self.name_here(j, kind, name) for j in range(len(self.tasks)) for name in self._names(j, kind)]
+        return [name for name in dict.fromkeys(here) if self.takes(kind, name)]
+
+    def takes(self, kind: str, name: str) -> bool:
+        """Whether one of the tasks has a parameter, reward or period."""
+        return any(self.name_in(j, kind, name) in self._names(j, kind) for j in range(len(self.tasks)))
 
     def update_tables(
         self,
@@ -54,15 +54,15 @@ class OfSeveral:
             task.update(**own, **self._own(j, "parameters", parameters or {}))
         for kind, table in tables.items():
             for name, value in table.items():
-                getattr(self, kind).put(name, value)
+                self.parameter_tables[kind].put(name, value)
         self.forget_trials_ahead()  # type: ignore[attr-defined]
 
-    def _names(self, j: int, kind: str) -> Any:
+    def _names(self, j: int, kind: str) -> Collection[str]:
         task = self.tasks[j]
-        return task.parameters() if kind == "parameters" else getattr(task, kind)
+        return task.parameters() if kind == "parameters" else task.parameter_tables[kind]
 
     def _own(self, j: int, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        names = {name: self.name_in(j, name) for name in given}
+        names = {name: self.name_in(j, kind, name) for name in given}
         return {own: given[name] for name, own in names.items() if own in self._names(j, kind)}  # type: ignore[misc]
 
 
@@ -121,7 +121,7 @@ def check_spaces(envs: Sequence[gym.Env], schedule: BaseSchedule | None, pad: bo
 
 
 def _size(env: gym.Env) -> Any:
-    return getattr(env.action_space, "n", env.action_space.shape)
+    return n_actions(env.action_space) or env.action_space.shape
 
 
 def name_of(env: gym.Env) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from neurogym.core import OrderEnforcing
+from neurogym.core import OrderEnforcing, TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.collections import COLLECTIONS
 from neurogym.envs.multi.fitting import distinct
@@ -74,7 +74,8 @@ def _own_arguments(name: str, kwargs: Mapping[str, Any], taken: set[str]) -> dic
     own = {}
     for key, value in kwargs.items():
         if key in ("timing", "rewards") and value:
-            has = getattr(registration.make(name).unwrapped, key)
+            task = registration.make(name).unwrapped
+            has = task.parameter_tables[key] if isinstance(task, TrialEnv) else {}
             value = {part: amount for part, amount in value.items() if part in has}
             taken.update(f"{key}.{part}" for part in value)
             if not value:

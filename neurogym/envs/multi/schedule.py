@@ -95,7 +95,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         self.observation_space = widest.observation_space
         if env_input:
             self.observation_space = spaces.append_channels(widest.observation_space, "task", len(self.envs), 0, 1)
-        self.action_space = max((env.action_space for env in self.envs), key=lambda space: getattr(space, "n", 0))
+        self.action_space = max((env.action_space for env in self.envs), key=spaces.n_actions)
         self._chosen = 0 if schedule is None else None
         self._records: Records | None = None  # what any task's record may have
         self._said: dict[str, Any] = {}  # what the task said of the trial that ended
@@ -186,7 +186,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
             if self._all_ahead:
                 task.begin_session(seed)
             else:
-                task.next_by_itself, task.action_limit = False, getattr(self.action_space, "n", None)
+                task.next_by_itself, task.action_limit = False, spaces.n_actions(self.action_space) or None
                 env.reset(seed=seed)
 
     def check_conditions(self, given: Mapping[str, Any]) -> None:
@@ -202,7 +202,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
             raise ValueError("one of the tasks makes one trial at a time; make_trials(1) is the most")
         asked = {name: np.asarray(values) for name, values in trials.given.items()}
         source = self._draw(trials.n, asked.pop("task", None))
-        same = all(getattr(task.action_space, "n", 0) == getattr(self.action_space, "n", 0) for task in self.tasks)
+        same = len({spaces.n_actions(of.action_space) for of in (self, *self.tasks)}) == 1
         tables = self._all_ahead and same and not self.stack.revises
         parts: Parts = []
         for j in range(len(self.tasks)):
