@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 import gymnasium as gym
@@ -10,6 +11,7 @@ import numpy as np
 
 from neurogym import rules
 from neurogym.ceilings import stored
+from neurogym.recording.rollout import Agent, rollout
 from neurogym.trials import Trials
 
 TRIALS = 2000  #: at least, and of a simulated agent exactly so many unless told otherwise
@@ -34,10 +36,10 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
     if found is not None:
         return found
     env = copy.deepcopy(env)
-    env.reset(seed=0)
+    seen, _ = env.reset(seed=0)
     task = env.unwrapped
     if not task.traits.batched or task.follows_agent or task.stack.follows_agent:
-        return _simulated(env, simulated)
+        return _simulated(env, seen, simulated)
     size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
     while count < TRIALS or (reached > error and count < most):
@@ -62,15 +64,10 @@ def _expected(trials: Trials) -> np.ndarray:
     return found
 
 
-def _simulated(env: gym.Env, trials: int) -> dict[str, float]:
+def _simulated(env: gym.Env, seen: Any, trials: int) -> dict[str, float]:
     env.action_space.seed(0)
-    scores: list[tuple[float, float]] = []
-    while len(scores) < trials:
-        _, _, terminated, truncated, info = env.step(env.action_space.sample())
-        if info["new_trial"]:
-            scores.append((info["performance"], info["trial_reward"]))
-        if terminated or truncated:
-            env.reset()
+    ended = (step.info for step in rollout(env, Agent(env), seen=seen) if step.over)
+    scores = [(info["performance"], info["trial_reward"]) for info in itertools.islice(ended, trials)]
     performance, reward = np.mean(scores, axis=0)
     error = np.std(scores, axis=0)[0] / np.sqrt(trials)
     return {"performance": float(performance), "reward": float(reward), "error": float(error)}

@@ -33,9 +33,17 @@ class Step(NamedTuple):
     over: bool  #: whether a trial ended
 
 
-def rollout(env: gym.Env, agent: Acting, seed: int | None = None) -> Iterator[Step]:
-    """Let an agent act in an environment, from a reset and without end."""
-    seen, _ = env.reset(seed=seed)
+def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = None) -> Iterator[Step]:
+    """Let an agent act in an environment, without end.
+
+    Args:
+        env: Where it acts.
+        agent: Who acts.
+        seed: Of the reset from which it starts.
+        seen: The present observation of a session that has begun, to go on from there without a reset.
+    """
+    if seen is None:
+        seen, _ = env.reset(seed=seed)
     while True:
         action = agent.act(seen)
         ob, reward, terminated, truncated, info = env.step(action)
@@ -106,7 +114,7 @@ class Agent:
 def unvectorised(env: Any) -> gym.Env:
     """The first environment of a Stable-Baselines3 ``VecEnv`` that keeps its environments; others as they are."""
     inner = getattr(env, "envs", None)
-    return inner[0] if inner is not None and hasattr(env, "num_envs") else env
+    return env if inner is None or isinstance(env, gym.Env) else inner[0]
 
 
 def run_env(
