@@ -176,9 +176,9 @@ def env_string(env: gym.Env, short: bool = False) -> str:
     lines = [f"### {type(task).__name__}", "", (type(task).__doc__ or "Missing description").strip(), ""]
     paper, link = meta.get("paper_name"), meta.get("paper_link")
     lines.append("Reference paper: " + (f"{paper} ({link or 'missing link'})" if paper else "missing paper"))
-    if getattr(task, "rewards", None):
+    if isinstance(task, BaseEnv) and task.rewards:
         lines.append("Rewards: " + ", ".join(f"{name} {value}" for name, value in dict(task.rewards).items()))
-    if getattr(task, "timing", None):
+    if isinstance(task, TrialEnv) and task.timing:
         lines.append(
             "Timing: " + ", ".join(f"{name} {Distribution.of(spec).phrase()}" for name, spec in task.timing.items())
         )

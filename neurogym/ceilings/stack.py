@@ -65,7 +65,7 @@ def why_unknown(env: gym.Env, memory: bool = True) -> str:
 
 def needs_reward(env: gym.Env) -> bool:
     """Whether the task's ceiling needs the last reward as input."""
-    return bool((getattr(env.unwrapped, "metadata", None) or {}).get("needs_reward"))
+    return bool((env.unwrapped.metadata or {}).get("needs_reward"))
 
 
 def sees_reward(env: gym.Env) -> bool:

@@ -137,10 +137,11 @@ def _computed(env: TrialCycle) -> dict[str, Any] | None:
     return {**means, "error": scores.error, "method": f"{settings.said}, simulated"}
 
 
-def _effective(env: Any, name: str) -> Any:
+def _effective(env: TrialCycle, name: str) -> Any:
     """What an environment uses, in one form whichever way it was given."""
-    value = getattr(env, name)
-    return {period: Distribution.of(one) for period, one in value.items()} if name == "timing" else value
+    if name == "timing":
+        return {period: Distribution.of(one) for period, one in env.timing.items()}
+    return env.rewards if name == "rewards" else env.dt
 
 
 def _same(value: Any, default: Any) -> bool:

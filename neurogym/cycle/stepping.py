@@ -8,7 +8,7 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 from __future__ import annotations
 
 from math import nan
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -23,6 +23,13 @@ from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
 
 _OUTCOMES = tuple(OUTCOMES)
+
+
+@runtime_checkable
+class _Seeded(Protocol):
+    """A duration that draws from a generator of its own."""
+
+    def seed(self, seed: int) -> object: ...
 
 
 class TrialCycle(TaskHooks):
@@ -154,7 +161,7 @@ class TrialCycle(TaskHooks):
         if seed is not None:
             gym.Env.reset(self, seed=seed)
         for spec in self.timing.values():
-            if seed is not None and hasattr(spec, "seed"):
+            if seed is not None and isinstance(spec, _Seeded):
                 spec.seed(int(self.np_random.integers(2**31)))
         self.ahead.restart()
         self.last, self.num_tr, self.num_finished, self._last_gt, self.trial_choice = None, 0, 0, None, None
@@ -219,7 +226,7 @@ class TrialCycle(TaskHooks):
 
     def shown_by(self, wrapper: Any) -> Stack | None:
         """The wrappers that show observations to the agent, of a stack that only uses hooks; None for other stacks."""
-        if getattr(self.step, "__func__", None) is not TrialCycle.step:
+        if "step" in vars(self) or type(self).step is not TrialCycle.step:
             return None
         stack = self.stack if wrapper is self.top else Stack(wrapper)
         return stack if stack.only_hooks else None

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Set
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+
+@runtime_checkable
+class _AsList(Protocol):
+    """An array, or a number of NumPy's."""
+
+    def tolist(self) -> Any: ...
+
+
+@runtime_checkable
+class _AsDict(Protocol):
+    """What says itself how it is written down."""
+
+    def to_dict(self) -> Any: ...
 
 
 def plain(value: Any) -> Any:
@@ -19,11 +35,11 @@ def plain(value: Any) -> Any:
     """
     if value is None or isinstance(value, bool | int | str):
         return value
-    if isinstance(value, float) and not hasattr(value, "tolist"):
+    if isinstance(value, float) and not isinstance(value, np.generic):
         return value if math.isfinite(value) else None
-    if hasattr(value, "tolist"):
+    if isinstance(value, _AsList):
         return plain(value.tolist())
-    if hasattr(value, "to_dict"):
+    if isinstance(value, _AsDict):
         return plain(value.to_dict())
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}

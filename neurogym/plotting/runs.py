@@ -16,6 +16,7 @@ from neurogym.plotting.labels import legend_beside, name_ticks
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.recording.rollout import run_env, unvectorised
 from neurogym.spaces import names_of
+from neurogym.trials.base import BaseEnv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -238,10 +239,10 @@ def _actions(
 
 def _rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | None) -> None:
     ax.plot(steps, rewards, color=COLOURS[1])
-    named = getattr(env.unwrapped, "rewards", None) if env is not None else None
-    if isinstance(named, dict):
+    task = None if env is None else env.unwrapped
+    if isinstance(task, BaseEnv):
         ticks: dict[float, list[str]] = {}
-        for event, amount in named.items():
+        for event, amount in task.rewards.items():
             if np.isscalar(amount):
                 ticks.setdefault(float(np.asarray(amount)), []).append(str(event))
         name_ticks(ax, {amount: f"{'/'.join(events)} {amount:0.2f}" for amount, events in ticks.items()})
@@ -272,7 +273,8 @@ def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) 
     import matplotlib.pyplot as plt
     from matplotlib import animation
 
-    interval = float(getattr(env.unwrapped, "dt", 50)) if env is not None else 50.0
+    task = None if env is None else env.unwrapped
+    interval = float(task.dt) if isinstance(task, BaseEnv) else 50.0
     frames = np.asarray(ob).astype(np.uint8)
     figure, ax = plt.subplots()
     ax.axis("off")

@@ -5,12 +5,21 @@ from __future__ import annotations
 import enum
 import functools
 import types
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.state.values import CONSTANTS, KIND, MAPPINGS, SIMPLE, bits_of, container_of, generator_state
+from neurogym.state.values import (
+    CONSTANTS,
+    KIND,
+    MAPPINGS,
+    SIMPLE,
+    bits_of,
+    container_of,
+    generator_state,
+    inner_spaces,
+)
 from neurogym.trials import Trials
 
 #: Attributes that an environment's constructor or class provides.
@@ -34,6 +43,13 @@ BLOCK = ("n", "info", "starts", "ends", "length", "offset", "total", "fields", "
 
 _CONSTANT = object()
 _COMPILED = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+@runtime_checkable
+class _SaysItself(Protocol):
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
 class CannotSave(TypeError):
@@ -138,7 +154,7 @@ class Encoder:
         if kind == "deque":
             data["longest"] = value.maxlen
         if kind == "defaultdict":
-            data["factory"] = getattr(value.default_factory, "__name__", None)
+            data["factory"] = None if value.default_factory is None else value.default_factory.__name__
         if type(value).__module__ not in ("builtins", "collections"):  # a class of one's own
             data["class"] = class_name(type(value))
             data["attributes"] = {name: self.encode(v, f"{path}.{name}") for name, v in attributes_of(value).items()}
@@ -146,16 +162,15 @@ class Encoder:
 
     def _space(self, value: gym.Space, path: str) -> Any:
         """Spaces are constant, but may have drawn from a generator of their own."""
-        parts = getattr(value, "spaces", ())
         generator = vars(value).get("_np_random")  # the property of this name would make one
-        inner = [self.encode(part, path) for part in (parts.values() if isinstance(parts, dict) else parts)]
+        inner = [self.encode(part, path) for part in inner_spaces(value)]
         if generator is None and all(part == {KIND: "constant"} for part in inner):
             return _CONSTANT
         return {KIND: "space", "generator": self.encode(generator, path), "parts": inner}
 
     def _object(self, value: Any, path: str) -> Any:
         cls = type(value)
-        says_itself = callable(getattr(cls, "state_dict", None)) and callable(getattr(cls, "load_state_dict", None))
+        says_itself = issubclass(cls, _SaysItself)  # of the class: wrappers pass on what they lack
         is_env = isinstance(value, gym.Env)
         data: dict[str, Any] = {KIND: "object", "class": class_name(cls)}
         if says_itself and not is_env:

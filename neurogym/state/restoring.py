@@ -24,6 +24,7 @@ from neurogym.state.values import (
     SEQUENCES,
     from_bits,
     generator_from,
+    inner_spaces,
 )
 from neurogym.trials import Trials
 
@@ -149,7 +150,8 @@ class Decoder:
             made = cls.__new__(cls)
             self._made[data["number"]] = made
         if kind == "defaultdict":
-            factory = FACTORIES.get(str(data["factory"]), getattr(present, "default_factory", None))
+            before = present.default_factory if isinstance(present, collections.defaultdict) else None
+            factory = FACTORIES.get(str(data["factory"]), before)
             collections.defaultdict.__init__(made, factory)
         elif kind == "OrderedDict":
             collections.OrderedDict.__init__(made)
@@ -163,7 +165,7 @@ class Decoder:
     # -- blocks, spaces and objects -----------------------------------------------------------------------------------
 
     def _block(self, data: dict[str, Any], present: Any, path: str) -> Trials:
-        env = self.decode(data["env"], getattr(present, "env", None), path)
+        env = self.decode(data["env"], present.env if isinstance(present, Trials) else None, path)
         block = Trials(env, 0)
         for name in BLOCK:
             setattr(block, name, self.decode(data[name], None, f"{path}.{name}"))
@@ -176,8 +178,7 @@ class Decoder:
     def _space(self, data: dict[str, Any], present: Any, path: str) -> gym.Space:
         if not isinstance(present, gym.Space):
             raise ValueError(f"{path}: there is no space here")
-        inner = getattr(present, "spaces", ())
-        for part, space in zip(data["parts"], inner.values() if isinstance(inner, dict) else inner, strict=True):
+        for part, space in zip(data["parts"], inner_spaces(present), strict=True):
             self.decode(part, space, path)
         vars(present)["_np_random"] = self.decode(data["generator"], None, path)
         return present
@@ -256,7 +257,8 @@ def _is_frozen(cls: type) -> bool:
 
 def _set(value: Any, name: str, part: Any) -> None:
     """Write an attribute as it was read, past properties and frozen classes."""
-    if name in getattr(value, "__dict__", ()) or name not in attributes_of(value) and hasattr(value, "__dict__"):
-        value.__dict__[name] = part
+    own = getattr(value, "__dict__", None)
+    if own is not None and (name in own or name not in attributes_of(value)):
+        own[name] = part
     else:
         object.__setattr__(value, name, part)

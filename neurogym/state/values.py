@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
@@ -150,6 +151,12 @@ def _sequence(value: np.random.SeedSequence) -> dict[str, Any]:
         "pool_size": value.pool_size,
         "spawned": value.n_children_spawned,
     }
+
+
+def inner_spaces(space: object) -> list[gym.Space]:
+    """The spaces that a space is made of; none for what is no such space."""
+    parts = vars(space).get("spaces", ()) if isinstance(space, gym.Space) else ()
+    return list(parts.values() if isinstance(parts, dict) else parts)
 
 
 def generator_from(data: dict[str, Any]) -> Any:

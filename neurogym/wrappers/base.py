@@ -284,7 +284,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         if not self.overrides("step") or self.overrides("observe", "appended"):
             return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
         before = vars(self).copy()
-        self.env = _NoStep(self.env, ob, {**info, "new_trial": False})  # type: ignore[assignment]
+        self.env = _NoStep(self.env, ob, {**info, "new_trial": False})
         try:
             return self.step(no_action(self.action_space))[0]
         finally:
@@ -302,15 +302,12 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return task.step_shown_by(self._shown_by, action)
 
 
-class _NoStep:
+class _NoStep(Forwarding, gym.Wrapper):
     """An environment in which a step does nothing."""
 
     def __init__(self, env: gym.Env, ob: Any, info: dict[str, Any]):
-        self._env, self._ob, self._info = env, ob, info
-
-    def __getattr__(self, name: str) -> Any:
-        """Everything but steps is the environment's own."""
-        return getattr(self._env, name)
+        super().__init__(env)
+        self._ob, self._info = ob, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """The observation as it was."""

@@ -40,7 +40,7 @@ class ScheduleAttr(TrialWrapper):
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
 
     def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, Any]]):
-        if getattr(schedule, "n", len(attr_list)) != len(attr_list):
+        if schedule.n != len(attr_list):
             raise ValueError(f"the schedule has {schedule.n} conditions but attr_list has {len(attr_list)} entries")
         self.schedule, self.attr_list = schedule, [dict(attr) for attr in attr_list]
         names = list(dict.fromkeys(name for attr in self.attr_list for name in attr))

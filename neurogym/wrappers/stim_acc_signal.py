@@ -10,6 +10,7 @@ from neurogym.metadata import WrapperInfo
 from neurogym.spaces import unbounded
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.noise import Noise
 
 
 class StimAccSignal(TrialWrapper):
@@ -39,7 +40,7 @@ class StimAccSignal(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """None by itself: what is summed can be told from the sums; with noise on the sums it cannot."""
-        noisy = any(hasattr(wrapper, "std_noise") for wrapper in self.task.wrappers)
+        noisy = any(isinstance(wrapper, Noise) for wrapper in self.task.wrappers)
         return unknown("no exact observer is known for noise on sums") if noisy else LEAVES
 
     def revise(self, trials: Trials) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialTask, TrialWrapper
+from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
 from neurogym.wrappers.transitions import label
 
 
@@ -35,6 +35,7 @@ class VariableMapping(TrialWrapper):
         min_sess_dur: Fewest trials of a session.
 
     Raises:
+        TypeError: If the task is not trial-based.
         ValueError: If the task has no stimuli and mapping, or an argument is out of range.
     """
 
@@ -56,8 +57,8 @@ class VariableMapping(TrialWrapper):
         sess_end_prob: float = 0.0025,
         min_sess_dur: int = 120,
     ):
-        task = env.unwrapped
-        if "mapping" not in getattr(task, "conditions", {}) or not hasattr(task, "patterns"):
+        task = task_of(env, "VariableMapping")
+        if "mapping" not in task.conditions or "patterns" not in vars(task):
             raise ValueError(f"VariableMapping needs a task with stimuli and a mapping, not {task}")
         if not (0 < mapp_ch_prob <= 1 and 0 < sess_end_prob <= 1 and min_mapp_dur >= 1 and min_sess_dur >= 1):
             raise ValueError("expected probabilities in (0, 1] and durations of at least 1 trial")
