@@ -23,7 +23,7 @@ class Activity:
         dt: length of a step, ms.
     """
 
-    values: NDArray[Any]
+    values: np.ndarray
     offsets: NDArray[np.int64]
     dt: float = 100.0
 
@@ -49,7 +49,7 @@ class Activity:
         """Return the number of trials."""
         return len(self.offsets) - 1
 
-    def __getitem__(self, trial: int) -> NDArray[Any]:
+    def __getitem__(self, trial: int) -> np.ndarray:
         """Return one trial, shape (steps, units)."""
         if not -len(self) <= trial < len(self):
             raise IndexError(f"trial {trial} of {len(self)}")

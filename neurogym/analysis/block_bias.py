@@ -15,7 +15,7 @@ from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.results import Estimate, Result
-from neurogym.analysis.trial_tables import groups, is_correct, numbers, require, responded, select
+from neurogym.analysis.trial_tables import TrialData, groups, is_correct, numbers, require, responded, select
 
 #: The criteria of the paper's last stage of training: largest lapse, least shift (% contrast), least easy accuracy.
 MOST_LAPSE, LEAST_SHIFT, LEAST_EASY = 0.1, 5.0, 0.9
@@ -54,7 +54,7 @@ class BlockPsychometrics(Result):
         }
 
 
-def block_psychometrics(data: Any, block: str, strength: str = "coh", **options: Any) -> BlockPsychometrics:
+def block_psychometrics(data: TrialData, block: str, strength: str = "coh", **options: Any) -> BlockPsychometrics:
     """Fit a psychometric function in each kind of block.
 
     Args:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.intervals import mean_interval, proportion_curve
@@ -139,18 +138,18 @@ def fit_chronometric(
     )
 
 
-def _mean_times(index: NDArray[Any], rt: FloatArray, linked: NDArray[Any] | None, level: float) -> list[Estimate]:
+def _mean_times(index: np.ndarray, rt: FloatArray, linked: np.ndarray | None, level: float) -> list[Estimate]:
     """Return the mean reaction time at each strength."""
     rows = [index == i for i in range(int(index.max()) + 1)]
     return [mean_interval(rt[r], None if linked is None else linked[r], level, bounded=False) for r in rows]
 
 
 def _samples(
-    index: NDArray[Any],
+    index: np.ndarray,
     rt: FloatArray,
     correct: FloatArray,
     found: tuple[FloatArray, ...],
-    linked: NDArray[Any] | None,
+    linked: np.ndarray | None,
     n_boot: int,
     seed: int | None,
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:

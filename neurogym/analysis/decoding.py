@@ -38,7 +38,7 @@ class Decoding(Result):
     high: FloatArray
     chance: float
     n: NDArray[np.int64]
-    classes: NDArray[Any]
+    classes: np.ndarray
     groups: int = 0
 
 
@@ -166,7 +166,7 @@ def _discriminant(x: FloatArray) -> Any:
     return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=_ShrunkCovariance(floor))
 
 
-def _folds(y: NDArray[Any], groups: NDArray[np.int64] | None, folds: int, seed: int | None) -> Any:
+def _folds(y: np.ndarray, groups: NDArray[np.int64] | None, folds: int, seed: int | None) -> Any:
     """Trials to train on and to test on, fold by fold."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 

@@ -25,6 +25,7 @@ from neurogym.analysis.intervals import clusters
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.results import Curve, FloatArray
 from neurogym.analysis.trial_tables import (
+    TrialData,
     in_sequence,
     is_correct,
     numbers,
@@ -40,7 +41,7 @@ Choices = tuple[float, float] | None
 
 
 def psychometric(
-    data: Any, strength: str = "coh", choices: Choices = None, signed: str | None = None, **options: Any
+    data: TrialData, strength: str = "coh", choices: Choices = None, signed: str | None = None, **options: Any
 ) -> PsychometricFit:
     """Fit choices of the second alternative against signed strength; ``model="weibull"`` fits accuracy instead.
 
@@ -64,7 +65,7 @@ def psychometric(
     return fit_psychometric(x, second, **_linked(table, options))
 
 
-def chronometric(data: Any, strength: str = "coh", **options: Any) -> ChronometricFit:
+def chronometric(data: TrialData, strength: str = "coh", **options: Any) -> ChronometricFit:
     """Fit reaction times and accuracy against strength; see `fit_chronometric`."""
     table = require(data, "outcome", "rt", strength)
     table = select(table, responded(table))
@@ -73,7 +74,7 @@ def chronometric(data: Any, strength: str = "coh", **options: Any) -> Chronometr
 
 
 def choice_history(
-    data: Any, strength: str | None = "coh", choices: Choices = None, **options: Any
+    data: TrialData, strength: str | None = "coh", choices: Choices = None, **options: Any
 ) -> history.ChoiceHistory:
     """Regress choices on stimulus and history; without a strength column (``None``) the stimulus is its side.
 
@@ -93,7 +94,7 @@ def choice_history(
     )
 
 
-def win_stay_lose_shift(data: Any, won: str | None = None, **options: Any) -> history.StayShift:
+def win_stay_lose_shift(data: TrialData, won: str | None = None, **options: Any) -> history.StayShift:
     """Return win-stay and lose-shift; a win is a correct trial, or a positive value in the column ``won``."""
     table, session = in_sequence(require(data, "choice", "outcome", *([won] if won else [])))
     choice = np.where(responded(table), numbers(table["choice"]), np.nan)
@@ -102,7 +103,7 @@ def win_stay_lose_shift(data: Any, won: str | None = None, **options: Any) -> hi
 
 
 def context_use(
-    data: Any,
+    data: TrialData,
     strengths: tuple[str, str] = ("coh_1", "coh_2"),
     sides: tuple[str, str] = ("ground_truth", "other_choice"),
     choices: Choices = None,
@@ -127,7 +128,7 @@ def context_use(
 
 
 def cue_combination(
-    data: Any, choices: Choices = None, signed: str | None = None, **options: Any
+    data: TrialData, choices: Choices = None, signed: str | None = None, **options: Any
 ) -> multisensory.CueCombination:
     """Compare observed and optimal sigma, from trials with one and with both modalities.
 
@@ -151,7 +152,7 @@ def cue_combination(
     return multisensory.cue_combination(sign * np.maximum(first, other), second, modality, **options)
 
 
-def cue_weights(data: Any, choices: Choices = None, **options: Any) -> multisensory.CueWeights:
+def cue_weights(data: TrialData, choices: Choices = None, **options: Any) -> multisensory.CueWeights:
     """Regress choices on what two modalities carry: ``coh_1`` and ``coh_2``, or ``coh`` divided by ``coh_prop``."""
     table, second = two_choices(data, choices)
     if "coh_1" in table and "coh_2" in table:
@@ -163,7 +164,7 @@ def cue_weights(data: Any, choices: Choices = None, **options: Any) -> multisens
     return multisensory.cue_weights(signed * share, signed * (1 - share), second, **_linked(table, options))
 
 
-def wagering(data: Any, sure: float = 3, strength: str = "coh", **options: Any) -> confidence.Wagering:
+def wagering(data: TrialData, sure: float = 3, strength: str = "coh", **options: Any) -> confidence.Wagering:
     """Analyse trials with an occasional sure option: ``wager`` says whether it was offered, ``sure`` is its action."""
     table = require(data, "choice", "outcome", "wager", strength)
     took = numbers(table["choice"]) == sure
@@ -175,7 +176,7 @@ def wagering(data: Any, sure: float = 3, strength: str = "coh", **options: Any) 
 
 
 def indifference_point(
-    data: Any,
+    data: TrialData,
     amounts: tuple[str, str] = ("n_a", "n_b"),
     first: str = "a_first",
     choices: Choices = None,
@@ -197,7 +198,7 @@ def indifference_point(
 
 
 def interval_reproduction(
-    data: Any, target: str = "production", produced: str = "rt", lag: float = 0.0, **options: Any
+    data: TrialData, target: str = "production", produced: str = "rt", lag: float = 0.0, **options: Any
 ) -> timing.IntervalReproduction:
     """Analyse reproduced intervals.
 
@@ -214,21 +215,21 @@ def interval_reproduction(
     return timing.interval_reproduction(wanted, given, **_linked(table, options))
 
 
-def two_step(data: Any, common: str = "common", won: str = "reward", **options: Any) -> planning.TwoStep:
+def two_step(data: TrialData, common: str = "common", won: str = "reward", **options: Any) -> planning.TwoStep:
     """Return stay probabilities and control indices; a trial without an answer stays in the sequence."""
     table, session = in_sequence(require(data, "choice", "outcome", common, won))
     choice = np.where(responded(table), numbers(table["choice"]), np.nan)
     return planning.two_step(choice, numbers(table[common]) > 0, numbers(table[won]) > 0, session=session, **options)
 
 
-def cumulative_regret(data: Any, arms: Sequence[str], **options: Any) -> Curve:
+def cumulative_regret(data: TrialData, arms: Sequence[str], **options: Any) -> Curve:
     """Return the cumulative regret; ``arms`` names the columns with each arm's expected reward."""
     table, session = in_sequence(require(data, "choice", *arms))
     expected = np.stack([numbers(table[arm]) for arm in arms], axis=1)
     return learning.cumulative_regret(numbers(table["choice"]), expected, session=session, **options)
 
 
-def reversal_curve(data: Any, best: str = "best", **options: Any) -> learning.ReversalCurve:
+def reversal_curve(data: TrialData, best: str = "best", **options: Any) -> learning.ReversalCurve:
     """Return behaviour around the trials at which the column ``best`` (coded like the choice) changes."""
     table, session = in_sequence(require(data, "choice", best))
     return learning.reversal_curve(numbers(table["choice"]), numbers(table[best]), session=session, **options)
@@ -245,19 +246,19 @@ def learning_curve(
     return learning.learning_curve([steps for steps, _ in curves], [scores for _, scores in curves], **options)
 
 
-def _pair_in_play(table: Mapping[str, NDArray[Any]]) -> Choices:
+def _pair_in_play(table: Mapping[str, np.ndarray]) -> Choices:
     """Return the two choices that all trials were between, if their record says so, else None."""
     found = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
     pair = found[0].split("-") if len(found) == 1 else []
     return (float(pair[0]), float(pair[1])) if len(pair) == 2 else None
 
 
-def _linked(table: Mapping[str, NDArray[Any]], options: dict[str, Any]) -> dict[str, Any]:
+def _linked(table: Mapping[str, np.ndarray], options: dict[str, Any]) -> dict[str, Any]:
     """Return the options with the sessions or blocks that intervals come from where trials are linked."""
     return {"groups": clusters(table), **options}
 
 
-def _answers(table: Mapping[str, NDArray[Any]], choices: Choices) -> tuple[NDArray[np.bool_], FloatArray]:
+def _answers(table: Mapping[str, np.ndarray], choices: Choices) -> tuple[NDArray[np.bool_], FloatArray]:
     """Return which trials were answered with one of two choices, and 0, 1 or ``nan`` for the choice of each."""
     chosen = numbers(table["choice"])
     found = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)

@@ -22,7 +22,7 @@ Labels = NDArray[np.int64]
 FEW, BLOCKS, SHORTEST = 10, 20, 20
 
 
-def clusters(table: Mapping[str, NDArray[Any]]) -> Labels | None:
+def clusters(table: Mapping[str, np.ndarray]) -> Labels | None:
     """The session, or block of trials, that each trial belongs to; None if trials are independent.
 
     Trials are linked where the column ``linked`` says so. A session is one environment, and begins anew where

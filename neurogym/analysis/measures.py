@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.results import Estimate, Result
-from neurogym.analysis.trial_tables import MissingColumnsError, in_sequence, numbers, require, responded, select
+from neurogym.analysis.trial_tables import (
+    MissingColumnsError,
+    TrialData,
+    in_sequence,
+    numbers,
+    require,
+    responded,
+    select,
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Measure(Result):
     of: int = 0
 
 
-def measures(names: Iterable[str], data: Any) -> list[Measure]:
+def measures(names: Iterable[str], data: TrialData) -> list[Measure]:
     """Return what the trials say of the measures of these names.
 
     Args:
@@ -69,7 +77,7 @@ def _proportion(
     return _from(id_, label, found, int(among.sum()))
 
 
-def psychometric(data: Any) -> list[Measure]:
+def psychometric(data: TrialData) -> list[Measure]:
     """Return point of subjective equality, slope and lapses of choices against signed strength."""
     fit = from_trials.psychometric(data, n_boot=200, profile=False)
     lapses = fit.guess.value + fit.lapse.value
@@ -80,7 +88,7 @@ def psychometric(data: Any) -> list[Measure]:
     ]
 
 
-def reaction(data: Any) -> list[Measure]:
+def reaction(data: TrialData) -> list[Measure]:
     """Return the mean reaction time, and how much faster the strongest stimuli are answered than the weakest."""
     table = require(data, "outcome", "rt", "coh")
     rt = numbers(table["rt"])
@@ -99,7 +107,7 @@ def reaction(data: Any) -> list[Measure]:
     ]
 
 
-def detection(data: Any) -> list[Measure]:
+def detection(data: TrialData) -> list[Measure]:
     """Return hits, false alarms and d' of tasks in which 1 is to respond and 0 to withhold.
 
     d' has half a trial added to each count (Hautus 1995, 10.3758/BF03203619).
@@ -121,7 +129,7 @@ def detection(data: Any) -> list[Measure]:
     ]
 
 
-def interval(data: Any) -> list[Measure]:
+def interval(data: TrialData) -> list[Measure]:
     """Return slope, bias and Weber fraction of produced intervals against those that were to be produced.
 
     Where several gains are cued, each has its own.
@@ -152,7 +160,7 @@ def _reproduction(table: Mapping[str, Any]) -> list[Measure]:
     ]
 
 
-def wagering(data: Any) -> list[Measure]:
+def wagering(data: TrialData) -> list[Measure]:
     """Return how often the sure option is taken, and how much better choices are where it was waived."""
     found = from_trials.wagering(data, n_boot=200)
     n = int(found.sure.n.sum())
@@ -162,7 +170,7 @@ def wagering(data: Any) -> list[Measure]:
     ]
 
 
-def two_step(data: Any) -> list[Measure]:
+def two_step(data: TrialData) -> list[Measure]:
     """Return the probabilities of staying after each kind of trial, and the index of model-based control."""
     found = from_trials.two_step(data)
     words = {name: name.replace("_", ", ") for name in found.stay}
@@ -173,7 +181,7 @@ def two_step(data: Any) -> list[Measure]:
     return [*stays, _from("model_based", "model-based index", found.model_based, sum(found.n.values()))]
 
 
-def bandit(data: Any) -> list[Measure]:
+def bandit(data: TrialData) -> list[Measure]:
     """Return the expected reward lost per trial against always taking the best arm, and how often that was taken.
 
     The expected reward of arm k is in the column ``value{k}``, or its probability in ``p{k}``.
@@ -192,7 +200,7 @@ def bandit(data: Any) -> list[Measure]:
     ]
 
 
-def _arms(table: Mapping[str, NDArray[Any]]) -> Sequence[str]:
+def _arms(table: Mapping[str, np.ndarray]) -> Sequence[str]:
     for prefix in ("value", "p"):
         names = [name for name in table if name.startswith(prefix) and name[len(prefix) :].isdecimal()]
         if len(names) > 1:
@@ -200,7 +208,7 @@ def _arms(table: Mapping[str, NDArray[Any]]) -> Sequence[str]:
     raise MissingColumnsError("the trial table has no column with the expected reward of each arm (value0 or p0)")
 
 
-def switching(data: Any) -> list[Measure]:
+def switching(data: TrialData) -> list[Measure]:
     """Return how often the better option is chosen, and win-stay and lose-shift by reward."""
     table = require(data, "choice", "outcome", "ground_truth", "reward")
     right = numbers(table["choice"]) == numbers(table["ground_truth"])
@@ -212,13 +220,13 @@ def switching(data: Any) -> list[Measure]:
     ]
 
 
-def indifference(data: Any) -> list[Measure]:
+def indifference(data: TrialData) -> list[Measure]:
     """Return how many B are worth one A."""
     found = from_trials.indifference_point(data, n_boot=200)
     return [_from("relative_value", "value of A in B", found.relative_value, len(as_rows(data)))]
 
 
-def context(data: Any) -> list[Measure]:
+def context(data: TrialData) -> list[Measure]:
     """Return the weights of relevant and of irrelevant evidence on the choice."""
     found = from_trials.context_use(data)
     rows = len(as_rows(data))
@@ -228,7 +236,7 @@ def context(data: Any) -> list[Measure]:
     ]
 
 
-def cue_combination(data: Any) -> list[Measure]:
+def cue_combination(data: TrialData) -> list[Measure]:
     """Return the precision of each modality and of both together, against what the single ones allow.
 
     Precision is the standard deviation of a cumulative Gaussian without lapses; the choice is that of the higher rate.
@@ -245,7 +253,7 @@ def cue_combination(data: Any) -> list[Measure]:
     ]
 
 
-def history(data: Any) -> list[Measure]:
+def history(data: TrialData) -> list[Measure]:
     """Return the weight of past transitions after correct and after error trials, and how far errors reset it."""
     strength = "coh" if "coh" in require(data, "choice", "outcome") else None
     found = from_trials.choice_history(data, strength)
@@ -257,13 +265,13 @@ def history(data: Any) -> list[Measure]:
     ]
 
 
-def as_rows(data: Any) -> NDArray[Any]:
+def as_rows(data: TrialData) -> np.ndarray:
     """Return one column of a table, to count its rows."""
     return require(data, "choice")["choice"]
 
 
 #: What a task can declare.
-MEASURES: dict[str, Callable[[Any], list[Measure]]] = {
+MEASURES: dict[str, Callable[[TrialData], list[Measure]]] = {
     "psychometric": psychometric,
     "reaction": reaction,
     "detection": detection,

@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.results import Estimate, Result
-from neurogym.analysis.trial_tables import groups, is_correct, n_trials, numbers, require, responded
+from neurogym.analysis.trial_tables import TrialData, groups, is_correct, n_trials, numbers, require, responded
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ReactionTimes(Result):
     quantiles: tuple[float, ...]
 
 
-def rates(data: Any, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[Rates, ...]:
+def rates(data: TrialData, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[Rates, ...]:
     """Return how trials ended, for every combination of conditions, with intervals (see `intervals.mean_interval`).
 
     Args:
@@ -79,7 +79,7 @@ def rates(data: Any, by: Sequence[str] | str = (), *, level: float = 0.95) -> tu
     return tuple(found)
 
 
-def reaction_times(data: Any, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[ReactionTimes, ...]:
+def reaction_times(data: TrialData, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[ReactionTimes, ...]:
     """Return the reaction times of answered trials, for every combination of conditions.
 
     Args:

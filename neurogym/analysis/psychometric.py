@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtr, ndtri, xlogy
 
 from neurogym.analysis.intervals import proportion_curve
@@ -247,23 +247,23 @@ class _Problem:
             (0.0, max_lapse) if lapse is None else (lapse, lapse),
         ]
 
-    def starts(self) -> list[NDArray[Any]]:
+    def starts(self) -> list[np.ndarray]:
         asymptotes = [low if low == high else 0.02 for low, high in self.bounds[2:]]
         return [
             np.array([self.low + place * self.span, np.log(steepness / self.span), *asymptotes])
             for place, steepness in ((0.5, 6.0), (0.25, 12.0), (0.75, 3.0))
         ]
 
-    def natural(self, theta: NDArray[Any]) -> FloatArray:
+    def natural(self, theta: np.ndarray) -> FloatArray:
         location = np.exp(theta[0]) if self.shape.logarithmic else theta[0]
         return np.array([location, np.exp(theta[1]), theta[2], theta[3]])
 
-    def probability(self, theta: NDArray[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def probability(self, theta: np.ndarray) -> tuple[FloatArray, FloatArray, FloatArray]:
         z = np.exp(theta[1]) * (self.u - theta[0])
         f = self.shape.cdf(z)
         return np.clip(theta[2] + (1 - theta[2] - theta[3]) * f, 1e-9, 1 - 1e-9), f, z
 
-    def loss(self, theta: NDArray[Any], k: FloatArray) -> tuple[float, FloatArray]:
+    def loss(self, theta: np.ndarray, k: FloatArray) -> tuple[float, FloatArray]:
         p, f, z = self.probability(theta)
         dp = k / p - (self.n - k) / (1 - p)
         with np.errstate(invalid="ignore"):
@@ -273,14 +273,14 @@ class _Problem:
         gradient = np.array([-np.exp(theta[1]) * dz.sum(), along_slope.sum(), dp @ (1 - f), -(dp @ f)])
         return -float(k @ np.log(p) + (self.n - k) @ np.log1p(-p)), -gradient
 
-    def fit(self, k: FloatArray, start: NDArray[Any] | None = None) -> NDArray[Any]:
+    def fit(self, k: FloatArray, start: np.ndarray | None = None) -> np.ndarray:
         from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
 
         starts = self.starts() if start is None else [start]
         fits = [minimize(self.loss, s, (k,), jac=True, method="L-BFGS-B", bounds=self.bounds) for s in starts]
         return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
 
-    def profile(self, index: int, best: NDArray[Any], k: FloatArray, level: float) -> Estimate:
+    def profile(self, index: int, best: np.ndarray, k: FloatArray, level: float) -> Estimate:
         """Return the estimate of one asymptote with its profile-likelihood interval."""
         from scipy.optimize import brentq
 

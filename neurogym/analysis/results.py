@@ -105,7 +105,7 @@ class Curve(Result):
         n: observations behind each point, shape (points,).
     """
 
-    x: NDArray[Any]
+    x: np.ndarray
     value: FloatArray
     low: FloatArray
     high: FloatArray
@@ -157,7 +157,7 @@ def interquartile_mean(values: ArrayLike, axis: int = 0) -> FloatArray:
 
 
 def bootstrap(
-    statistic: Callable[[NDArray[Any]], ArrayLike], n: int, n_boot: int = 1000, seed: int | None = 0
+    statistic: Callable[[np.ndarray], ArrayLike], n: int, n_boot: int = 1000, seed: int | None = 0
 ) -> FloatArray:
     """Return ``n_boot`` draws of a statistic, computed on resampled row indices.
 

@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Table = dict[str, NDArray[Any]]
+Table = dict[str, np.ndarray]
 
 
 class MissingColumnsError(ValueError):
     """A trial table lacks what an analysis needs."""
 
 
-def as_table(data: Any) -> Table:
+class _Column(Protocol):
+    def to_numpy(self) -> np.ndarray: ...
+
+
+@runtime_checkable
+class _ArrowTable(Protocol):
+    """A table of pyarrow's."""
+
+    @property
+    def column_names(self) -> list[str]: ...
+
+    def column(self, name: str) -> _Column: ...
+
+
+@runtime_checkable
+class _DataFrame(Protocol):
+    """A table of pandas'."""
+
+    @property
+    def columns(self) -> Iterable[Any]: ...
+
+    def __getitem__(self, name: Any) -> _Column: ...
+
+
+#: What analyses take: name of a column to one entry per trial.
+TrialData = Mapping[str, ArrayLike] | _ArrowTable | _DataFrame
+
+
+def as_table(data: TrialData) -> Table:
     """Return a trial table from a mapping, a pandas DataFrame or a pyarrow Table.
 
     Raises:
@@ -24,9 +52,9 @@ def as_table(data: Any) -> Table:
     """
     if isinstance(data, Mapping):
         table = {str(name): np.asarray(column) for name, column in data.items()}
-    elif hasattr(data, "column_names"):
+    elif isinstance(data, _ArrowTable):
         table = {name: data.column(name).to_numpy() for name in data.column_names}
-    elif hasattr(data, "columns"):
+    elif isinstance(data, _DataFrame):
         table = {str(name): data[name].to_numpy() for name in data.columns}
     else:
         raise TypeError(f"a trial table is a mapping, a DataFrame or a pyarrow Table, got {type(data).__name__}")
@@ -36,7 +64,7 @@ def as_table(data: Any) -> Table:
     return table
 
 
-def require(data: Any, *columns: str) -> Table:
+def require(data: TrialData, *columns: str) -> Table:
     """Return the data as a table that has all ``columns``.
 
     Raises:
@@ -49,12 +77,12 @@ def require(data: Any, *columns: str) -> Table:
     return table
 
 
-def n_trials(table: Mapping[str, NDArray[Any]]) -> int:
+def n_trials(table: Mapping[str, np.ndarray]) -> int:
     """Return the number of rows."""
     return len(next(iter(table.values()), ()))
 
 
-def select(table: Mapping[str, NDArray[Any]], rows: ArrayLike) -> Table:
+def select(table: Mapping[str, np.ndarray], rows: ArrayLike) -> Table:
     """Return the rows given by a mask or by indices."""
     return {name: column[np.asarray(rows)] for name, column in table.items()}
 
@@ -64,17 +92,17 @@ def numbers(column: ArrayLike) -> NDArray[np.float64]:
     return np.array([np.nan if item is None else item for item in np.asarray(column).tolist()], float)
 
 
-def responded(table: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+def responded(table: Mapping[str, np.ndarray]) -> NDArray[np.bool_]:
     """Return which trials ended with a choice, right or wrong."""
     return np.isin(table["outcome"].astype(str), ("correct", "error"))
 
 
-def is_correct(table: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+def is_correct(table: Mapping[str, np.ndarray]) -> NDArray[np.bool_]:
     """Return which trials ended correctly."""
     return table["outcome"].astype(str) == "correct"
 
 
-def groups(data: Any, by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any], Table]]:
+def groups(data: TrialData, by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any], Table]]:
     """Yield every combination of values that occurs in the columns ``by``, sorted, with its trials."""
     names = [by] if isinstance(by, str) else list(by)
     table = require(data, *names)
@@ -91,7 +119,7 @@ def groups(data: Any, by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any],
         )
 
 
-def sessions(data: Any) -> NDArray[np.int64]:
+def sessions(data: TrialData) -> NDArray[np.int64]:
     """Return the session of each trial, numbered from 0.
 
     A session is one environment (column ``env``; without it all trials are of one) and begins anew where
@@ -109,7 +137,7 @@ def sessions(data: Any) -> NDArray[np.int64]:
     return np.unique(env * (n + 1) + started, return_inverse=True)[1].astype(np.int64)
 
 
-def in_sequence(data: Any) -> tuple[Table, NDArray[np.int64]]:
+def in_sequence(data: TrialData) -> tuple[Table, NDArray[np.int64]]:
     """Return the trials in the order in which each environment (or subject) met them, and the session of each.
 
     See `sessions`; without the columns ``env`` and ``trial`` the rows are in order.
@@ -120,7 +148,7 @@ def in_sequence(data: Any) -> tuple[Table, NDArray[np.int64]]:
     return select(table, order), sessions(table)[order]
 
 
-def with_previous(data: Any) -> Table:
+def with_previous(data: TrialData) -> Table:
     """Return the trials in sequence with ``prev_choice``, ``prev_outcome`` and ``prev_ground_truth`` added."""
     table, session = in_sequence(data)
     first = np.r_[True, session[1:] != session[:-1]][: len(session)]
@@ -132,7 +160,7 @@ def with_previous(data: Any) -> Table:
     return table
 
 
-def two_choices(data: Any, choices: tuple[float, float] | None = None) -> tuple[Table, NDArray[np.bool_]]:
+def two_choices(data: TrialData, choices: tuple[float, float] | None = None) -> tuple[Table, NDArray[np.bool_]]:
     """Return the trials of a two-alternative task that were answered, and which chose the second alternative.
 
     Args:
@@ -154,7 +182,7 @@ def two_choices(data: Any, choices: tuple[float, float] | None = None) -> tuple[
     return select(table, rows), choice[rows] == choices[1]
 
 
-def rising_choices(data: Any, signed: str) -> tuple[float, float] | None:
+def rising_choices(data: TrialData, signed: str) -> tuple[float, float] | None:
     """Return the two choices, last the one that is right where a signed strength is larger; None if there are not two.
 
     Args:
@@ -172,7 +200,7 @@ def rising_choices(data: Any, signed: str) -> tuple[float, float] | None:
 
 
 def signed_strength(
-    table: Mapping[str, NDArray[Any]], second: NDArray[np.bool_], strength: str = "coh"
+    table: Mapping[str, np.ndarray], second: NDArray[np.bool_], strength: str = "coh"
 ) -> NDArray[np.float64]:
     """Return the stimulus strength, positive where the second alternative was the right one.
 
