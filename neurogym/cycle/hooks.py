@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from neurogym.cycle.making import TrialMaker
+from neurogym.trials import Info
 from neurogym.trials.events import ABORT, NONE
 
 
@@ -14,7 +15,7 @@ class Told(NamedTuple):
     ob: Any  #: None: the observation of the row that comes next
     terminated: bool
     truncated: bool
-    info: dict[str, Any]
+    info: Info
 
 
 class TaskHooks(TrialMaker):
@@ -44,11 +45,11 @@ class TaskHooks(TrialMaker):
         """Whether what is shown is known only when the trial is stepped."""
         return False
 
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
         return ob, reward, terminated, truncated, info
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Called when a trial has ended, before the next is made; a task that has it follows the agent.
 
         Args:

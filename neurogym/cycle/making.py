@@ -14,7 +14,7 @@ from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, is_number, is_possible
 from neurogym.sampling.patterns import Patterns, Vectors
 from neurogym.spaces import n_actions
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import Ahead
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.base import Traits, TrialWrapper
@@ -48,7 +48,7 @@ class TrialMaker(Changeable, SingleTrial):
         super().__init__(dt)
         self.timing = {}
         self.conditions = {}
-        self.trial: dict[str, Any] = {}
+        self.trial: Info = {}
         self.ahead = Ahead()
         self.top: Any = self
         self._stack: Stack | None = None
@@ -103,7 +103,7 @@ class TrialMaker(Changeable, SingleTrial):
         """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""
         raise NotImplementedError(f"{type(self).__name__} must define _new_trials, _new_trial or new_trial")
 
-    def _new_trial(self, **kwargs: Any) -> dict[str, Any] | None:
+    def _new_trial(self, **kwargs: Any) -> Info | None:
         """Describe one trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
 
         A task that describes many trials at once inherits this; a subclass may call it by ``super()``.

@@ -17,7 +17,7 @@ from neurogym.compat.members import five_values, forgive_reset
 from neurogym.cycle.actions import checked
 from neurogym.cycle.hooks import TaskHooks, Told
 from neurogym.cycle.making import TrialMaker
-from neurogym.trials import Trials
+from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
@@ -76,7 +76,7 @@ class TrialCycle(TaskHooks):
         own = type(self)
         return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         """What an action does at the current row. The default applies the declared rule."""
         if self.cursor.tables is None:
             raise NotImplementedError("the task must define _step or declare a rule")
@@ -87,7 +87,7 @@ class TrialCycle(TaskHooks):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def new_trial(self, **kwargs: Any) -> dict[str, Any]:
+    def new_trial(self, **kwargs: Any) -> Info:
         """Begin a new trial and return its record.
 
         Args:
@@ -133,9 +133,7 @@ class TrialCycle(TaskHooks):
         self.cursor.enter(trial, 0)
         self.cursor.row += step
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
         """Start a session: row 0 of its first trial. No step is taken.
 
         Args:
@@ -170,7 +168,7 @@ class TrialCycle(TaskHooks):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Act on the current row.
 
         Returns:
@@ -185,7 +183,7 @@ class TrialCycle(TaskHooks):
         """
         return self.step_shown_by(None, action)
 
-    def step_shown_by(self, stack: Stack | None, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
         """:meth:`step`, with the observation as some wrappers show it."""
         cursor = self.cursor
         if cursor.block is None:
@@ -199,7 +197,7 @@ class TrialCycle(TaskHooks):
         self.event = event & OUTCOME
         if event < END:
             cursor.row = row + 1
-            info: dict[str, Any] = {"new_trial": False} if told is None else told.info
+            info: Info = {"new_trial": False} if told is None else told.info
         else:
             info = self._report_of_trial(action, event & OUTCOME)
             if told is not None:
@@ -284,12 +282,12 @@ class TrialCycle(TaskHooks):
             ob = None
         return event + END * ended, reward, Told(ob, terminated, truncated, info)
 
-    def _tell(self, info: dict[str, Any]) -> None:
+    def _tell(self, info: Info) -> None:
         """Tell task and wrappers of a trial that has ended."""
         self.trial_ended(info)
         self.stack.trial_ended(info)
 
-    def _report_of_trial(self, action: Any, outcome: int) -> dict[str, Any]:
+    def _report_of_trial(self, action: Any, outcome: int) -> Info:
         """What ``info`` says of the trial that an action has ended."""
         cursor = self.cursor
         block, k = cursor.block, cursor.trial

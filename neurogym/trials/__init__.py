@@ -9,8 +9,19 @@ from __future__ import annotations
 
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
+from neurogym.trials.events import Info, ResetResult, StepResult
 from neurogym.trials.layout import InvalidOperationError, Period
 from neurogym.trials.row_arrays import Where
 from neurogym.trials.rows import Rows
 
-__all__ = ["Cursor", "InvalidOperationError", "Period", "Rows", "Trials", "Where"]
+__all__ = [
+    "Cursor",
+    "Info",
+    "InvalidOperationError",
+    "Period",
+    "ResetResult",
+    "Rows",
+    "StepResult",
+    "Trials",
+    "Where",
+]

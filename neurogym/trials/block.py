@@ -14,6 +14,7 @@ import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
+from neurogym.trials.events import Info
 from neurogym.trials.layout import Period, for_each
 from neurogym.trials.row_arrays import RowArrays, Task
 
@@ -148,7 +149,7 @@ class Trials(RowArrays):
         """Durations of each period (ms, shape (n,)), under ``period_`` and its name."""
         return {f"period_{name}": (self.ends[name] - start) * float(self.dt) for name, start in self.starts.items()}
 
-    def record(self, k: int) -> dict[str, Any]:
+    def record(self, k: int) -> Info:
         """What describes trial ``k``, with Python numbers for scalars."""
         record = {}
         for name, values in self.info.items():

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 NONE, CORRECT, ERROR, ABORT, MISS = range(5)
 OUTCOME = 7  #: the part of an event that is its outcome
 END = 8  #: added to an event that ends the trial
+
+#: What is said of a step or of a trial: name to value.
+Info = dict[str, Any]
+#: What a reset returns: observation, info.
+ResetResult = tuple[Any, Info]
+#: What a step returns: observation, reward, terminated, truncated, info.
+StepResult = tuple[Any, float, bool, bool, Info]
 
 OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import forgive_reset
-from neurogym.trials import Trials
+from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.row_arrays import Task
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
@@ -32,9 +32,7 @@ class Traits(NamedTuple):
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
     """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
         return super().reset(seed=seed, options=options)
@@ -43,7 +41,7 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
 class TrialTask(Task, Protocol):
     """What wrappers know of a task; :class:`neurogym.core.TrialEnv` is one."""
 
-    trial: dict[str, Any]
+    trial: Info
     r_tmax: float
     top: Any
 
@@ -96,7 +94,7 @@ class TrialTask(Task, Protocol):
     def shown_by(self, wrapper: Any) -> Any:
         """The wrappers that show observations, if they only use hooks."""
 
-    def step_shown_by(self, stack: Any, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step_shown_by(self, stack: Any, action: Any) -> StepResult:
         """Act, with the observation as some wrappers show it."""
 
 
@@ -200,7 +198,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """
         return append(ob, self.appended(action, reward, field)) if self.overrides("appended") else ob
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Called when a trial has ended, before the next is made: take note of what the agent did.
 
         Args:
@@ -260,14 +258,12 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def gt(self, value: Any) -> None:
         self.task.gt = value
 
-    def new_trial(self, **kwargs: Any) -> dict[str, Any]:
+    def new_trial(self, **kwargs: Any) -> Info:
         """Begin a new trial with some conditions fixed; returns its record."""
         self.task.use(self)
         return inside(self.env, "new_trial")(**kwargs)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
         self.task.use(self)
@@ -275,7 +271,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self._shown_by = self.task.shown_by(self)
         return self.first(ob, info), info
 
-    def first(self, ob: Any, info: dict[str, Any]) -> Any:
+    def first(self, ob: Any, info: Info) -> Any:
         """The first observation of a session as the agent sees it.
 
         A wrapper that changes observations in ``step`` and does not say how in ``observe`` is shown a step that did
@@ -291,7 +287,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             vars(self).clear()
             vars(self).update(before)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Act; the observation passes through :meth:`observe`."""
         task = self.task
         if self._shown_by is None:
@@ -305,11 +301,11 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 class _NoStep(Forwarding, gym.Wrapper):
     """An environment in which a step does nothing."""
 
-    def __init__(self, env: gym.Env, ob: Any, info: dict[str, Any]):
+    def __init__(self, env: gym.Env, ob: Any, info: Info):
         super().__init__(env)
         self._ob, self._info = ob, info
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """The observation as it was."""
         return self._ob, 0.0, False, False, self._info
 

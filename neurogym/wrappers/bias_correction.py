@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from neurogym.ceilings.effects import LEAVES_PERFORMANCE
 from neurogym.metadata import WrapperInfo
+from neurogym.trials import Info
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 
@@ -65,7 +66,7 @@ class BiasCorrection(TrialWrapper):
             return reward, -1
         return reward * smallest, 1
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Act; the reward at the end of a trial may be scaled."""
         ob, reward, terminated, truncated, info = super().step(action)
         if info["new_trial"]:

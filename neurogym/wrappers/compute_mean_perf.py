@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
 from neurogym.metadata import WrapperInfo
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper
 
 
@@ -65,7 +64,7 @@ class ComputeMeanPerf(TrialWrapper):
         """It changes no trial itself."""
         return False
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Count the trial."""
         if not self.cond_on_coh or info["trial"].get("coh") == 0:
             self._window = [*self._window, float(info["performance"])][-self.perf_w :]

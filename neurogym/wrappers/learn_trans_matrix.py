@@ -10,6 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels, names_of
+from neurogym.trials import Info
 from neurogym.wrappers.base import Field, TrialWrapper
 
 
@@ -62,7 +63,7 @@ class LearnTransMatrix(TrialWrapper):
         n = len(self._actions)
         return np.full(n, 1 / n) if self.prev is None else self.matrix[self.prev]
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Act; the end of a trial with a choice is learned from."""
         ob, reward, terminated, truncated, info = self.env.step(action)
         if info["new_trial"] and action in self._actions:

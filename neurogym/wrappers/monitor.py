@@ -18,6 +18,7 @@ from neurogym.metadata import WrapperInfo
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
 from neurogym.recording.rollout import Agent
 from neurogym.recording.rows import evaluate, row_of
+from neurogym.trials import Info, ResetResult
 from neurogym.wrappers.activity import ActivityRecorder
 from neurogym.wrappers.forwarding import Forwarding
 
@@ -131,16 +132,14 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
         """Start a session; what was collected stays."""
         forgive_reset(old)
         ob, info = self.env.reset(seed=seed, options=options)
         self.cum_reward, self._seen = 0.0, ob
         return ob, info
 
-    def step(self, action: Any, collect_data: bool = True) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any, collect_data: bool = True) -> tuple[Any, Any, bool, bool, Info]:
         """Act, and collect what happened.
 
         Args:
@@ -156,7 +155,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             self.end_traces()
         return result
 
-    def _collect(self, action: Any, reward: float, ob: Any, info: dict[str, Any], over: bool) -> None:
+    def _collect(self, action: Any, reward: float, ob: Any, info: Info, over: bool) -> None:
         self.cum_reward += reward
         self.steps_since_save += 1
         self._record(action, reward, ob, info, over)
@@ -199,7 +198,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     # -- figures ------------------------------------------------------------------------------------------------------
 
-    def _record(self, action: Any, reward: float, ob: Any, info: dict[str, Any], over: bool) -> None:
+    def _record(self, action: Any, reward: float, ob: Any, info: Info, over: bool) -> None:
         """Keep the first steps after a saving; draw them when there are enough."""
         if not self.config.monitor.plot.create or self._recorded is None:
             return

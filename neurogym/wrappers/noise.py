@@ -12,7 +12,7 @@ import numpy as np
 from neurogym.ceilings.effects import NOISE, Effect, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.spaces import unbounded
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import Traits, TrialWrapper
 
 
@@ -97,14 +97,14 @@ class Noise(TrialWrapper):
         """The observation with noise."""
         return (ob + self.std_noise * field(self.noise_field)).astype(ob.dtype)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Act; the end of a trial may change the level."""
         ob, reward, terminated, truncated, info = self.env.step(action)
         if self.perf_th is not None and info["new_trial"]:
             self._adapt(info)
         return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
 
-    def _adapt(self, info: dict[str, Any]) -> None:
+    def _adapt(self, info: Info) -> None:
         window = deque(self._performances, maxlen=self.w + 1)
         window.append(float(info["performance"]))
         mean = float(np.mean(list(window)[-self.w :]))

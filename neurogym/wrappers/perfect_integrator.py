@@ -11,6 +11,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.trials import Info
 from neurogym.wrappers.base import TrialWrapper, task_of
 from neurogym.wrappers.dynamic_noise import stimulus_columns
 from neurogym.wrappers.learn_trans_matrix import choice_actions
@@ -64,7 +65,7 @@ class PerfectIntegrator(TrialWrapper):
         """The integrator's last choice and the last reward."""
         return np.append(self._shown, np.float32(reward)).astype(np.float32)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """The integrator takes the step; the agent's action is compared with its choice."""
         task = self.task
         self._evidence += task.ob[task.t_ind][self._columns]

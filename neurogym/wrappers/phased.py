@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.sampling.distributions import Distribution
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
 
 
@@ -64,7 +64,7 @@ class Phased(TrialWrapper):
     def _hold(self) -> int | None:
         return self.task.rule.hold
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Act; the first answer of a trial is remembered."""
         task = self.task
         answered = self._first is None and task.in_period("decision") and action != self._hold
@@ -84,7 +84,7 @@ class Phased(TrialWrapper):
         """Name of the phase in the trial's record."""
         return f"{type(self).__name__.lower()}_phase"
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Count the trial, and go on to the next phase if it is time."""
         performance = float(info["performance"])
         if info["trial"].get(self._column) == 1 and self._first is not None:

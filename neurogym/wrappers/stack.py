@@ -8,7 +8,7 @@ from typing import Any, cast
 import gymnasium as gym
 import numpy as np
 
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.base import Field, Traits, TrialTask, TrialWrapper
 from neurogym.wrappers.forwarding import layers
@@ -78,7 +78,7 @@ class Stack:
         for wrapper in self.wrappers:
             wrapper.start_session()
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Let those take note of a trial that ended which follow what the agent does."""
         for wrapper in self._following:
             wrapper.trial_ended(info)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
 from neurogym.metadata import WrapperInfo
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper, task_of
 
 
@@ -49,7 +47,7 @@ class TimeOut(TrialWrapper):
         """There was no error yet."""
         self._on = False
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Note whether the trial was correct."""
         self._on = info["performance"] < 1
 

@@ -13,7 +13,7 @@ import numpy as np
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.ceilings.processes import Process
 from neurogym.metadata import WrapperInfo
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import BlockClock, choices_of, probability_rows, restrict
@@ -127,7 +127,7 @@ class TrialHistory(TrialWrapper):
             return Effect("ground truth", process=Process(matrices, np.eye(n), hazard=0.0 if alike else 1e-12))
         return Effect("ground truth", process=Process(matrices, following, *clock.lengths))
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Note whether the trial was an error."""
         self._erred = info["outcome"] != "correct"
 

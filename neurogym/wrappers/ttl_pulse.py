@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES
 from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper, task_of
 
 
@@ -53,7 +53,7 @@ class TTLPulse(TrialWrapper):
                     marks[trials.rows(name).index, i] = 1
         trials.fields[self._signals] = marks
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Act; the signals belong to the row acted on."""
         marks = self.task.field(self._signals)
         ob, reward, terminated, truncated, info = super().step(action)

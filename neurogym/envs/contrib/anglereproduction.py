@@ -11,7 +11,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 UNITS = 16
 START = np.pi  #: own angle at the start of a trial (rad)
@@ -116,7 +116,7 @@ class AngleReproduction(TrialEnv):
     def _gain(self, distance: Any) -> Any:
         return np.maximum(self.rewards["correct"] - distance, self.rewards["fail"])
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         if self.t_ind == 0:
             self._state = START
         reward = 0.0

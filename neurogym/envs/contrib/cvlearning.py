@@ -12,7 +12,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import Info, StepResult, Trials
 
 COHS = (0, 6.4, 12.8, 25.6, 51.2)
 FREE, RETRY, PUNISHED, DELAYED, FULL = range(5)  #: the five stages
@@ -124,7 +124,7 @@ class CVLearning(TrialEnv):
             return self._delay_scale * trials.rng.choice([1000.0, 3000.0], size=trials.n)
         return 0
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         reward, ended = 0.0, False
         if self.t_ind == 0:
             self._answered = False
@@ -174,7 +174,7 @@ class CVLearning(TrialEnv):
         """Fraction right of the last ``perf_len`` trials, 0 before there are any."""
         return sum(self._window) / len(self._window) if self._window else 0.0
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Take note of the trial and decide what the next one is like."""
         right = info["performance"] == 1
         self._window = [*self._window[-self.perf_len + 1 :], right] if self.perf_len > 1 else [right]

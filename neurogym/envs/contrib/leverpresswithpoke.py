@@ -10,7 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 POKE, PRESS = 0, 1
 
@@ -70,7 +70,7 @@ class LeverPressWithPoke(TrialEnv):
         trials.add_period("trial", min_steps=self.n_press + 1)
         trials.add_ob(self.n_press if self.show_count else 1, "trial")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         left, earned = self.left, 0.0
         rewarded = action == POKE and left == 0
         if rewarded:

@@ -10,7 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 POKE, PRESS, REST = range(3)
 SATED = -8.0  #: hidden thirst after a drink; it grows by 1 per step on average, and is felt between 0 and 1
@@ -78,7 +78,7 @@ class LeverPressWithPokeRest(TrialEnv):
         trials.add_period("trial", min_steps=20 + self.n_press)
         trials.add_ob(self.thirst, "trial")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         left = self.left
         reward = 0.0 if action == REST else self.rewards["effort"]
         drinks = action == POKE and left == 0

@@ -14,7 +14,7 @@ from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.trials import Info, Trials
 
 OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
 LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account
@@ -117,7 +117,7 @@ class MatchingPenny(TrialEnv):
                 best = ones / n
         return best
 
-    def trial_ended(self, info: dict[str, Any]) -> None:
+    def trial_ended(self, info: Info) -> None:
         """Let the opponent take note of the trial."""
         action, opponent = int(info["choice"]), int(info["trial"]["opponent_action"])
         self._last_opponent = opponent

@@ -9,7 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, Trials
+from neurogym.trials import Rows, StepResult, Trials
 
 
 class MemoryRecall(TrialEnv):
@@ -104,7 +104,7 @@ class MemoryRecall(TrialEnv):
             return pattern * (rng.random(pattern.shape) >= 2 * (1 - self.p_right))
         return np.abs(pattern - (rng.random(pattern.shape) < 1 - self.p_right))
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         reward = 0.0
         if self.in_period("recall"):
             error = np.abs(self.gt_now - np.asarray(action))

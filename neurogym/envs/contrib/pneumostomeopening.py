@@ -10,7 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 OPEN, SKIN, UP, DOWN = range(4)
 SURFACE, DEEPEST = 1, 4
@@ -100,7 +100,7 @@ class Pneumostomeopening(TrialEnv):
         trials.add_period("stay", min_steps=1)
         trials.add_ob(np.column_stack([np.eye(DEEPEST)[depth - 1], np.ones(trials.n)]), "stay")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         if self.t_ind == 0:
             self._depth, self._oxygen = self.trial["depth"], OXYGEN
         good = action != OPEN if self.phase == "testing" else action == self.oracle()

@@ -10,7 +10,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.envs.image.frames import ImageTask
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
 NEAR = 0.01  #: square of the distance within which gaze is on a target, or on the middle
@@ -128,7 +128,7 @@ class VisualSearch(ImageTask):
         first = trials.offset[k]
         trials.ob[first + trials.starts[period][k] : first + trials.ends[period][k]] = image.round().astype(np.uint8)
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         reward, ended = 0.0, False
         gaze = np.asarray(action, float)
         if gaze @ gaze > NEAR:

@@ -13,6 +13,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.multi.fitting import OfSeveral, check_tasks
 from neurogym.envs.registration import make
 from neurogym.metadata import TaskInfo
+from neurogym.trials import Info, StepResult
 from neurogym.wrappers.stack import traits
 
 TYPES = ("main", "distractor", "both")
@@ -136,7 +137,7 @@ class Combine(OfSeveral, TrialEnv):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def _new_trial(self, **kwargs: Any) -> dict[str, Any]:
+    def _new_trial(self, **kwargs: Any) -> Info:
         kind = kwargs.pop("combine_type", None)
         kind = int(self.np_random.choice(3, p=self.mix)) if kind is None else int(kind)
         asked: list[dict[str, Any]] = [{}, {}]
@@ -144,7 +145,7 @@ class Combine(OfSeveral, TrialEnv):
             prefixed = name.startswith("distractor_")
             asked[prefixed][name.removeprefix("distractor_")] = value
         self._running = [kind != 1, kind != 0]
-        record: dict[str, Any] = {"combine_type": kind, "task_type": TYPES[kind]}
+        record: Info = {"combine_type": kind, "task_type": TYPES[kind]}
         for j, (env, prefix) in enumerate(zip(self.envs, ("", "distractor_"), strict=True)):
             trial = env.new_trial(**asked[j])  # type: ignore[attr-defined]
             self.tasks[j].settle()
@@ -188,7 +189,7 @@ class Combine(OfSeveral, TrialEnv):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         shared, defaults = self.share_action_space, self.defaults
         parts = (action, action) if shared else divmod(int(action), self._sizes[1])
         rewards, truths = list(defaults), [0, 0]
@@ -197,7 +198,7 @@ class Combine(OfSeveral, TrialEnv):
         for j, shift in enumerate((0, self._start)):
             if self._running[j] and step >= shift:
                 rewards[j], truths[j], infos[j] = self._advance(j, parts[j], step - shift)
-        info: dict[str, Any] = {"task_type": self.trial["task_type"], "env_info": infos[0], "distractor_info": infos[1]}
+        info: Info = {"task_type": self.trial["task_type"], "env_info": infos[0], "distractor_info": infos[1]}
         if shared:
             use_other = rewards[0] == defaults[0] and rewards[1] != defaults[1]
             reward, info["gt"] = (rewards[1], truths[1]) if use_other else (rewards[0], truths[0])

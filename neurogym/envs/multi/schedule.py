@@ -17,7 +17,7 @@ from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
 from neurogym.sampling.scheduler import BaseSchedule
-from neurogym.trials import Trials
+from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import Traits, first_observation
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
@@ -263,7 +263,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         else:
             trials.ob[row] = ob
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         if self._all_ahead:
             return super()._step(action)
         env, task, cursor = self.env, self.tasks[self.i_env], self.cursor
@@ -286,7 +286,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         """Say what the trial that a task has ended meant; breaks of fixation have been counted already."""
         self.event = int(np.flatnonzero(outcome == OUTCOMES)[0])
 
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """What the task and its wrappers said of the trial that ended holds."""
         if info["new_trial"]:
             info.update(self._said)

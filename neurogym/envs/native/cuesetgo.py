@@ -11,7 +11,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, Trials
+from neurogym.trials import Rows, StepResult, Trials
 
 PULSE = 0.4  #: height of the ready and set pulses
 
@@ -136,7 +136,7 @@ class CueSetGo(TrialEnv):
         reward = performance * self.rewards["correct"] + (1 - performance) * self.rewards["fail"]
         return {"performance": performance, "reward": reward}
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         output, step = float(np.asarray(action).reshape(-1)[0]), self.t_ind
         since = self.start_ind["set"]
         if step == 0:

@@ -11,7 +11,7 @@ from neurogym import rules, spaces
 from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import Info, StepResult, Trials
 
 COMMON = 0.8  #: probability of the common transition
 PAYS = (0.1, 0.9)  #: probability of reward in the bad and in the good state
@@ -75,7 +75,7 @@ class DawTwoStep(TrialEnv):
         trials.add_period(["decision", "outcome"], [self.dt, self.dt])
         trials.add_ob(1, "decision", where="fixation")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         if self.in_period("decision"):
             self.choose(int(action))
             if action == 0:
@@ -91,7 +91,7 @@ class DawTwoStep(TrialEnv):
         reward = self.rewards["abort"] if action != 0 else 0.0
         return self.ob_now, reward, False, False, {"new_trial": True}
 
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """A first step may end a trial: without a response its time is None, as Gymnasium's checker compares infos."""
         if info["new_trial"] and np.isnan(info["rt"]):
             info["rt"] = None

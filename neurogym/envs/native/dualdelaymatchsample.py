@@ -11,7 +11,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 ITEMS = (0.0, 0.5)  #: an item x is shown as (cos pi x, sin pi x)
 
@@ -81,7 +81,7 @@ class DualDelayMatchSample(TrialEnv):
         trials.add_randn(0, self.sigma, ["sample", *tests], where=range(1, 5))
         trials.go, trials.go_period = trials.starts["test2"], "test2"
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         reward, ended = 0.0, False
         first, second = self.in_period("test1"), self.in_period("test2")
         if self.t_ind == 0:

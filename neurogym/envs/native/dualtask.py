@@ -10,7 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 RULES = ((0, 0), (0, 1), (1, 0), (1, 1))
 BACKGROUND = 0.01
@@ -117,7 +117,7 @@ class DualTask(TrialEnv):
                 reward += 0.5 * steps * self.rewards["abort"]
         return {"performance": 0.5, "reward": reward}
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         if self.t_ind == 0:
             self._answered = {"distractor_decision": False, "decision": False}
         reward, ended = 0.0, False

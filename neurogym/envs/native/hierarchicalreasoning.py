@@ -12,7 +12,7 @@ from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.timing import possible_durations
 from neurogym.metadata import TaskInfo
 from neurogym.sampling.distributions import Distribution
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 BLOCK = (10, 20)  #: fewest and most trials of a block
 
@@ -103,7 +103,7 @@ class HierarchicalReasoning(TrialEnv):
         trials.set_groundtruth(rule, "rule_target", where="rule")
         trials.set_groundtruth(np.where(pro, stimulus, 1 - stimulus), "decision", where="choice")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         reward, ended = 0.0, False
         if self.in_period("rule_target"):
             self.trial["rule_choice"] = int(action)

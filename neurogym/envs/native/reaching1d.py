@@ -11,7 +11,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, Trials
+from neurogym.trials import Info, Rows, StepResult, Trials
 
 START = np.pi  #: angle at the start of a trial
 TURNS = (0, 1, -1)  #: direction of rotation of each action
@@ -106,8 +106,8 @@ class Reaching1D(TrialEnv):
         """Turn the shorter way until the target is reached."""
         return int(self._direction(self._to_target())) if self.in_period("reach") else 0
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        info: dict[str, Any] = {"new_trial": False, "gt": self.oracle()}
+    def _step(self, action: Any) -> StepResult:
+        info: Info = {"new_trial": False, "gt": self.oracle()}
         reaching, first = self.in_period("reach"), self.start_ind["reach"]
         if self.t_ind == 0:
             self._angle = START
@@ -129,7 +129,7 @@ class Reaching1D(TrialEnv):
         """A reward on a scale from 0 (``fail``) to 1 (``correct``)."""
         return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
 
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]) -> tuple:
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Show the own angle as it is, in place of that on the shortest way."""
         planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:

@@ -10,7 +10,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
 
@@ -68,7 +68,7 @@ class ReachingDelayResponse(TrialEnv):
         trials.set_groundtruth(np.array([[-1, BLANK]]), ["stimulus", "delay"])
         trials.set_groundtruth(np.column_stack([np.ones(trials.n), value]), "decision")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         respond, value = float(action[0]) > 0, float(action[1])
         reward, ended = 0.0, False
         if self.in_period("stimulus") and respond:

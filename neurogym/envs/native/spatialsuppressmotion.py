@@ -9,7 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, Trials
+from neurogym.trials import Rows, StepResult, Trials
 
 FRAME = 8.3  #: ms, at 120 Hz
 SIZES = 8
@@ -113,7 +113,7 @@ class SpatialSuppressMotion(TrialEnv):
         stimulus = drive[:, :, None] * covered[:, None]
         trials.add_ob(stimulus.reshape(trials.n, -1), "stimulus")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         overlap = max(0.0, 1 - 0.5 * float(np.abs(np.asarray(action) - self.gt_now).sum()))
         self.performance += (overlap - self.performance) / (self.t_ind + 1)
         self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)

@@ -9,7 +9,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
+from neurogym.trials import StepResult, Trials
 
 
 class TwoStep(TrialEnv):
@@ -97,7 +97,7 @@ class TwoStep(TrialEnv):
         trials.add_ob(place == 0, where="start")
         trials.set_groundtruth(better, "choice")
 
-    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _step(self, action: Any) -> StepResult:
         if self.t_ind == 0:
             self._chosen = int(action)
             self.choose(self._chosen)
