@@ -44,6 +44,7 @@ from neurogym.messages.names import unknown
 from neurogym.parameters import EnvMeta
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution
+from neurogym.scores import Score
 from neurogym.trials import InvalidOperationError, Trials
 from neurogym.trials.base import BaseEnv
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
@@ -119,7 +120,7 @@ class TrialEnv(OldMembers, TrialCycle):
         """The best action at the current row: the ground truth, unless a task knows better."""
         return self.gt_now
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Score of the ideal observer with the present parameters, if it is given the inputs that it needs.
 
         That of a stack with wrappers is :func:`neurogym.ceilings.ceiling`.

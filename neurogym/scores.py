@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+#: ``performance`` and ``reward`` per trial, ``error`` (standard error of the performance) and ``method``.
+Score = dict[str, Any]
+
 _OFFERED: dict[str, Callable[[Any], Any]] = {}
 
 

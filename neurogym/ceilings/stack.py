@@ -14,8 +14,8 @@ from neurogym.ceilings.observer import OBSERVED, Observer
 from neurogym.ceilings.processes import LONGEST, Filter, Floats, Process, Sessions
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
+from neurogym.scores import Score
 
-Score = dict[str, Any]
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
 HOOKS = (
     "plan",
@@ -316,6 +316,6 @@ def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] |
     }
 
 
-def ceiling_of_several(several: ScheduleEnvs) -> dict[str, Any] | None:
+def ceiling_of_several(several: ScheduleEnvs) -> Score | None:
     """The mean of the ceilings of several tasks for an agent that remembers and sees its rewards."""
     return mixture(several, memory=True, told=True)

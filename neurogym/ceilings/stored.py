@@ -12,6 +12,7 @@ from neurogym.cycle import TrialCycle
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
 from neurogym.sampling.distributions import Distribution
+from neurogym.scores import Score
 from neurogym.wrappers.base import TrialWrapper
 
 Table = dict[str, dict[str, Any]]
@@ -52,12 +53,12 @@ def id_of(env: TrialCycle) -> str:
         return ""
 
 
-def task_ceiling(env: TrialCycle) -> dict[str, Any] | None:
+def task_ceiling(env: TrialCycle) -> Score | None:
     """The ceiling of a task by itself: stored, or computed if its parameters are not the usual ones."""
     return stored_ceiling(env) or _computed(env)
 
 
-def stored_ceiling(env: TrialCycle) -> dict[str, Any] | None:
+def stored_ceiling(env: TrialCycle) -> Score | None:
     """The stored ceiling of an environment that was made by id with the parameters' default values, else None."""
     found = table().get(id_of(env))
     if found is None or not is_usual(env):
@@ -65,13 +66,13 @@ def stored_ceiling(env: TrialCycle) -> dict[str, Any] | None:
     return {name: found[name] for name in ("performance", "reward", "error", "method")}
 
 
-def without_reward(env: TrialCycle) -> dict[str, Any] | None:
+def without_reward(env: TrialCycle) -> Score | None:
     """What is left of the stored ceiling where the agent is not shown its last reward, None where not known."""
     found = table().get(id_of(env), {}).get("without_reward")
     return dict(found) if found is not None and is_usual(env) else None
 
 
-def stored_blind(env: TrialCycle) -> dict[str, Any] | None:
+def stored_blind(env: TrialCycle) -> Score | None:
     """The stored blind score of an environment that was made by id with the parameters' default values, else None."""
     found = blind_table().get(id_of(env))
     if found is None or not is_usual(env):
@@ -122,7 +123,7 @@ def own_wrappers(env: TrialCycle) -> int:
     return _own(id_) if id_ and registration.group(id_) == "collections" and env.wrappers else 0
 
 
-def _computed(env: TrialCycle) -> dict[str, Any] | None:
+def _computed(env: TrialCycle) -> Score | None:
     """The ceiling by the observer of noise-free trials, where there is one for the task."""
     from neurogym.ceilings.observer import OBSERVED, Observer
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.leniency import forgive
@@ -87,12 +88,12 @@ class TrialMaker(Changeable, SingleTrial):
                 self._stack.n_actions = self.action_limit or n
         return self._stack
 
-    def set_top(self, wrapper: Any) -> None:
+    def set_top(self, wrapper: gym.Env) -> None:
         """Let ``wrapper`` be asked for new trials; called when a :class:`TrialWrapper` is put on."""
         self.top, self._stack = wrapper, None
         self.ahead.restart()
 
-    def use(self, wrapper: Any) -> None:
+    def use(self, wrapper: gym.Env) -> None:
         """Let the hooks be those of the stack that is stepped, where several were put on one task."""
         if wrapper is not self.top and wrapper not in layers(self.top):
             self.set_top(wrapper)

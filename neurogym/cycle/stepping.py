@@ -116,7 +116,7 @@ class TrialCycle(TaskHooks):
         self._is_settled = self.rule is None or not stack.begins_trials
         return self.trial
 
-    def set_top(self, wrapper: Any) -> None:
+    def set_top(self, wrapper: gym.Env) -> None:
         """Let ``wrapper`` be asked for the next trial already."""
         super().set_top(wrapper)
         self._made_ahead = False
@@ -222,7 +222,7 @@ class TrialCycle(TaskHooks):
         )
         return ob if stack is None else stack.observe(ob, action, reward, self.field), reward, *ends, info
 
-    def shown_by(self, wrapper: Any) -> Stack | None:
+    def shown_by(self, wrapper: gym.Env) -> Stack | None:
         """The wrappers that show observations to the agent, of a stack that only uses hooks; None for other stacks."""
         if "step" in vars(self) or type(self).step is not TrialCycle.step:
             return None

@@ -85,13 +85,13 @@ class TrialTask(Task, Protocol):
     def field(self, name: str) -> Any:
         """Value of a per-step field at the current row."""
 
-    def set_top(self, wrapper: Any) -> None:
+    def set_top(self, wrapper: gym.Env) -> None:
         """Let a wrapper be asked for new trials."""
 
-    def use(self, wrapper: Any) -> None:
+    def use(self, wrapper: gym.Env) -> None:
         """Let the hooks be those of the stack that is stepped."""
 
-    def shown_by(self, wrapper: Any) -> Any:
+    def shown_by(self, wrapper: gym.Env) -> Any:
         """The wrappers that show observations, if they only use hooks."""
 
     def step_shown_by(self, stack: Any, action: Any) -> StepResult:

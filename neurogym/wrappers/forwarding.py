@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from neurogym import scores
 from neurogym.ceilings.effects import Effect, unknown
+from neurogym.scores import Score
 
 
 def layers(env: gym.Env) -> list[gym.Env]:
@@ -34,7 +35,7 @@ class Forwarding:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return inside(self.env, name)
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
         return scores.ask("ceiling of a stack", self)
 

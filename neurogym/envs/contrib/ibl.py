@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import erf
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 COHS = (1.6, 3.2, 6.4, 12.8, 25.6, 51.2)
@@ -84,7 +84,7 @@ class IBL(TrialEnv):
         trials.add_randn(0, self.sigma, "decision")
         trials.set_groundtruth(side, "decision")
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Exact without blocks: the sign of the difference of the two channels decides."""
         if len(self.blocks) > 1 or self.sigma == 0:
             return super().ceiling()

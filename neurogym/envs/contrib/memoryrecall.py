@@ -99,7 +99,7 @@ class MemoryRecall(TrialEnv):
         trials.ob[asked.index, :size] = self._degraded(target, rng)
         trials.set_groundtruth(lambda rows: patterns[source(rows)], "recall")
 
-    def _degraded(self, pattern: np.ndarray, rng: Any) -> np.ndarray:
+    def _degraded(self, pattern: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.balanced:
             return pattern * (rng.random(pattern.shape) >= 2 * (1 - self.p_right))
         return np.abs(pattern - (rng.random(pattern.shape) < 1 - self.p_right))

@@ -100,7 +100,9 @@ class RandomDotMotion(ImageTask):
             self, float(np.mean(1 - none + none / len(self.theta))), "the heading of every life is seen"
         )
 
-    def dots(self, frames: int, coherence: float, direction: float, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+    def dots(
+        self, frames: int, coherence: float, direction: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Positions of dots in the square around the aperture.
 
         Args:

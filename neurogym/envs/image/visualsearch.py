@@ -109,7 +109,7 @@ class VisualSearch(ImageTask):
         self.mark_fixation(trials, ["fixation", "sample", "delay"])
         trials.set_groundtruth(target, "decision")
 
-    def _items(self, angle: np.ndarray, items: int, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _items(self, angle: np.ndarray, items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Angles and colours of the lines of each trial, the target first."""
         n = len(angle)
         angles = np.repeat(angle[:, None], items, axis=1)

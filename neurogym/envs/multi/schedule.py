@@ -17,6 +17,7 @@ from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
 from neurogym.sampling.scheduler import BaseSchedule
+from neurogym.scores import Score
 from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import Traits, first_observation
 from neurogym.wrappers.forwarding import layers
@@ -304,7 +305,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         task.trial = self.trial
         return task.oracle()
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Mean over the tasks, weighted by how often each comes, if the ceiling of each is known."""
         return scores.ask("ceiling of several tasks", self)
 

@@ -12,6 +12,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 COHERENCES = (5, 15, 50)
@@ -107,6 +108,6 @@ class ContextDecisionMaking(TrialEnv):
             trials.add_ob(context == 1, where="context2")
         trials.set_groundtruth(ground_truth - 1, "decision", where="choice")
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Exact for two directions: the mean of the samples of the relevant modality decides."""
         return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else super().ceiling()

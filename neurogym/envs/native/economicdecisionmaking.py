@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym import spaces
@@ -13,6 +11,7 @@ from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 OFFERS = ((0, 1), (1, 3), (1, 2), (1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (2, 0))  #: drops of B, of A
@@ -91,7 +90,7 @@ class EconomicDecisionMaking(TrialEnv):
             trials.pay("decision", option + 1, value[:, option], best[:, option].astype(float))
         trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Exact without noise: the better option is always seen."""
         if self.sigma:
             return None

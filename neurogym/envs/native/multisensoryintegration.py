@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 COHERENCES = (5, 15, 50)
@@ -107,7 +107,7 @@ class MultiSensoryIntegration(TrialEnv):
             trials.add_randn(0, self.sigma * shown, "stimulus", where=channels)
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Exact for two directions: the sum of all samples decides, with the noise of two modalities or of one."""
         if len(self.theta) != 2:
             return None

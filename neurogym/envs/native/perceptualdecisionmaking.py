@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 
@@ -65,6 +65,6 @@ class PerceptualDecisionMaking(TrialEnv):
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Exact for two directions: the mean of the samples of the difference of the two channels decides."""
         return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else super().ceiling()

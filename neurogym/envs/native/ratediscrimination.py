@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym import spaces
@@ -12,6 +10,7 @@ from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, exact_ceiling, step_noise
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 MODALITIES = ("visual", "auditory", "both")
@@ -102,7 +101,7 @@ class RateDiscrimination(TrialEnv):
             np.maximum(trials.ob, 0, out=trials.ob)
         trials.set_groundtruth(truth, "decision")
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Exact for sensory noise: the difference of the channels, summed over samples and modalities, decides."""
         if not self.sensory:
             return super().ceiling()

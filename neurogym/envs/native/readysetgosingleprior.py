@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym.envs.native.cuesetgo import CueSetGo
 from neurogym.envs.psychophysics import exact_ceiling
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 
@@ -51,7 +52,7 @@ class ReadySetGoSinglePrior(CueSetGo):
         trials.add_period("estimation", shown, after="wait")
         trials.add_period("set", after="estimation", min_steps=1)
 
-    def ceiling(self) -> dict[str, Any] | None:
+    def ceiling(self) -> Score | None:
         """Exact: the response time that is most probably within the tolerance, given the cue and what was measured."""
         if not self.weber:
             return exact_ceiling(self, 1.0, "no noise")
