@@ -11,12 +11,15 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.training.tensorboard import Board
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Project or experiment that runs go to unless an environment variable says another.
 PROJECT = "ngym"
@@ -28,7 +31,7 @@ class Tracker(Protocol):
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Add one point to each curve."""
 
-    def figure(self, tag: str, figure: object, step: int) -> None:
+    def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""
 
     def close(self) -> None:
@@ -55,7 +58,7 @@ class WandbTracker:
         """Add one point to each curve."""
         self._run.log(dict(values), step=step)
 
-    def figure(self, tag: str, figure: object, step: int) -> None:
+    def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""
         self._run.log({tag: self._library.Image(figure)}, step=step)
 
@@ -95,7 +98,7 @@ class MlflowTracker:
         for tag, value in values.items():
             self._client.log_metric(self._id, tag.replace("%", "percent"), float(value), step=step)
 
-    def figure(self, tag: str, figure: object, step: int) -> None:
+    def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""
         self._client.log_figure(self._id, figure, f"{tag}-{step}.png")
 
@@ -177,7 +180,7 @@ class TrackedBoard(Board):
         if tracker is not None:
             self._safely(lambda: tracker.scalars(values, step))
 
-    def figure(self, tag: str, figure: object, step: int) -> None:
+    def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""
         tracker = self._tracker
         if tracker is not None:
