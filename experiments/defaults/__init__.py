@@ -33,12 +33,10 @@ TIMESTEPS = 3_000_000
 #: Seconds that a run is given.
 LIMIT = 300.0
 
-#: Tasks that are given other steps and seconds: one that is still getting better after `TIMESTEPS`, one that needs
-#: small learning rates sooner, and two whose images take so long that steps, not seconds, shall end a run: it then
-#: comes out the same another time.
+#: Tasks that are given other steps and seconds: one that is still getting better after `TIMESTEPS`, and two whose
+#: images take so long that steps, not seconds, shall end a run: it then comes out the same another time.
 BUDGETS = {
     "Sternberg-v0": (10_000_000, 600.0),
-    "ReadySetGoDoublePrior-v0": (1_500_000, LIMIT),
     "RandomDotMotion-v0": (40_000, 600.0),
     "VisualSearch-v0": (600_000, 600.0),
 }

@@ -52,11 +52,6 @@ EXCEPTIONS: dict[str, Exceptional] = {
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and no answer costs nothing, so answers are given up early",
     ),
-    "ReadySetGoDoublePrior-v0": Exceptional(
-        {"max_grad_norm": 0.1},
-        "shortened gradients follow the ramp closely, which is too early where it is 0.005 too high",
-        "supervised",
-    ),
     "SpatialSuppressMotionImage-v0": Exceptional(
         {"learning_rate": 3e-3}, "a convolutional front end takes smaller steps than recurrent weights", "supervised"
     ),
