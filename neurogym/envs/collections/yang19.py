@@ -24,8 +24,8 @@ _BOTH = ("stimulus_mod1", "stimulus_mod2")
 _ONE_RING = "the modality is drawn independently in every trial"
 _CUE = "the fixation cue stays on until the decision"
 _TAUGHT = (
-    "the networks of the paper learned the right outputs; reward alone is not enough in five minutes with every seed, "
-    "though it is for the other sixteen tasks"
+    "the networks of the paper learned the right outputs; from reward it takes several times as long, and some tasks "
+    "are not learned in five minutes with every seed"
 )
 _MERGED = "timing given by the user is merged with the task's own, none of it is replaced or lost"
 _FAMILIES: dict[type[YangTask], str] = {
@@ -69,7 +69,7 @@ def _task(
             "carries": False,
             "differences": _NOTES[family],
             "necessary": necessary,
-            **({"taught": _TAUGHT} if family is Match else {}),
+            "taught": _TAUGHT,
         }
     )
 
