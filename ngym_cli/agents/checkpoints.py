@@ -92,7 +92,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
 
     from ngym_cli.agents.algorithms.nested_arrays import take_apart
     from ngym_cli.agents.algorithms.training_state import training_state
-    from ngym_cli.environments.sb3_batch import batch_of
+    from ngym_cli.environments.trial_batch import batch_of
 
     tensors, learner = training_state(model)
     bad = not_finite(tensors)
@@ -243,7 +243,7 @@ def restore(saved: Saved, model: BaseAlgorithm, venv: VecEnv) -> None:
         UserError: if it does not fit them.
     """
     from ngym_cli.agents.algorithms.training_state import load_training_state
-    from ngym_cli.environments.sb3_batch import batch_of
+    from ngym_cli.environments.trial_batch import batch_of
 
     with fitting(saved):
         venv.reset()

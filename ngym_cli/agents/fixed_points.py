@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import Table
@@ -58,6 +57,8 @@ def network_step(policy: RecurrentPolicy) -> tuple[Step, int]:
     Args:
         policy: a recurrent policy of one layer.
     """
+    import torch
+
     network = copy.deepcopy(policy.networks[0]).double().cpu()  # slopes are taken over differences of 1e-6 and less
 
     @torch.no_grad()

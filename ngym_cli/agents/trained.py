@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from ngym_cli.agents.acting import Act, Acting
+from ngym_cli.agents.acting import Act, Acting, Stepping
+from ngym_cli.agents.networks.actor import Actor
 from ngym_cli.agents.perturbation import PerturbedStepper, Perturber
 from ngym_cli.errors import UserError
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def agent_for(
-    policy: BasePolicy, n_envs: int, seed: int, deterministic: bool = True, perturb: Perturber | None = None
+    policy: Actor | BasePolicy, n_envs: int, seed: int, deterministic: bool = True, perturb: Perturber | None = None
 ) -> Acting:
     """Return an agent that acts with frozen weights.
 
     Args:
-        policy: of Stable-Baselines3, or a recurrent one of ours.
+        policy: of Stable-Baselines3, a recurrent one of ours, or a copy of its weights.
         n_envs: number of environments.
         seed: of the actions that are drawn and of recurrent noise.
         deterministic: take the most probable action instead of drawing one.
@@ -31,15 +32,20 @@ def agent_for(
     Raises:
         UserError: if there is no hidden state to perturb.
     """
-    if is_recurrent(policy):
+    if isinstance(policy, Actor) or is_recurrent(policy):
         return RecurrentAgent(policy, n_envs, np.random.default_rng(seed), deterministic, perturb)
     if perturb is not None:
         raise UserError("a memoryless agent has no hidden state to perturb")
     return MemorylessAgent(policy, seed, deterministic)
 
 
+def remembers(policy: Actor | BasePolicy) -> TypeGuard[Actor | RecurrentPolicy]:
+    """Say whether a policy, or a copy of its weights, has a state."""
+    return isinstance(policy, Actor) or is_recurrent(policy)
+
+
 def is_recurrent(policy: BasePolicy) -> TypeGuard[RecurrentPolicy]:
-    """Say whether a policy remembers."""
+    """Say whether a policy is a recurrent one of ours."""
     from ngym_cli.agents.networks.policy import RecurrentPolicy
 
     return isinstance(policy, RecurrentPolicy)
@@ -49,7 +55,7 @@ class RecurrentAgent:
     """Acts with a copy of a recurrent policy's weights.
 
     Args:
-        policy: the policy.
+        policy: the policy, or a copy of its weights.
         n_envs: number of environments.
         rng: source of the actions that are drawn and of recurrent noise.
         deterministic: take the most probable action instead of drawing one.
@@ -61,7 +67,7 @@ class RecurrentAgent:
 
     def __init__(
         self,
-        policy: RecurrentPolicy,
+        policy: Actor | RecurrentPolicy,
         n_envs: int,
         rng: np.random.Generator,
         deterministic: bool = True,
@@ -73,14 +79,17 @@ class RecurrentAgent:
 
     def take_weights(self) -> None:
         """Act with the policy's present weights from now on."""
-        self.policy.set_training_mode(False)
-        self._actor = self.policy.actor()
+        self._actor: Any = self.policy
+        if not isinstance(self.policy, Actor):
+            self.policy.set_training_mode(False)
+            self._actor = self.policy.actor()
+        self._actor.steppers = list[Stepping](self._actor.networks)
         if self.perturb is not None:
             self._actor.steppers[0] = PerturbedStepper(self._actor.steppers[0], self.perturb)
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
         """See ``Acting``."""
-        act, self.state = self.policy.act(observations, self.state, starts, self.deterministic, self.rng, self._actor)
+        act, self.state = self._actor.act(observations, self.state, starts, self.deterministic, self.rng)
         return act
 
 

@@ -14,10 +14,17 @@ from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.config.values import duration_for_task
 from ngym_cli.config.wrappers import wrap
 from ngym_cli.environments.staggering import Staggered
+from ngym_cli.environments.trial_batch import TrialBatch
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
+
+    from neurogym.vector.common import Batch
+
+
+#: Puts further wrappers around an environment.
+Around = Callable[[gym.Env], gym.Env]
 
 
 def make_env(task: Task, settings: TaskSettings) -> gym.Env:
@@ -64,7 +71,11 @@ def another_task(written: object, dt: float) -> gym.Env:
     return make_env(find_task(str(written.get("task", ""))), settings)
 
 
-def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.Env] = lambda env: env) -> VecEnv:
+def _as_is(env: gym.Env) -> gym.Env:
+    return env
+
+
+def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is) -> VecEnv:
     """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that is learned from or evaluated.
 
     Args:
@@ -78,11 +89,26 @@ def build_venv(config: RunConfig, n_envs: int, around: Callable[[gym.Env], gym.E
     from stable_baselines3.common.preprocessing import is_image_space
     from stable_baselines3.common.vec_env import VecTransposeImage
 
-    from neurogym.vector import make_vec
     from ngym_cli.environments.sb3_batch import TrialVecEnv
 
-    task, place = find_task(config.task), itertools.count()
-    venv = TrialVecEnv(
-        make_vec(lambda: around(Staggered.on(make_env(task, config), next(place))), n_envs), config.reset_state
-    )
+    venv = TrialVecEnv(_stacks(config, n_envs, around), config.reset_state)
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
+
+
+def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> TrialBatch | VecEnv:
+    """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
+
+    What may be images comes from ``build_venv`` all the same, with channels first.
+    """
+    batch = TrialBatch(_stacks(config, n_envs, around), config.reset_state)
+    if len(batch.observation_space.shape or ()) != 3:
+        return batch
+    batch.close()
+    return build_venv(config, n_envs, around)
+
+
+def _stacks(config: RunConfig, n_envs: int, around: Around) -> Batch:
+    from neurogym.vector import make_vec
+
+    task, place = find_task(config.task), itertools.count()
+    return make_vec(lambda: around(Staggered.on(make_env(task, config), next(place))), n_envs)

@@ -16,12 +16,12 @@ import numpy as np
 from neurogym.analysis.measures import measures
 from ngym_cli.agents.acting import Acting, rollout
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
-from ngym_cli.agents.trained import agent_for, is_recurrent
+from ngym_cli.agents.trained import agent_for, remembers
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
-from ngym_cli.environments.stack import build_venv, make_env
+from ngym_cli.environments.stack import build_batch, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import ActivityRecorder
 from ngym_cli.files.writing import atomic_folder, write_json
@@ -32,7 +32,8 @@ from ngym_cli.runs.trial_table import Table, write_table
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
-    from stable_baselines3.common.vec_env import VecEnv
+
+    from ngym_cli.agents.networks.actor import Actor
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128
@@ -111,7 +112,7 @@ class Protocol:
 
 
 def evaluate(
-    policy: BasePolicy,
+    policy: Actor | BasePolicy,
     config: RunConfig,
     facts: Facts,
     trials: int,
@@ -128,7 +129,7 @@ def evaluate(
     not favoured. Tasks with sessions are run over whole sessions.
 
     Args:
-        policy: a trained policy.
+        policy: a trained policy, or a copy of its weights.
         config: resolved configuration; task, wrappers and reset rule are taken from it.
         facts: what is known of the task.
         trials: number of trials.
@@ -148,7 +149,7 @@ def evaluate(
     n_envs = quota.n_envs
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
     around, cells = _around(config, protocol, n_envs, unit_seed)
-    venv = build_venv(config, n_envs, around)
+    venv = build_batch(config, n_envs, around)
     units: list[Perturbation] = []
     try:
         venv.seed(env_seed)
@@ -204,9 +205,9 @@ def _around(
     return around, None if cells is None else len(next(iter(cells.values())))
 
 
-def _within(venv: VecEnv) -> Within:
+def _within(venv: Any) -> Within:
     """Return what tells in which environments a period is on."""
-    from ngym_cli.environments.sb3_batch import batch_of
+    from ngym_cli.environments.trial_batch import batch_of
 
     probes = [env for env in batch_of(venv).envs if isinstance(env, PeriodProbe)]
 
@@ -217,27 +218,27 @@ def _within(venv: VecEnv) -> Within:
     return within
 
 
-def units_of(policy: BasePolicy) -> int:
+def units_of(policy: Actor | BasePolicy) -> int:
     """Return the number of units of a policy's network, all layers together.
 
     Raises:
         UserError: if it has no memory.
     """
-    if not is_recurrent(policy):
+    if not remembers(policy):
         raise UserError("a memoryless agent has no hidden state to perturb")
     layers, _, units = policy.initial_state(1)[0].shape
     return int(layers * units)
 
 
 def _run(
-    venv: VecEnv,
+    venv: Any,
     agent: Acting,
     recorder: TrialRecorder,
     quota: Quota,
     activity: ActivityRecorder | None = None,
     progress: Progress | None = None,
 ) -> int:
-    from ngym_cli.environments.sb3_batch import trials_of
+    from ngym_cli.environments.trial_batch import trials_of
 
     trials = trials_of(venv)
     told, done, steps = time.monotonic(), np.zeros(quota.n_envs, int), 0

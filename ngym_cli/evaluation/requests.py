@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
-from ngym_cli.agents import perturbation, threads
+from ngym_cli.agents import perturbation
 from ngym_cli.agents.perturbation import Perturbation
-from ngym_cli.agents.trained import is_recurrent
+from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import read_json
@@ -22,6 +22,7 @@ from ngym_cli.runs import recordings
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
+    from ngym_cli.agents.networks.actor import Actor
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
     from ngym_cli.evaluation.fresh_trials import Evaluation
@@ -173,7 +174,6 @@ def evaluate(
         folder = run.path / "eval" / label
         if asked.name and folder.exists() and not asked.overwrite:
             raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
-    threads.one_in_torch()
     if asked.compare is not None:
         from ngym_cli.figures import comparison
 
@@ -241,7 +241,7 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
 
 
 def _one(
-    policy: BasePolicy,
+    policy: Actor | BasePolicy,
     config: RunConfig,
     facts: Facts,
     asked: Request,
@@ -251,7 +251,7 @@ def _one(
 ) -> Evaluation:
     """Evaluate one policy and write what was found, complete or not at all."""
     record = asked.record
-    if "nwb" in asked.exports and "activity" not in record and is_recurrent(policy):
+    if "nwb" in asked.exports and "activity" not in record and remembers(policy):
         record = ("activity", *record)
     from ngym_cli.evaluation import fresh_trials
 
@@ -272,16 +272,17 @@ def _one(
     return found
 
 
-def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[BasePolicy, int, bool]]:
+def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
     """Yield the final policy, or that of each checkpoint, with the steps that it was trained for."""
-    from ngym_cli.agents.saving import load_policy
-
-    policy, steps = load_policy(run, config)
     if wanted is None:
-        yield policy, steps, False
-        return
-    from ngym_cli.agents import checkpoints, saving
+        from ngym_cli.agents.frozen import load_to_act
 
+        yield *load_to_act(run, config), False
+        return
+    from ngym_cli.agents import checkpoints, saving, threads
+
+    threads.one_in_torch()
+    policy, _ = saving.load_policy(run, config)
     there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
     if not there:
         raise UserError(f"{run.path} kept no checkpoints")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ngym_cli.agents.acting import Acting
-    from ngym_cli.environments.sb3_batch import TrialVecEnv
+    from ngym_cli.environments.trial_batch import TrialBatch
 
 
 @dataclass
@@ -43,11 +43,11 @@ class Trace:
     outcomes: list[str] = field(default_factory=list)
 
 
-def record(venv: TrialVecEnv, agent: Acting, trials: int, most_steps: int = 2_000) -> Trace:
+def record(venv: TrialBatch, agent: Acting, trials: int, most_steps: int = 2_000) -> Trace:
     """Step a batch of one environment until some trials have ended.
 
     Args:
-        venv: a ``TrialVecEnv`` of one environment, seeded.
+        venv: a ``TrialBatch`` of one environment, seeded.
         agent: an agent for one environment.
         trials: how many trials to see.
         most_steps: give up after this many steps.
@@ -133,14 +133,14 @@ EXAMPLES = 5
 def examples(view: View) -> Figure:
     """Draw a few fresh trials of the first run."""
     from ngym_cli.agents.trained import agent_for
-    from ngym_cli.environments.sb3_batch import trials_of
-    from ngym_cli.environments.stack import build_venv
+    from ngym_cli.environments.stack import build_batch
+    from ngym_cli.environments.trial_batch import trials_of
 
     source = view.first
-    venv = build_venv(source.config, 1)
+    venv = build_batch(source.config, 1)
     try:
         venv.seed(0)
-        trace = record(trials_of(venv), agent_for(source.policy, 1, seed=0), EXAMPLES)
+        trace = record(trials_of(venv), agent_for(source.actor, 1, seed=0), EXAMPLES)
     finally:
         venv.close()
     return example_trials(trace, source.facts.dt, source.facts.labels)

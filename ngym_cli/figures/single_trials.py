@@ -89,16 +89,16 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
     from ngym_cli.agents.acting import rollout
     from ngym_cli.agents.trained import agent_for
     from ngym_cli.environments.probes import PeriodProbe
-    from ngym_cli.environments.sb3_batch import trials_of
-    from ngym_cli.environments.stack import build_venv
+    from ngym_cli.environments.stack import build_batch
+    from ngym_cli.environments.trial_batch import trials_of
 
-    venv = build_venv(source.config, 1, PeriodProbe)
+    venv = build_batch(source.config, 1, PeriodProbe)
     found: list[Trial] = []
     steps: list[dict[str, Any]] = []
     batch, met = trials_of(venv), 0
     try:
         venv.seed(seed)
-        agent = agent_for(source.policy, 1, seed, not stochastic)
+        agent = agent_for(source.actor, 1, seed, not stochastic)
         for step in rollout(venv, agent):
             steps.append({"seen": _channels(step.seen[0]), "act": step.act, "reward": float(step.rewards[0]),
                           "truth": batch.ground_truth})  # fmt: skip

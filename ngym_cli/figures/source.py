@@ -17,6 +17,7 @@ from ngym_cli.runs.trial_table import Table, read_trials
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
+    from ngym_cli.agents.networks.actor import Actor
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
 
@@ -98,6 +99,15 @@ class Source:
         if not (self.run.path / runs.MODEL).exists():
             raise Unavailable("the run has no model yet")
         return load_policy(self.run, self.config)[0]
+
+    @cached_property
+    def actor(self) -> Actor | BasePolicy:
+        """What acts as its trained policy; see ``policy``."""
+        from ngym_cli.agents.frozen import load_to_act
+
+        if not (self.run.path / runs.MODEL).exists():
+            raise Unavailable("the run has no model yet")
+        return load_to_act(self.run, self.config)[0]
 
     def main(self) -> Evaluated:
         """Return the latest evaluation of the intact network under the conditions of training, or else the latest.

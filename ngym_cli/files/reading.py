@@ -8,12 +8,14 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from torch import Tensor
 
@@ -208,8 +210,20 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         UserError: if it is not one, or names more arrays than any that we write.
         OSError: if it cannot be read.
     """
-    from safetensors import SafetensorError
     from safetensors.torch import load_file
+
+    return _read_safetensors(path, load_file)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Read a safetensors file as NumPy arrays by name; see `read_tensors`."""
+    from safetensors.numpy import load_file
+
+    return _read_safetensors(path, load_file)
+
+
+def _read_safetensors(path: Path, load: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    from safetensors import SafetensorError
 
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
@@ -218,7 +232,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         if file.read(size).count(b'"dtype"') > MOST_ARRAYS:
             raise UserError(f"{path} names more than {MOST_ARRAYS:,} arrays; refused")
     try:
-        return dict(load_file(path))
+        return dict(load(path))
     except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
 

@@ -194,8 +194,8 @@ def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> N
         seed: of the new environments.
     """
     from ngym_cli.agents.algorithms import sb3
-    from ngym_cli.environments.sb3_batch import batch_of, trials_of
     from ngym_cli.environments.stack import build_venv
+    from ngym_cli.environments.trial_batch import batch_of, trials_of
 
     trials = trials_of(venv)
     old, trials.venv = trials.venv, batch_of(build_venv(config, venv.num_envs))

@@ -8,7 +8,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from ngym_cli.environments.sb3_batch import trials_of
+from ngym_cli.environments.trial_batch import trials_of
 from ngym_cli.training.curves import STEPS_PER_POINT
 from ngym_cli.training.session import Session
 

@@ -79,7 +79,7 @@ def test_numbers_that_are_not_finite_stop_a_run(tmp_path, monkeypatch, arguments
 
 
 def test_a_single_bad_number_among_many_is_found():
-    from ngym_cli.environments.sb3_batch import _refuse_not_finite
+    from ngym_cli.environments.trial_batch import _refuse_not_finite
 
     _refuse_not_finite(np.full((64, 5), 3e38, np.float32), np.full(64, -1e300))
     observations = np.zeros((64, 5), np.float32)

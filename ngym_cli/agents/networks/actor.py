@@ -1,60 +1,104 @@
-"""A NumPy snapshot of a recurrent policy that acts on a batch of environments, one step at a time."""
+"""A recurrent policy as plain arrays that acts on a batch of environments step by step; torch is not imported."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from gymnasium import spaces
-from stable_baselines3.common.preprocessing import is_image_space
-from torch import nn
 
-from ngym_cli.agents.acting import Stepping
-from ngym_cli.agents.networks.base import ArrayState, to_numpy
-from ngym_cli.agents.networks.images import Remembered
+from ngym_cli.agents.acting import Act, Stepping
+from ngym_cli.agents.networks.steps import Network
 
+ArrayState = tuple[np.ndarray, ...]
+#: Weight (in, out), bias and the name of the activation that follows, or "".
 Layer = tuple[np.ndarray, np.ndarray, str]
 
 
-class Actor:
-    """Weights frozen at construction; build a new one after each update.
-
-    Args:
-        policy: a ``RecurrentPolicy``, whose networks, read-outs and front end are copied.
+class ReadOut(NamedTuple):
+    """What is read from the networks.
 
     Attributes:
-        steppers: the actor's network and, if it is separate, the critic's.
+        policy: layers up to the action preferences, or means.
+        value: layers up to the value.
+        log_std: logarithms of standard deviations of continuous actions (action,); empty for discrete ones.
+    """
+
+    policy: list[Layer]
+    value: list[Layer]
+    log_std: np.ndarray
+
+
+class Actor:
+    """Acts with weights that stay as they are; build a new one after each update.
+
+    Args:
+        networks: the actor's network and, if it is separate, the critic's.
+        read_out: the layers of both heads.
+        action_space: of the environments.
+        front: from observations (environment, ...) to features; flattens them by default.
+
+    Attributes:
+        steppers: the networks, or what stands in for them.
         sizes: number of state arrays of each of them.
     """
 
-    def __init__(self, policy: Any) -> None:
-        self.policy = policy
-        self.discrete = isinstance(policy.action_space, spaces.Discrete)
-        self.steppers: list[Stepping] = [network.stepper() for network in policy.networks]
-        self.sizes = [network.n_states for network in policy.networks]
-        self._pi = [*_layers(policy.mlp_extractor.policy_net), *_layers(policy.action_net)]
-        self._vf = [*_layers(policy.mlp_extractor.value_net), *_layers(policy.value_net)]
+    def __init__(
+        self,
+        networks: list[Network],
+        read_out: ReadOut,
+        action_space: spaces.Space,
+        front: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        self.action_space, self.discrete = action_space, isinstance(action_space, spaces.Discrete)
+        self.networks, self.steppers = networks, list[Stepping](networks)
+        self.sizes = [network.n_states for network in networks]
+        self._pi, self._vf, self.log_std = read_out
         self._both = None
         if len(self.steppers) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product
             (pi_weight, pi_bias, _), (vf_weight, vf_bias, _) = self._pi[0], self._vf[0]
             self._both = [(np.hstack([pi_weight, vf_weight]), np.hstack([pi_bias, vf_bias]), "")]
-        space = policy.observation_space
-        self._flat = isinstance(space, spaces.Box) and not is_image_space(space)
-        self._seen = Remembered(self._extracted) if is_image_space(space) else self._extracted
-        self.log_std = np.zeros(0) if self.discrete else to_numpy(policy.log_std)
+        self._front = front
+
+    def initial_state(self, n_envs: int) -> ArrayState:
+        """Zero state of every network, arrays (layer, environment, unit)."""
+        shapes = [(each.shape[0], n_envs, each.shape[1]) for each in self.networks for _ in range(each.n_states)]
+        return tuple(np.zeros(shape, np.float32) for shape in shapes)
+
+    def act(
+        self,
+        obs: np.ndarray,
+        state: ArrayState,
+        episode_starts: np.ndarray,
+        deterministic: bool,
+        rng: np.random.Generator,
+    ) -> tuple[Act, ArrayState]:
+        """Act on a batch of environments.
+
+        Args:
+            obs: (environment, ...).
+            state: from `initial_state` or the last call.
+            episode_starts: (environment,); where true, the state is zeroed first.
+            deterministic: take the most probable action.
+            rng: source of the sampled actions and the recurrent noise.
+
+        Returns:
+            What it did, and the new state.
+        """
+        keep = ~np.asarray(episode_starts, bool)[None, :, None]
+        state = tuple(part * keep for part in state)
+        out = tuple(np.empty_like(part) for part in state)
+        draws = [network.draw_noise(1, len(obs), rng) for network in self.networks]
+        noise = [None if part is None else part[0] for part in draws]
+        activity = self.step(self.features(obs), state, out, noise)
+        logits, values = self.heads(activity)
+        actions = self.choose(logits, None if deterministic else self.draw(logits.shape, rng))
+        return Act(within(self.action_space, actions), values, activity[0], logits), out
 
     def features(self, obs: np.ndarray) -> np.ndarray:
-        """What the recurrent network sees: flattened observations, or the output of the front end for images."""
-        if self._flat:
-            return obs.reshape(len(obs), -1)
-        return self._seen(obs)
-
-    def _extracted(self, obs: np.ndarray) -> np.ndarray:
-        """Output of the policy's own front end."""
-        with torch.no_grad():
-            features: Any = self.policy.extract_features(self.policy.obs_to_tensor(obs)[0])
-            return features.cpu().numpy()
+        """What the recurrent network sees."""
+        return obs.reshape(len(obs), -1) if self._front is None else self._front(obs)
 
     def step(
         self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: list[np.ndarray | None]
@@ -112,19 +156,6 @@ def within(space: spaces.Space, actions: np.ndarray) -> np.ndarray:
     if isinstance(space, spaces.Box):
         return np.clip(actions.reshape(-1, *space.shape), space.low, space.high)
     return actions
-
-
-def _layers(module: nn.Module) -> list[Layer]:
-    """Weight, bias and following activation of each linear layer."""
-    layers: list[Layer] = []
-    for part in module if isinstance(module, nn.Sequential) else [module]:
-        if isinstance(part, nn.Linear):
-            layers.append((to_numpy(part.weight.t()), to_numpy(part.bias), ""))
-        elif isinstance(part, nn.Tanh | nn.ReLU):
-            layers[-1] = (*layers[-1][:2], type(part).__name__)
-        else:
-            raise ValueError(f"read-out layers must be linear, tanh or relu, not {type(part).__name__}")
-    return layers
 
 
 def _run(layers: list[Layer], x: np.ndarray) -> np.ndarray:

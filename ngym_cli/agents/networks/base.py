@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents.networks import loops
+from ngym_cli.agents.networks.steps import Network, Stepper, draw_noise, joint
 
 State = tuple[Tensor, ...]
 ArrayState = tuple[np.ndarray, ...]
@@ -133,9 +134,12 @@ class RecurrentNetwork(nn.Module):
         weight_hh, weight_ih, bias_ih, bias_hh = (getattr(self, f"{name}_l{layer}") for name in names)
         return weight_hh, weight_ih, bias_ih, bias_hh
 
-    def stepper(self) -> Stepper:
+    def stepper(self) -> Network:
         """The present weights, ready to step in NumPy; take a new one after each update."""
-        return Stepper(self)
+        if self.cell is None or kernels.get("forward") is None:
+            return TorchStepper(self)
+        weights = [joint(*map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
+        return Stepper(self.cell, weights, self.hidden_size, self.alpha, self.noise_scale, bool(self.noise))
 
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
         """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
@@ -144,9 +148,7 @@ class RecurrentNetwork(nn.Module):
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
         """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
-        if not self.noise:
-            return None
-        return rng.standard_normal((steps, self.num_layers, n, self.hidden_size), dtype=np.float32)
+        return draw_noise((self.num_layers, self.hidden_size), steps, n, rng) if self.noise else None
 
 
 def last_steps(activity: Tensor, counts: Sequence[int]) -> Tensor:
@@ -163,34 +165,16 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return np.array(tensor.detach().cpu().numpy(), order="C")
 
 
-class Stepper:
-    """A network that advances a batch of environments by one step, in NumPy; made anew after each update."""
+class TorchStepper:
+    """A network that advances a batch of environments by one step, where there are no compiled loops."""
 
     def __init__(self, net: RecurrentNetwork) -> None:
-        self.net = net
-        self._layers: list[loops.Steps] = []
-        if net.cell is not None and kernels.get("forward") is not None:
-            weights = (to_numpy(loops.joint(*net.weights(layer))) for layer in range(net.num_layers))
-            self._layers = [loops.Steps(net.cell, weight, net.hidden_size, net.alpha) for weight in weights]
+        self.net, self.shape, self.n_states = net, (net.num_layers, net.hidden_size), net.n_states
+        self.draw_noise = net.draw_noise
 
     def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
-        """Advance one step.
-
-        Args:
-            x: inputs (environment, feature).
-            state: arrays (layer, environment, unit); read only.
-            out: arrays of the same shapes, C-contiguous, that receive the new state.
-            noise: standard normal draws (layer, environment, unit), for networks with recurrent noise.
-
-        Returns:
-            The activity of the top layer (environment, unit), a view of `out`.
-        """
-        for layer, steps in enumerate(self._layers):
-            draws = None if noise is None else np.float32(self.net.noise_scale) * noise[layer]
-            steps(x, [part[layer] for part in state], [part[layer] for part in out], draws)
-            x = out[0][layer]
-        if not self._layers:
-            self._step_in_torch(x, state, out, noise)
+        """Advance one step, see `Stepper.step`."""
+        self._step_in_torch(x, state, out, noise)
         return out[0][-1]
 
     @torch.no_grad()

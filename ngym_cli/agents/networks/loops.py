@@ -14,10 +14,9 @@ import torch
 from torch import Tensor
 
 from neurogym import kernels
+from ngym_cli.agents.networks.steps import CELLS, packed_size
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and inputs (.., feature), two biases (..)
-GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1}  #: rows of weights for each unit
-CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 
 def usable(seq: Tensor) -> bool:
@@ -57,58 +56,6 @@ def joint(recurrent: Tensor, inputs: Tensor, *biases: Tensor) -> Tensor:
     return torch.cat([recurrent, inputs, torch.add(*biases)[:, None]], dim=1)
 
 
-class Steps:
-    """Single steps of one layer, in NumPy, with weights that are packed once.
-
-    Args:
-        cell, alpha: as for `run`.
-        weight: from `joint`.
-        units: of the layer.
-    """
-
-    def __init__(self, cell: str, weight: np.ndarray, units: int, alpha: float = 1.0) -> None:
-        self.cell, self.weight, self.units, self.alpha = cell, weight, units, alpha
-        self._counts = np.zeros(1, np.int64)
-        self._packed = False
-        self._compiled: Any = kernels.get("forward")
-
-    def __call__(
-        self, x: np.ndarray, state: Sequence[np.ndarray], out: Sequence[np.ndarray], noise: np.ndarray | None = None
-    ) -> None:
-        """Advance one step.
-
-        Args:
-            x: inputs (sequence, feature).
-            state: h, and for the LSTM c (sequence, unit).
-            out: float32 arrays of the same shapes, C-contiguous, that receive the new state.
-            noise: (sequence, gate * unit), added to the products.
-        """
-        if len(x) != self._counts[0]:
-            self._prepare(len(x))
-        read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in (x, noise, *state)]
-        h0, c0 = (*read[2:], None)[:2]
-        h, c = (*out, None)[:2]
-        rows, gates, squashed, panels = self._buffers
-        weight = None if self._packed else self.weight
-        given = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
-        self._compiled(CELLS.index(self.cell), self.alpha, *given)
-        self._packed = True
-
-    def _prepare(self, n: int) -> None:
-        """Make the buffers for batches of this size."""
-        wide, depth = self.weight.shape
-        self._counts[0] = n
-        shapes = ((n, depth), (n, wide), (n, self.units), (_packed_size(depth, wide),))
-        self._buffers = [np.empty(shape, np.float32) for shape in shapes]
-        self._packed = False
-
-
-def _packed_size(depth: int, columns: int) -> int:
-    """Numbers in a packed matrix."""
-    size: Any = kernels.get("packed_size")
-    return size(depth, columns)
-
-
 def _call(name: str, cell: int, alpha: float, counts: np.ndarray, tensors: Sequence[Tensor | None]) -> None:
     compiled: Any = kernels.get(name)
     compiled(cell, alpha, counts, *(None if part is None else part.detach().numpy() for part in tensors))
@@ -135,7 +82,7 @@ class _Run(torch.autograd.Function):
         lstm, depth = len(state) == 2, weight.shape[1]
         h, h0, c0 = seq.new_empty(steps, units), state[0].contiguous(), state[1].contiguous() if lstm else None
         c, squashed = (torch.empty_like(h), torch.empty_like(h)) if lstm else (None, None)
-        panels = seq.new_empty(max(_packed_size(depth, wide), _packed_size(wide, units)))
+        panels = seq.new_empty(max(packed_size(depth, wide), packed_size(wide, units)))
         left = [h0, c0, seq.new_empty(steps, depth), seq.new_empty(steps, wide), c, squashed, h, panels]
         draws = None if noise is None else noise.contiguous()
         _call("forward", cell, alpha, counts, [seq.contiguous(), draws, weight, *left])

@@ -17,11 +17,11 @@ from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Act
 from ngym_cli.agents.networks import network_spec
-from ngym_cli.agents.networks.actor import Actor, within
-from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
+from ngym_cli.agents.networks.actor import Actor, ArrayState, Layer, ReadOut
+from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
 from ngym_cli.agents.networks.categorical import Categorical
 from ngym_cli.agents.networks.descent import Descent
-from ngym_cli.agents.networks.images import ConvolutionalFront, distinct
+from ngym_cli.agents.networks.images import ConvolutionalFront, Remembered, distinct
 from ngym_cli.agents.networks.optimizers import Adam
 
 
@@ -169,7 +169,25 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def actor(self) -> Actor:
         """A NumPy snapshot of the present weights, for many steps in a row."""
-        return Actor(self)
+        space = self.observation_space
+        front = None if isinstance(space, spaces.Box) else self._extracted
+        read_out = ReadOut(
+            [*_layers(self.mlp_extractor.policy_net), *_layers(self.action_net)],
+            [*_layers(self.mlp_extractor.value_net), *_layers(self.value_net)],
+            np.zeros(0) if isinstance(self.action_space, spaces.Discrete) else to_numpy(self.log_std),
+        )
+        return Actor(
+            [network.stepper() for network in self.networks],
+            read_out,
+            self.action_space,
+            Remembered(self._extracted) if is_image_space(space) else front,
+        )
+
+    def _extracted(self, obs: np.ndarray) -> np.ndarray:
+        """Output of the front end."""
+        with torch.no_grad():
+            features: Any = self.extract_features(self.obs_to_tensor(obs)[0])
+            return features.cpu().numpy()
 
     def initial_state(self, n_envs: int) -> ArrayState:
         """Zero state of every network, arrays (layer, environment, unit)."""
@@ -197,16 +215,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         Returns:
             What it did, and the new state.
         """
-        actor, rng = actor or self.actor(), rng or self.rng
-        keep = ~np.asarray(episode_starts, bool)[None, :, None]
-        state = tuple(part * keep for part in state)
-        out = tuple(np.empty_like(part) for part in state)
-        draws = [network.draw_noise(1, len(obs), rng) for network in self.networks]
-        noise = [None if part is None else part[0] for part in draws]
-        activity = actor.step(actor.features(obs), state, out, noise)
-        logits, values = actor.heads(activity)
-        actions = actor.choose(logits, None if deterministic else actor.draw(logits.shape, rng))
-        return Act(within(self.action_space, actions), values, activity[0], logits), out
+        return (actor or self.actor()).act(obs, state, episode_starts, deterministic, rng or self.rng)
 
     def predict(
         self,
@@ -224,3 +233,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
         act, state = self.act(obs, state, starts, deterministic)
         return (act.actions if batched else act.actions[0]), state
+
+
+def _layers(module: nn.Module) -> list[Layer]:
+    """Weight, bias and following activation of each linear layer."""
+    layers: list[Layer] = []
+    for part in module if isinstance(module, nn.Sequential) else [module]:
+        if isinstance(part, nn.Linear):
+            layers.append((to_numpy(part.weight.t()), to_numpy(part.bias), ""))
+        elif isinstance(part, nn.Tanh | nn.ReLU):
+            layers[-1] = (*layers[-1][:2], type(part).__name__)
+        else:
+            raise ValueError(f"read-out layers must be linear, tanh or relu, not {type(part).__name__}")
+    return layers

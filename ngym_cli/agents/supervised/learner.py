@@ -37,7 +37,7 @@ from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream,
 from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.agents.supervised.weighting import row_weights
 from ngym_cli.agents.trained import RecurrentAgent
-from ngym_cli.environments.sb3_batch import batch_of, trials_of
+from ngym_cli.environments.trial_batch import batch_of, trials_of
 
 if TYPE_CHECKING:
     from neurogym.trials import Trials

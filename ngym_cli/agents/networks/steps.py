@@ -1,0 +1,139 @@
+"""Single steps of recurrent networks in the compiled loops (`loops.c`), from plain arrays; torch is not imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from neurogym import kernels
+from ngym_cli.agents.acting import Stepping
+
+GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1}  #: rows of weights for each unit
+CELLS = tuple(GATES)  #: in the order of `loops.c`
+
+
+def joint(recurrent: np.ndarray, inputs: np.ndarray, *biases: np.ndarray) -> np.ndarray:
+    """One matrix (gate * unit, unit + feature + 1) for the products with the rows `[h, x, 1]`."""
+    return np.concatenate([recurrent, inputs, np.add(*biases)[:, None]], axis=1)
+
+
+def draw_noise(shape: tuple[int, int], steps: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Standard normal draws (time, layer, environment, unit) for a network of this shape (layer, unit)."""
+    return rng.standard_normal((steps, shape[0], n, shape[1]), dtype=np.float32)
+
+
+class Network(Stepping, Protocol):
+    """A network that an `Actor` can step: its layers and units, and the number of its state arrays."""
+
+    shape: tuple[int, int]
+    n_states: int
+
+    def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Recurrent noise for one pass, see `Stepper.draw_noise`."""
+
+
+class Steps:
+    """Single steps of one layer, in NumPy, with weights that are packed once.
+
+    Args:
+        cell, alpha: a name in `CELLS`, and how far h of a leaky network goes towards its new value.
+        weight: (gate * unit, unit + feature + 1), for the products with the rows `[h, x, 1]`; see `joint`.
+        units: of the layer.
+    """
+
+    def __init__(self, cell: str, weight: np.ndarray, units: int, alpha: float = 1.0) -> None:
+        self.cell, self.weight, self.units, self.alpha = cell, weight, units, alpha
+        self._counts = np.zeros(1, np.int64)
+        self._packed = False
+        self._compiled: Any = kernels.get("forward")
+
+    def __call__(
+        self, x: np.ndarray, state: Sequence[np.ndarray], out: Sequence[np.ndarray], noise: np.ndarray | None = None
+    ) -> None:
+        """Advance one step.
+
+        Args:
+            x: inputs (sequence, feature).
+            state: h, and for the LSTM c (sequence, unit).
+            out: float32 arrays of the same shapes, C-contiguous, that receive the new state.
+            noise: (sequence, gate * unit), added to the products.
+        """
+        if len(x) != self._counts[0]:
+            self._prepare(len(x))
+        read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in (x, noise, *state)]
+        h0, c0 = (*read[2:], None)[:2]
+        h, c = (*out, None)[:2]
+        rows, gates, squashed, panels = self._buffers
+        weight = None if self._packed else self.weight
+        given = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
+        self._compiled(CELLS.index(self.cell), self.alpha, *given)
+        self._packed = True
+
+    def _prepare(self, n: int) -> None:
+        """Make the buffers for batches of this size."""
+        wide, depth = self.weight.shape
+        self._counts[0] = n
+        shapes = ((n, depth), (n, wide), (n, self.units), (packed_size(depth, wide),))
+        self._buffers = [np.empty(shape, np.float32) for shape in shapes]
+        self._packed = False
+
+
+def packed_size(depth: int, columns: int) -> int:
+    """Numbers in a packed matrix."""
+    size: Any = kernels.get("packed_size")
+    return size(depth, columns)
+
+
+class Stepper:
+    """A network that advances a batch of environments by one step, in NumPy.
+
+    Args:
+        cell, alpha: as for `Steps`.
+        weights: of each layer, from `joint`.
+        units: of each layer.
+        noise_scale: factor on the draws of the recurrent noise.
+        noisy: whether there is such noise.
+    """
+
+    def __init__(
+        self,
+        cell: str,
+        weights: Sequence[np.ndarray],
+        units: int,
+        alpha: float = 1.0,
+        noise_scale: float = 0.0,
+        noisy: bool = False,
+    ) -> None:
+        self.shape, self.n_states, self.noisy = (len(weights), units), 1 + (cell == "lstm"), noisy
+        self.noise_scale = np.float32(noise_scale)
+        self._layers = [Steps(cell, weight, units, alpha) for weight in weights]
+
+    def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
+        return draw_noise(self.shape, steps, n, rng) if self.noisy else None
+
+    def step(
+        self,
+        x: np.ndarray,
+        state: tuple[np.ndarray, ...],
+        out: tuple[np.ndarray, ...],
+        noise: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Advance one step.
+
+        Args:
+            x: inputs (environment, feature).
+            state: arrays (layer, environment, unit); read only.
+            out: arrays of the same shapes, C-contiguous, that receive the new state.
+            noise: standard normal draws (layer, environment, unit), for networks with recurrent noise.
+
+        Returns:
+            The activity of the top layer (environment, unit), a view of `out`.
+        """
+        for layer, steps in enumerate(self._layers):
+            draws = None if noise is None else self.noise_scale * noise[layer]
+            steps(x, [part[layer] for part in state], [part[layer] for part in out], draws)
+            x = out[0][layer]
+        return out[0][-1]

@@ -1,0 +1,122 @@
+"""A batch of trial environments that are stepped together; it needs neither torch nor Stable-Baselines3."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from neurogym.vector.common import Batch, Moved
+from ngym_cli.errors import NotFinite
+
+_NOTHING: dict[str, Any] = {}
+
+
+class TrialBatch:
+    """Steps a ``neurogym.vector.TrialVectorEnv``, with the methods of a ``VecEnv`` that a rollout needs.
+
+    ``dones[i]`` is True where the recurrent state must be reset and no value is carried over: at the end of each trial
+    with ``reset_state="trial"``, else only where the environment itself ends.
+
+    Args:
+        venv: the batch.
+        reset_state: ``"trial"`` or ``"never"``.
+
+    Attributes:
+        trial_ended: bool (environments,), whether a trial ended with the last step.
+        finished: the trials that ended in the last step, as equally long arrays, or None.
+        ground_truth: the right action at the row just acted on, one per environment, or None.
+    """
+
+    def __init__(self, venv: Batch, reset_state: str = "never"):
+        if reset_state not in ("trial", "never"):
+            raise ValueError(f"reset_state must be 'trial' or 'never', not {reset_state!r}")
+        self.venv = venv
+        self.reset_state = reset_state
+        self.num_envs = venv.num_envs
+        self.observation_space: Space[Any] = venv.single_observation_space
+        self.action_space: Space[Any] = venv.single_action_space
+        self.trial_ended = np.zeros(venv.num_envs, bool)
+        self.finished: dict[str, np.ndarray] | None = None
+        self.ground_truth: np.ndarray | None = None
+        self._seeds: list[int | None] = [None] * venv.num_envs
+        self._no_infos = [_NOTHING] * venv.num_envs
+
+    @property
+    def unwrapped(self) -> Any:
+        """Itself: its wrappers are inside."""
+        return self
+
+    def reset(self) -> np.ndarray:
+        """Start all environments, from the seeds given to ``seed`` if there are any."""
+        seeds = None if all(seed is None for seed in self._seeds) else self._seeds
+        observations, _ = self.venv.reset(seed=seeds)  # type: ignore[arg-type]  # our batches take one for each
+        self._seeds = [None] * self.num_envs
+        _refuse_not_finite(observations, np.zeros(0))
+        self.finished = None
+        return observations
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Take a step.
+
+        Returns:
+            Observations (environments, ...), rewards (environments,), dones (environments,), and one dictionary per
+            environment, empty but where an environment was cut off.
+        """
+        moved = self.venv.move(actions)
+        _refuse_not_finite(moved.observations, moved.rewards)
+        self.finished, self.ground_truth = self.venv.finished, moved.truth
+        ended = moved.terminated | moved.truncated
+        self.trial_ended = moved.new_trial | ended
+        dones = self.trial_ended if self.reset_state == "trial" else ended
+        infos = self._cut_off(moved) if moved.truncated.any() else self._no_infos
+        return moved.observations, moved.rewards, dones, infos
+
+    def _cut_off(self, moved: Moved) -> list[dict[str, Any]]:
+        listed = list(self._no_infos)
+        for index in np.flatnonzero(moved.truncated).tolist():
+            listed[index] = {"TimeLimit.truncated": True, "terminal_observation": moved.last_seen[index]}
+        return listed
+
+    def close(self) -> None:
+        """Close the batch."""
+        self.venv.close()
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Give the next reset one seed per environment, all derived from one."""
+        if seed is None:
+            self._seeds = [None] * self.num_envs
+        else:
+            self._seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(self.num_envs)]
+        return self._seeds
+
+
+def trials_of(venv: Any) -> TrialBatch:
+    """Return the environments made of trials, inside Stable-Baselines3's wrappers where there are any.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    inner = None if venv is None else venv.unwrapped
+    if not isinstance(inner, TrialBatch):
+        raise ValueError(f"expected trial-based tasks ({__name__}.TrialBatch), not {type(inner).__name__}")
+    return inner
+
+
+def batch_of(venv: Any) -> Batch:
+    """Return the toolkit's batch of environments inside them; see `trials_of`."""
+    return trials_of(venv).venv
+
+
+def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
+    """Raise NotFinite if there is such a number; a product tells at once that there is none."""
+    for what, values in (("reward", rewards), ("an observation", observations)):
+        flat = values.reshape(-1)
+        if values.dtype.kind == "f" and not math.isfinite(np.dot(flat, flat)):
+            bad = ~np.isfinite(values.reshape(len(values), -1))
+            if bad.any():
+                env = int(np.flatnonzero(bad.any(axis=1))[0])
+                raise NotFinite(what, float(values[env].reshape(-1)[bad[env]][0]), env)

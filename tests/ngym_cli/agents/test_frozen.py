@@ -1,0 +1,99 @@
+"""An agent acts the same whether its weights are read with or without torch; commands do without where they can."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from neurogym import kernels
+from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.frozen import load_to_act
+from ngym_cli.agents.networks.actor import Actor
+from ngym_cli.agents.saving import WEIGHTS, load_policy, save_model
+from ngym_cli.config import from_dict
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import build_venv
+from ngym_cli.errors import UserError
+from ngym_cli.evaluation import fresh_trials
+from ngym_cli.runs import MODEL, Run
+
+pytestmark = pytest.mark.skipif(kernels.get("forward") is None, reason="networks step in torch without compiled loops")
+AFTER = """
+import json, sys
+from ngym_cli.__main__ import main
+sys.argv = ["ngym", *json.loads(sys.argv[1])]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("LOADED", sorted({"torch", "stable_baselines3"} & set(sys.modules)))
+"""
+
+
+@pytest.fixture
+def untrained_run(tmp_path):
+    """Makes the files of an untrained agent that loading it needs."""
+
+    def make(task, network, args):
+        given = {"task": task, "alg": "recurrent_ppo", "network": network, "network_args": args}
+        config, facts = resolve(from_dict(given))
+        config = complete(config, facts)
+        save_model(build_model(config, build_venv(config, 1)), config, tmp_path / MODEL)
+        return Run(tmp_path), config, facts
+
+    return make
+
+
+@pytest.mark.parametrize("command", [["eval"], ["plot"]])
+def test_commands_do_without_torch(run_folder, tmp_path, command):
+    folder = shutil.copytree(run_folder, tmp_path / "run")
+    words = json.dumps([command[0], str(folder), *command[1:]])
+    done = subprocess.run([sys.executable, "-c", AFTER, words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "LOADED []" in done.stdout
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize(
+    ("task", "network", "args"),
+    [
+        ("RDM-v0", "lstm", {}),
+        ("RDM-v0", "lstm", {"layers": 2, "shared": False}),
+        ("RDM-v0", "rnn", {"activation": "relu"}),
+        ("ReachingDelayResponse-v0", "lstm", {}),
+    ],
+)
+def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, deterministic):
+    run, config, facts = untrained_run(task, network, args)
+    actor, steps = load_to_act(run, config)
+    policy, expected_steps = load_policy(run, config)
+    assert isinstance(actor, Actor) and steps == expected_steps
+    mine, other = (
+        fresh_trials.evaluate(each, config, facts, 60, 3, deterministic, measured=False).table
+        for each in (actor, policy)
+    )
+    assert mine.keys() == other.keys()
+    for name, values in mine.items():
+        np.testing.assert_array_equal(values, other[name], err_msg=name)
+
+
+@pytest.mark.parametrize(("network", "args"), [("gru", {}), ("lstm", {"readout": [8]})])
+def test_other_networks_act_in_torch(untrained_run, network, args):
+    run, config, _ = untrained_run("RDM-v0", network, args)
+    assert not isinstance(load_to_act(run, config)[0], Actor)
+
+
+@pytest.mark.parametrize("kept", [0, 5, 500, -40])
+def test_a_truncated_file_is_one_line(run_folder, tmp_path, kept):
+    folder = shutil.copytree(run_folder, tmp_path / "run")
+    weights = folder / MODEL / WEIGHTS
+    weights.write_bytes(weights.read_bytes()[:kept])
+    run = Run(folder)
+    with pytest.raises(UserError, match=WEIGHTS) as found:
+        load_to_act(run, run.config())
+    assert "\n" not in str(found.value)
