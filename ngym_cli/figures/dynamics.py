@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.agents.fixed_points import SLOW, STARTS, InputSet, input_sets, points_of_sets
-from ngym_cli.agents.trained import is_recurrent
+from ngym_cli.agents.trained import is_recurrent, remembers
 from ngym_cli.figures.aligned import population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
@@ -27,10 +27,9 @@ MOST_SETS = 8
 def fixed_points_check(view: View) -> None:
     """Say why there are no fixed points to look for."""
     source = view.recorded.members[0][0]
-    if not is_recurrent(source.policy):
+    if not remembers(source.actor):
         raise Unavailable("a memoryless agent has no recurrent dynamics")
-    policy = source.policy
-    if int(policy.initial_state(1)[0].shape[0]) > 1:
+    if int(source.actor.initial_state(1)[0].shape[0]) > 1:
         raise Unavailable("the network has several layers; the recording holds the last one only")
 
 

@@ -49,11 +49,20 @@ def untrained_run(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("command", [["eval"], ["plot"]])
+@pytest.mark.parametrize("command", ["eval", "plot"])
 def test_commands_do_without_torch(run_folder, tmp_path, command):
     folder = shutil.copytree(run_folder, tmp_path / "run")
-    words = json.dumps([command[0], str(folder), *command[1:]])
-    done = subprocess.run([sys.executable, "-c", AFTER, words], capture_output=True, text=True, cwd=tmp_path)
+    _without_torch(tmp_path, command, str(folder))
+
+
+def test_figures_of_recorded_activity_do_without_torch(run_folder, tmp_path):
+    folder = shutil.copytree(run_folder, tmp_path / "run")
+    _without_torch(tmp_path, "eval", str(folder), "--trials=60", "--record=activity")
+    _without_torch(tmp_path, "plot", str(folder))
+
+
+def _without_torch(cwd, *words):
+    done = subprocess.run([sys.executable, "-c", AFTER, json.dumps(words)], capture_output=True, text=True, cwd=cwd)
     assert done.returncode == 0, done.stderr
     assert "LOADED []" in done.stdout
 
