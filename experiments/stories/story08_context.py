@@ -41,7 +41,9 @@ for name, delay in DELAYS.items():
 
     steps, updates = (10_000, 100) if chosen.fast else BUDGETS[name]
     printed = name == "no delay"
-    stats = make().unwrapped.trial_length_stats(1000)
+    example = make()
+    example.reset(seed=chosen.seed)
+    stats = example.unwrapped.trial_length_stats(1000)
     random = evaluate(None, make, 1000, chosen.seed)["performance"].mean()
     report(f"{name}, random agent", random, "0.312 to 0.345" if printed else "none printed")
     model = train(make, steps, chosen.seed, units=128, n_envs=32)
