@@ -95,16 +95,16 @@ def bare(reset: bool, rollouts: int = 3) -> Callable[[], int]:
     return lambda: len([loop.iterate() for _ in range(rollouts)]) * ROLLOUT
 
 
-def kernel(n_time: int, width: int, features: int, rollouts: int = 3) -> Callable[[], int]:
-    """As many passes of nn.LSTM, forward and backward, as rollouts have in their updates; nothing else."""
-    lstm = nn.LSTM(features, 64)
-    inputs, state = torch.randn(n_time, width, features), torch.zeros(1, width, 64)
-    passes = SETTINGS["n_epochs"] * rollouts * ROLLOUT // (n_time * width)
+def kernel(n_time: int, width: int, features: int, steps: int = 3 * ROLLOUT, units: int = 64) -> Callable[[], int]:
+    """As many passes of nn.LSTM, forward and backward, as so many steps have in their updates; nothing else."""
+    lstm = nn.LSTM(features, units)
+    inputs, state = torch.randn(n_time, width, features), torch.zeros(1, width, units)
+    passes = SETTINGS["n_epochs"] * steps // (n_time * width)
 
     def run() -> int:
         for _ in range(passes):
             lstm(inputs, (state, state))[0].sum().backward()
-        return rollouts * ROLLOUT
+        return steps
 
     return run
 
@@ -173,9 +173,20 @@ def learners(reset: bool, rounds: int) -> dict[str, Any]:
     }
 
 
+def large(rounds: int, n_envs: int = 1024, units: int = 512, n_steps: int = 16) -> dict[str, float]:
+    """A large network in many environments, state carried: the learner's speed over that of passes of nn.LSTM alone."""
+    config, width = settings(False), n_envs // 4
+    model = ours(config, n_envs=n_envs, units=units, n_steps=n_steps, batch_size=n_steps * width)
+    features = model.observation_space.shape[0]  # type: ignore[index]
+    torch_alone = kernel(n_steps, width, features, n_steps * n_envs, units)
+    speed = race({"ours": turn(model, 1), "kernel": torch_alone}, rounds)
+    return spread(speed["ours"] / speed["kernel"])
+
+
 def report(rounds: int) -> dict[str, Any]:
     """All figures."""
     return {
+        "1,024 environments and 512 units, over kernel": large(rounds),
         "state carried": learners(False, rounds),
         "state reset at each trial": learners(True, rounds),
         "peak memory (MB)": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
