@@ -37,7 +37,7 @@ class Acting(Protocol):
 
 
 class Stepping(Protocol):
-    """A network that advances a batch of environments by one step, as `networks.base.Stepper` does."""
+    """A network that advances a batch of environments by one step, as `networks.steps.Stepper` does."""
 
     def step(
         self,
@@ -46,7 +46,7 @@ class Stepping(Protocol):
         out: tuple[np.ndarray, ...],
         noise: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Advance one step, see `networks.base.Stepper.step`."""
+        """Advance one step, see `networks.steps.Stepper.step`."""
 
 
 @runtime_checkable

@@ -192,7 +192,7 @@ class PerturbedStepper:
         self.stepper, self.perturb = stepper, perturb
 
     def step(self, x: np.ndarray, state: State, out: State, noise: np.ndarray | None = None) -> np.ndarray:
-        """Advance one step; see ``ngym_cli.agents.networks.base.Stepper.step``."""
+        """Advance one step; see ``ngym_cli.agents.networks.steps.Stepper.step``."""
         self.stepper.step(x, state, out, noise)
         self.perturb(state, out)
         return out[0][-1]

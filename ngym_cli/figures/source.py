@@ -96,8 +96,7 @@ class Source:
         """
         from ngym_cli.agents.saving import load_policy
 
-        if not (self.run.path / runs.MODEL).exists():
-            raise Unavailable("the run has no model yet")
+        self._need_model()
         return load_policy(self.run, self.config)[0]
 
     @cached_property
@@ -105,9 +104,12 @@ class Source:
         """What acts as its trained policy; see ``policy``."""
         from ngym_cli.agents.frozen import load_to_act
 
+        self._need_model()
+        return load_to_act(self.run, self.config)[0]
+
+    def _need_model(self) -> None:
         if not (self.run.path / runs.MODEL).exists():
             raise Unavailable("the run has no model yet")
-        return load_to_act(self.run, self.config)[0]
 
     def main(self) -> Evaluated:
         """Return the latest evaluation of the intact network under the conditions of training, or else the latest.
