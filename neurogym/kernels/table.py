@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Digest of all names and signatures, so that a module from other sources is not called; a test says the new one.
-ABI = "4c7cf75ccc26b8ca"
+ABI = "a64bf5a5110e992e"
 
 
 class Kernel(NamedTuple):
@@ -48,9 +48,7 @@ KERNELS: Mapping[str, Kernel] = {
     "sizes": Kernel(_FUSED, _LEARN, _FUSE, _FUSED_TEST),
     "prepare": Kernel(_FUSED, _LEARN, f"{_FUSE}._take_weights", _FUSED_TEST),
     "act": Kernel(_FUSED, _ACT, f"{_FUSE}.act", _FUSED_TEST),
-    "deal": Kernel(_FUSED, _LEARN, f"{_FUSE}.gradient", _FUSED_TEST),
-    "learn": Kernel(_FUSED, _LEARN, f"{_FUSE}.gradient", _FUSED_TEST),
-    "collect": Kernel(_FUSED, _LEARN, f"{_FUSE}.gradient", _FUSED_TEST),
+    "learn": Kernel(_FUSED, _LEARN, f"{_FUSE}.descend", _FUSED_TEST),
     "adam": Kernel(
         "ngym_cli/agents/networks/descent.c",
         "ngym_cli.agents.networks.descent:Descent.step",

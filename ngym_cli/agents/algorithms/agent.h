@@ -1,11 +1,12 @@
 /* An actor-critic agent: its sizes, its memory, and the steps of acting and learning.
 
    agent_memory.c lays buffers out, agent_weights.c packs weights and hands gradients over, agent_objective.c has the
-   objective, agent.c acts and learns. */
+   objective, agent.c acts and finds gradients, agent_update.c takes the steps of an update, in several threads. */
 
 #ifndef NGYM_AGENT_H
 #define NGYM_AGENT_H
 
+#include "descent.h"
 #include "loops.h"
 
 #define GROUP_STEPS 256       /* steps of the sequences that are learned from at a time, so that their gates stay in */
@@ -89,6 +90,36 @@ struct sequences {
 static inline int64_t layer_inputs(const struct agent *a, int64_t layer) { return layer ? a->units : a->features; }
 static inline int64_t row_length(const struct agent *a, int64_t layer) { return a->units + layer_inputs(a, layer) + 1; }
 
+/* Minibatches of sequences: minibatch k has those from begin[k] to before begin[k + 1]. */
+struct minibatches {
+    const int64_t *first, *length, *begin;
+    int64_t n;
+};
+
+/* What threads that share an update tell each other. */
+struct board {
+    int64_t offer, apart[7];  /* minibatch, its chunks and the next of them to be taken; see agent_update.c */
+    int64_t done, further[7]; /* chunks of the minibatch whose sums are there */
+    struct objective objective;
+    double statistics[MAX_CHUNKS][STATISTICS];
+};
+
+/* What the steps of an update are taken with. */
+struct update {
+    int64_t normalize;          /* not 0: advantages of a minibatch are scaled to mean 0 and standard deviation 1 */
+    struct objective objective; /* all but `mean`, `scale` and `share`, which each minibatch has its own */
+    double most_kl;             /* a minibatch whose KL divergence is larger ends the update; may be infinite */
+    float *weights, *slopes;    /* in the order of agent_prepare: weights, gradient */
+    const int64_t *place, *size; /* (part): where each part of them lies in the vector, how long it is */
+    int64_t parts;
+    struct adam adam; /* the vector of weights, which may be null: then no step is taken */
+    float *gradient;  /* of the vector */
+    int64_t vector;   /* numbers in the vector */
+    float *sums;      /* (chunk, sums_apart) */
+    int64_t sums_apart;
+    double *numbers; /* (minibatch, STATISTICS + 1): statistics, and the number of steps learned from */
+};
+
 /* Where the outputs of the heads are, and how far those of one step are from those of the next. */
 struct outputs {
     float *logits, *value;
@@ -123,5 +154,10 @@ void agent_learn(const struct agent *a, const struct packed_weights *p, const st
                  const struct objective *j, struct workspace *w, const struct sequences *s, int64_t chunk,
                  int64_t chunks, struct gradient_sums *sums, double *statistics);
 void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t apart, float *gradient);
+int64_t agent_update(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+                     const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b);
+void agent_help(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+                const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
+                int64_t rank);
 
 #endif

@@ -1,7 +1,5 @@
 /* How Python calls the agent of agent.c; what is given is checked against the agent's sizes here. */
 
-#include <math.h>
-
 #include "agent.h"
 #include "kernel.h"
 
@@ -157,44 +155,38 @@ static int in_rollout(const struct sequences *s, int64_t envs, int64_t times) {
     return s->n > 0;
 }
 
-static const char NOT_IN_ROLLOUT[] = "sequences do not lie in the rollout, the longest first";
-
-/* The number of steps that are learned from, mean and scale of their advantages; returns the number of chunks. */
-static const char *run_deal(struct call *c) {
-    enum { NORMALIZE, ADVANTAGES, COUNTS, FIRST, LENGTHS, FOUND };
-    enum { DEAL_TIMES, DEAL_ENVS, SEQUENCES };
-    const union value *v = c->value;
-    const float *advantages = v[ADVANTAGES].array;
-    const uint8_t *counts = v[COUNTS].array;
-    int64_t envs = c->size[DEAL_ENVS];
-    double *found = v[FOUND].array, n = 0, sum = 0, squares = 0;
-    struct sequences s = {v[FIRST].array, v[LENGTHS].array, c->size[SEQUENCES]};
-    if (!in_rollout(&s, envs, c->size[DEAL_TIMES])) return NOT_IN_ROLLOUT;
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t k = 0; k < s.n; k++)
-            for (int64_t t = 0; t < s.length[k]; t++) {
-                int64_t place = s.first[k] + t * envs;
-                double off = advantages[place] - sum / (n > 1 ? n : 1);
-                if (!counts[place]) continue;
-                if (pass) squares += off * off;
-                else n++, sum += advantages[place];
-            }
-    int normalize = v[NORMALIZE].integer && n > 1;
-    found[0] = n;
-    found[1] = normalize ? sum / n : 0;
-    found[2] = normalize ? 1 / (sqrt(squares / (n - 1)) + 1e-8) : 1;
-    int64_t groups = count_groups(&s);
-    c->result = groups < MAX_CHUNKS ? groups : MAX_CHUNKS;
+/* What of minibatches does not fit into the rollout. */
+static const char *misplaced(const struct minibatches *m, int64_t sequences, const struct rollout *o) {
+    if (m->begin[0] != 0 || m->begin[m->n] != sequences) return "minibatches do not have all sequences";
+    for (int64_t k = 0; k < m->n; k++) {
+        int64_t from = m->begin[k], to = m->begin[k + 1];
+        struct sequences s = {m->first + from, m->length + from, to - from};
+        if (from < 0 || from >= to || to > sequences || !in_rollout(&s, o->envs, o->times))
+            return "sequences do not lie in the rollout, the longest of a minibatch first";
+    }
     return 0;
 }
 
+/* What of an update does not fit the agent. */
+static const char *misfit(const struct update *u, const struct agent *a) {
+    int64_t weights = 0;
+    for (int64_t k = 0; k < u->parts; k++) {
+        if (u->size[k] < 0 || u->place[k] < 0 || u->place[k] + u->size[k] > u->vector)
+            return "the parts of the agent do not lie in the vector of weights";
+        weights += u->size[k];
+    }
+    return u->parts && weights != a->weights ? "the parts are not those of the agent" : 0;
+}
+
+/* The thread of rank 0 leads the update, and finds how many minibatches it looked at; others help. */
 static const char *run_learn(struct call *c) {
-    enum { CHUNK = OWN, PARTS, ADVANTAGES, RETURNS, COUNTS, FIRST, LENGTHS, CLIP, REACH, ENT_COEF, VF_COEF, MEAN, SCALE,
-           SHARE, SUMS, NUMBERS };
-    enum { SEQUENCES = OWN_SIZE, SUMS_SIZE };
+    enum { RANK = OWN, BOARD, ADVANTAGES, RETURNS, COUNTS, FIRST, LENGTHS, BEGIN, NORMALIZE, CLIP, REACH, ENT_COEF,
+           VF_COEF, MOST_KL, SUMS, NUMBERS, WEIGHTS, SLOPES, PLACE, PART_SIZE, GRADIENT, VECTOR, MEAN, SQUARE, STEP,
+           RATE, KEEP_MEAN, KEEP_SQUARE, SMALL, MOST };
+    enum { SEQUENCES = OWN_SIZE, BOUNDS, CHUNKS, SUMS_SIZE, MINIBATCHES, N, PARTS, ALL };
     const union value *v = c->value;
-    int64_t chunk = v[CHUNK].integer, chunks = v[PARTS].integer;
-    struct sequences s = {v[FIRST].array, v[LENGTHS].array, c->size[SEQUENCES]};
+    const int64_t *s = c->size;
+    struct minibatches m = {v[FIRST].array, v[LENGTHS].array, v[BEGIN].array, s[MINIBATCHES]};
     struct agent a;
     struct packed_weights p;
     struct rollout o;
@@ -202,64 +194,57 @@ static const char *run_learn(struct call *c) {
     struct gradient_sums sums;
     const char *problem = parse_shared_arguments(c, &a, &o);
     if (problem) return problem;
-    if (!in_rollout(&s, o.envs, o.times)) return NOT_IN_ROLLOUT;
-    if (chunks < 1 || chunks > MAX_CHUNKS || chunk < 0 || chunk >= chunks) return "there is no such chunk";
+    if (s[BOUNDS] != m.n + 1) return "each minibatch begins somewhere, and the last ends";
+    if ((problem = misplaced(&m, s[SEQUENCES], &o))) return problem;
     for (int64_t i = 0; !a.continuous && i < o.envs * o.times; i++)
         if ((uint64_t)o.chosen[i] >= (uint64_t)a.actions) return "there is no such action";
-    if (c->size[SUMS_SIZE] < layout_gradient_sums(&a, &sums, 0)) return BUFFER_TOO_SMALL;
-    problem = layout_buffers(c, &a, max_group_steps(o.envs, s.length[0]), &p, &w);
-    if (problem) return problem;
-    layout_gradient_sums(&a, &sums, v[SUMS].array);
-    o.advantages = v[ADVANTAGES].array, o.returns = v[RETURNS].array, o.counts = v[COUNTS].array;
-    struct objective j = {v[CLIP].real, v[REACH].real, v[ENT_COEF].real, v[VF_COEF].real,
-                          v[MEAN].real, v[SCALE].real, v[SHARE].real};
-    agent_learn(&a, &p, &o, &j, &w, &s, chunk, chunks, &sums, v[NUMBERS].array);
-    return 0;
-}
-
-static const char *run_collect(struct call *c) {
-    enum { C_SHAPE, PARTS, SUMS, GRADIENT };
-    enum { C_LENGTH, MOST, BUFFER_SIZE, N };
-    const union value *v = c->value;
-    const int64_t *s = c->size;
-    struct agent a;
-    struct gradient_sums sums;
-    const char *problem = parse_agent(&a, v[C_SHAPE].array, s[C_LENGTH]);
-    if (problem) return problem;
     if (s[N] != a.weights) return "there are not as many weights as the agent has";
-    if (v[PARTS].integer < 1 || v[PARTS].integer > s[MOST]) return BUFFER_TOO_SMALL;
-    if (s[BUFFER_SIZE] < layout_gradient_sums(&a, &sums, 0)) return BUFFER_TOO_SMALL;
-    agent_collect(&a, v[SUMS].array, v[PARTS].integer, s[BUFFER_SIZE], v[GRADIENT].array);
+    if (s[CHUNKS] < MAX_CHUNKS || s[SUMS_SIZE] < layout_gradient_sums(&a, &sums, 0)) return BUFFER_TOO_SMALL;
+    int64_t longest = 0;
+    for (int64_t k = 0; k < m.n; k++) longest = m.length[m.begin[k]] > longest ? m.length[m.begin[k]] : longest;
+    problem = layout_buffers(c, &a, max_group_steps(o.envs, longest), &p, &w);
+    if (problem) return problem;
+    o.advantages = v[ADVANTAGES].array, o.returns = v[RETURNS].array, o.counts = v[COUNTS].array;
+    struct update u = {
+        .normalize = v[NORMALIZE].integer, .most_kl = v[MOST_KL].real, .weights = v[WEIGHTS].array,
+        .objective = {v[CLIP].real, v[REACH].real, v[ENT_COEF].real, v[VF_COEF].real, 0, 1, 0},
+        .slopes = v[SLOPES].array, .place = v[PLACE].array, .size = v[PART_SIZE].array,
+        .parts = v[VECTOR].array ? s[PARTS] : 0,
+        .adam = {v[VECTOR].array, v[MEAN].array, v[SQUARE].array, v[STEP].array, v[GRADIENT].array, v[RATE].real,
+                 v[KEEP_MEAN].real, v[KEEP_SQUARE].real, v[SMALL].real, v[MOST].real},
+        .gradient = v[GRADIENT].array, .vector = s[ALL], .sums = v[SUMS].array, .sums_apart = s[SUMS_SIZE],
+        .numbers = v[NUMBERS].array};
+    if (u.adam.weights && !(u.adam.mean && u.adam.square && u.adam.step)) return "Adam has no state";
+    if ((problem = misfit(&u, &a))) return problem;
+    if (!v[RANK].integer) c->result = agent_update(&a, &p, &o, &m, &u, &w, v[BOARD].array);
+    else agent_help(&a, &p, &o, &m, &u, &w, v[BOARD].array, v[RANK].integer);
     return 0;
 }
 
-#define ROLLOUT(out)                                                                                                   \
-    "shape int64[length]; alpha float; noise_scale float; packed float32[packed]; work float32[work] out; "            \
+#define ROLLOUT(packs, acts)                                                                                           \
+    "shape int64[length]; alpha float; noise_scale float; packed float32[packed]" packs "; work float32[work] out; "   \
     "obs float32[times,envs,features]; actor_noise float32[times,layers,envs,units] optional; "                        \
-    "critic_noise float32[times,layers,envs,units] optional; actor_h float32[moments,layers,envs,units]" out "; "      \
-    "actor_c float32[moments,layers,envs,units] optional" out "; "                                                     \
-    "critic_h float32[moments,layers,envs,units] optional" out "; "                                                    \
-    "critic_c float32[moments,layers,envs,units] optional" out "; chosen int64[times,envs] optional" out "; "          \
-    "moved float32[times,envs,actions] optional" out "; values float32[times,envs]" out "; "                           \
-    "old float32[times,envs]" out "; "
+    "critic_noise float32[times,layers,envs,units] optional; actor_h float32[moments,layers,envs,units]" acts "; "     \
+    "actor_c float32[moments,layers,envs,units] optional" acts "; "                                                    \
+    "critic_h float32[moments,layers,envs,units] optional" acts "; "                                                   \
+    "critic_c float32[moments,layers,envs,units] optional" acts "; chosen int64[times,envs] optional" acts "; "        \
+    "moved float32[times,envs,actions] optional" acts "; values float32[times,envs]" acts "; "                         \
+    "old float32[times,envs]" acts "; "
 
 const struct kernel FUSED_KERNELS[] = {
     {"sizes", "shape int64[length]; noisy int; envs int; longest int; found int64[5] out", run_sizes, 0},
     {"prepare", "shape int64[length]; weights float32[n]; packed float32[packed] out", run_prepare, 0},
     {"act",
-     ROLLOUT(" out") "time int; begin int; end int; logits float32[times,envs,actions] out; "
+     ROLLOUT("", " out") "time int; begin int; end int; logits float32[times,envs,actions] out; "
      "draws float32[envs,actions]",
      run_act, 1},
-    {"deal",
-     "normalize int; advantages float32[times,envs]; counts uint8[times,envs]; first int64[sequences]; "
-     "length int64[sequences]; found float64[3] out",
-     run_deal, 0},
     {"learn",
-     ROLLOUT("") "chunk int; chunks int; advantages float32[times,envs]; returns float32[times,envs]; "
-     "counts uint8[times,envs]; first int64[sequences]; length int64[sequences]; clip float; reach float; "
-     "ent_coef float; vf_coef float; mean float; scale float; share float; sums float32[sums] out; "
-     "numbers float64[5] out",
+     ROLLOUT(" out", "") "rank int; board int64[64] out; advantages float32[times,envs]; returns float32[times,envs]; "
+     "counts uint8[times,envs]; first int64[sequences]; length int64[sequences]; begin int64[bounds]; normalize int; "
+     "clip float; reach float; ent_coef float; vf_coef float; most_kl float; sums float32[most,sums] out; "
+     "numbers float64[minibatches,6] out; weights float32[n] out; slopes float32[n] out; place int64[parts]; "
+     "size int64[parts]; gradient float32[all] out; vector float32[all] optional out; mean float32[all] optional out; "
+     "square float32[all] optional out; step float32 optional out; rate float; keep_mean float; keep_square float; "
+     "small float; most float",
      run_learn, 1},
-    {"collect",
-     "shape int64[length]; chunks int; sums float32[most,sums] out; gradient float32[n] out", run_collect, 0},
     {0}};

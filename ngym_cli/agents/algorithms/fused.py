@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import compress
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,10 +27,30 @@ from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is the loss
+BOARD = 64  #: numbers through which threads share an update
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
 WORKSPACE = 4  #: place of the workspace among the arguments of `act` and `learn`
+NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: in place of what a step of Adam needs
 WORTH_SHARING = 4_000_000  #: products of a step of all environments for each thread that acts; calls take longer else
+
+
+class Goal(NamedTuple):
+    """What is maximised; see `Objective`.
+
+    Attributes:
+        normalize_advantage: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
+        clip: how far the probability ratio counts from 1.
+        reach: how far values may go from the old ones; infinite for no limit.
+        ent_coef: weight of the entropy.
+        vf_coef: weight of the error of values.
+    """
+
+    normalize_advantage: bool
+    clip: float
+    reach: float
+    ent_coef: float
+    vf_coef: float
 
 
 class Fused:
@@ -43,7 +63,7 @@ class Fused:
 
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
         self.policy, self.rollout = policy, rollout
-        names = ("sizes", "prepare", "act", "deal", "learn", "collect")
+        names = ("sizes", "prepare", "act", "learn")
         self._functions: dict[str, Any] = {name: kernels.get(name) for name in names}
         parameters, self._weights = list(policy.parameters()), self._find_weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
@@ -68,7 +88,12 @@ class Fused:
         self._workspaces = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
         self._pool = ThreadPoolExecutor(len(self._workspaces)) if len(self._workspaces) > 1 else None
         self._shares = self._shared(n_envs)
-        self._sums, self._statistics = np.empty((chunks, sums), np.float32), np.empty((chunks, SUMS))
+        self._sums, self._board = np.empty((chunks, sums), np.float32), np.empty(BOARD, np.int64)
+        begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
+        own = [(begins[id(part)], part.numel()) for part in self._weights if id(part) in begins]
+        self._places = (
+            np.array(own, np.int64).reshape(-1, 2).T.copy()
+        )  # where weights lie among parameters, their sizes
 
     @staticmethod
     def fits(policy: RecurrentPolicy) -> bool:
@@ -110,40 +135,19 @@ class Fused:
         bounds = [n_envs * k // n for k in range(n + 1)]
         return list(zip(self._workspaces, bounds, bounds[1:], strict=False))
 
-    def gradient(
-        self,
-        segments: Segments,
-        normalize_advantage: bool,
-        clip: float,
-        ent_coef: float,
-        vf_coef: float,
-        reach: float | None = None,
-    ) -> tuple[Tensor, Tensor] | None:
+    def gradient(self, segments: Segments, goal: Goal) -> tuple[Tensor, Tensor] | None:
         """The gradient with respect to all weights, overwritten by the next, and the numbers in `STATISTICS`.
 
         None if no step counts.
 
         Args:
             segments: sequences of the rollout.
-            normalize_advantage: scale advantages to mean 0 and standard deviation 1 over the sequences.
-            clip: as in `Objective`, like the two that follow.
-            ent_coef: weight of the entropy.
-            vf_coef: weight of the error of values.
-            reach: how far values may go from the old ones; None for no limit.
+            goal: what is maximised.
         """
         self._take_weights()
-        rollout, scales = self.rollout, np.empty(3)
-        order = np.argsort(-segments.length, kind="stable")
-        first, length = segments.first(rollout.rewards.shape[1])[order], segments.length[order]
-        given = (rollout.advantages, rollout.counts, first, length)
-        chunks = self._functions["deal"](int(normalize_advantage), *given, scales)
-        n, mean, scale = scales.tolist()
-        if not n:
+        numbers = self._learn([segments], goal, inf, NO_STEP)
+        if not len(numbers):
             return None
-        columns = (rollout.advantages, rollout.returns, rollout.counts, first, length)
-        self._learn(chunks, (*columns, clip, inf if reach is None else reach, ent_coef, vf_coef, mean, scale, 1 / n))
-        self._functions["collect"](self._agent_sizes, chunks, self._sums, self._gradient_buffer.numpy())
-        numbers = self._statistics[:chunks].sum(axis=0)
         for part, slope in zip(self._weights, self._gradient_views, strict=True):
             if id(part) in self._gradient_of:
                 self._gradient_of[id(part)].copy_(slope)
@@ -153,26 +157,51 @@ class Fused:
             found = torch.autograd.grad(outputs, self._underlying, slopes)
             for part, slope in zip(self._underlying, found, strict=True):
                 self._gradient_of[id(part)].copy_(slope)
-        policy_loss, value_loss, entropy_loss = numbers[:3]
-        loss = policy_loss + ent_coef * entropy_loss + vf_coef * value_loss
-        return self._gradient, torch.tensor([*numbers, loss], dtype=torch.float32)
+        return self._gradient, numbers[0]
 
-    def _learn(self, chunks: int, given: Sequence[object]) -> None:
-        """Fill the sums over each chunk of the sequences; threads take chunk after chunk."""
-        todo, columns = iter(range(chunks)), self._columns()
+    def descend(self, parts: list[Segments], goal: Goal, most_kl: float, max_norm: float) -> Tensor | None:
+        """Step down the gradient of one minibatch after the other; return their numbers (minibatch, `STATISTICS`).
 
-        def take_chunks(workspace: np.ndarray) -> None:
-            own = (*columns[:WORKSPACE], workspace, *columns[WORKSPACE + 1 :])
-            for chunk in todo:
-                self._functions["learn"](*own, chunk, chunks, *given, self._sums[chunk], self._statistics[chunk])
+        None, with nothing done, if the optimiser has no compiled step or weights are computed from others. Minibatches
+        of which no step counts are left out.
 
-        workspaces = self._workspaces[:chunks]
-        others = (
-            [] if self._pool is None else [self._pool.submit(take_chunks, workspace) for workspace in workspaces[1:]]
-        )
-        take_chunks(workspaces[0])
+        Args:
+            parts: sequences of the rollout, of each minibatch.
+            goal: what is maximised.
+            most_kl: a KL divergence above which no step is taken any more.
+            max_norm: length that longer gradients are shortened to.
+        """
+        adam = None if self._underlying else self.policy.compiled_step()
+        return None if adam is None else self._learn(parts, goal, most_kl, (*adam, max_norm))
+
+    def _learn(self, parts: list[Segments], goal: Goal, most_kl: float, adam: Sequence[object]) -> Tensor:
+        """Let all threads share an update; without arrays of Adam, the gradient alone is found."""
+        rollout, n = self.rollout, len(parts)
+        begin = np.cumsum([0, *map(len, parts)])
+        length = np.concatenate([part.length for part in parts])
+        order = np.lexsort((-length, np.repeat(np.arange(n), np.diff(begin))))  # the longest of each minibatch first
+        first = np.concatenate([part.first(rollout.rewards.shape[1]) for part in parts])[order]
+        self._board[:] = 0
+        numbers = np.empty((n, SUMS + 1))
+        columns = (rollout.advantages, rollout.returns, rollout.counts, first, length[order], begin, *goal, most_kl)
+        results = (self._sums, numbers, self._weight_buffer, self._gradient_buffer.numpy())
+        given = (self._board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
+        agent, learn = self._columns(), self._functions["learn"]
+
+        def take_part(rank: int) -> int:
+            workspace = self._workspaces[rank]
+            return learn(*agent[:WORKSPACE], workspace, *agent[WORKSPACE + 1 :], rank, *given)
+
+        ranks = range(1, len(self._workspaces))
+        others = [] if self._pool is None else [self._pool.submit(take_part, rank) for rank in ranks]
+        numbers = numbers[: take_part(0)]
         for other in others:
-            other.result()
+            if not other.cancel():
+                other.result()
+        numbers = numbers[numbers[:, SUMS] > 0]  # of steps that count
+        policy_loss, value_loss, entropy_loss = numbers.T[:3]
+        numbers[:, SUMS] = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss
+        return torch.from_numpy(numbers).float()
 
     def _find_weights(self) -> list[Tensor]:
         """In the order of `agent.c`."""

@@ -14,8 +14,9 @@ see images do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import islice
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ngym_cli.agents import acting
-from ngym_cli.agents.algorithms.fused import Fused
+from ngym_cli.agents.algorithms.fused import Fused, Goal
 from ngym_cli.agents.algorithms.minibatch import Experience, Minibatch
 from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.agents.algorithms.rollout import Rollout
@@ -152,20 +153,26 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
         for _ in range(self.n_epochs):
-            if not self._epoch(minibatches(segments, n_minibatches, self.rng), find, statistics):
+            if not self._epoch([*minibatches(segments, n_minibatches, self.rng)], find, statistics):
                 break
             self.count_update()
         self._log(torch.stack(statistics).mean(0).tolist())
 
-    def _epoch(self, parts: Iterable[Segments], find: Callable[[Segments], Found], statistics: list[Tensor]) -> bool:
+    def _epoch(self, parts: list[Segments], find: Callable[[Segments], Found], statistics: list[Tensor]) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the one that acted."""
+        most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
+        fused = self._fused
+        numbers = None if fused is None else fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
+        if numbers is not None:
+            statistics.extend(numbers)
+            return not (numbers[:, KL] > most_kl).any()
         for part in parts:
             found = find(part)
             if found is None:
                 continue
-            gradient, numbers = found
-            statistics.append(numbers)
-            if self.target_kl is not None and numbers[KL] > 1.5 * self.target_kl:
+            gradient, one = found
+            statistics.append(one)
+            if one[KL] > most_kl:
                 return False
             self.policy.descend(gradient, self.max_grad_norm)
         return True
@@ -185,8 +192,13 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
 
     def _fused_gradients(self, fused: Fused) -> Callable[[Segments], Found]:
         """The same, compiled."""
+        goal = self._goal()
+        return lambda part: fused.gradient(part, goal)
+
+    def _goal(self) -> Goal:
+        """What is maximised now."""
         clip, reach = self._clips()
-        return lambda part: fused.gradient(part, self.normalize_advantage, clip, self.ent_coef, self.vf_coef, reach)
+        return Goal(self.normalize_advantage, clip, inf if reach is None else reach, self.ent_coef, self.vf_coef)
 
     def _clips(self) -> tuple[float, float | None]:
         """How far the probability ratio may go from 1, and values from the old ones."""

@@ -2,15 +2,10 @@
 
 #include <math.h>
 
+#include "descent.h"
 #include "kernel.h"
 
-struct adam {
-    float *weights, *mean, *square, *step; /* mean of the gradient and of its square, number of steps */
-    const float *gradient;
-    double rate, keep_mean, keep_square, small, most; /* most: length that longer gradients are shortened to */
-};
-
-static void adam(const struct adam *a, int64_t n) {
+void adam_step(const struct adam *a, int64_t n) {
     double sums[8] = {0}, length = 0; /* several, which do not wait for each other */
     for (int64_t i = 0; i < n; i++) sums[i % 8] += (double)a->gradient[i] * a->gradient[i];
     for (int64_t i = 0; i < 8; i++) length += sums[i];
@@ -33,7 +28,7 @@ static const char *run_adam(struct call *c) {
     const union value *v = c->value;
     struct adam a = {v[WEIGHTS].array, v[MEAN].array, v[SQUARE].array, v[STEP].array, v[GRADIENT].array, v[RATE].real,
                      v[KEEP_MEAN].real, v[KEEP_SQUARE].real, v[SMALL].real, v[MOST].real};
-    adam(&a, c->size[0]);
+    adam_step(&a, c->size[0]);
     return 0;
 }
 

@@ -42,9 +42,10 @@ class Descent:
             gradient: with respect to all weights, in their order.
             max_norm: length that longer gradients are shortened to.
         """
-        self._place()
-        if self._compiled(optimizer, gradient):
-            self._adam(optimizer, gradient, max_norm)
+        adam = self.compiled(optimizer)
+        if adam is not None and gradient.dtype == torch.float32:
+            step: Any = kernels.get("adam")
+            step(*adam[:4], gradient.numpy(), *adam[4:], max_norm)
             return
         length = float(torch.linalg.vector_norm(gradient))
         self.vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
@@ -57,17 +58,20 @@ class Descent:
             vector_to_parameters(self.vector, self.weights)
             self._places = [part.data_ptr() for part in self.weights]
 
-    def _compiled(self, optimizer: torch.optim.Optimizer, gradient: Tensor) -> bool:
-        """Whether the compiled step does the same; the first is the optimiser's, which sets up its state."""
+    def compiled(self, optimizer: torch.optim.Optimizer) -> tuple[Any, ...] | None:
+        """What the compiled step of Adam takes: vector, means of gradient and square, step; rate, betas, epsilon.
+
+        None if the step is not Adam's as it stands there, or its first, which is the optimiser's and sets up its state.
+
+        Args:
+            optimizer: of the vector.
+        """
+        self._place()
         known = optimizer.state.get(self.vector, {}) if type(optimizer) in (Adam, torch.optim.Adam) else {}
         if {part.numel() for name, part in known.items() if name != "step"} != {self.vector.numel()}:
-            return False
-        if gradient.dtype != torch.float32 or gradient.device.type != "cpu":
-            return False
-        return not any(optimizer.param_groups[0][name] for name in SPECIAL) and kernels.get("adam") is not None
-
-    def _adam(self, optimizer: torch.optim.Optimizer, gradient: Tensor, max_norm: float) -> None:
-        group, state = optimizer.param_groups[0], optimizer.state[self.vector]
-        parts: list[Any] = [self.vector, state["exp_avg"], state["exp_avg_sq"], state["step"], gradient]
-        adam: Any = kernels.get("adam")
-        adam(*(part.detach().numpy() for part in parts), group["lr"], *group["betas"], group["eps"], max_norm)
+            return None
+        group = optimizer.param_groups[0]
+        if self.vector.device.type != "cpu" or any(group[name] for name in SPECIAL) or kernels.get("adam") is None:
+            return None
+        parts = (self.vector, known["exp_avg"], known["exp_avg_sq"], known["step"])
+        return (*(part.detach().numpy() for part in parts), group["lr"], *group["betas"], group["eps"])

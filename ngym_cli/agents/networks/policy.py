@@ -124,6 +124,10 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         """
         self._descent.step(self.optimizer, gradient, max_norm)
 
+    def compiled_step(self) -> tuple[Any, ...] | None:
+        """What the compiled form of such a step takes; None if there is none (see `Descent.compiled`)."""
+        return self._descent.compiled(self.optimizer)
+
     def gradient(self, loss: Tensor) -> Tensor:
         """The gradient of a loss with respect to all weights, one vector in the order of `parameters`."""
         parts = torch.autograd.grad(loss, self._descent.weights, materialize_grads=True)

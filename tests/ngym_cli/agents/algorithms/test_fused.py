@@ -186,3 +186,34 @@ def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting,
         found.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
     for other in found[1:]:
         assert torch.equal(found[0], other)
+
+
+@pytest.mark.parametrize("target_kl", [None, 1e-4])
+@pytest.mark.parametrize("network", RECURRENT)
+def test_an_epoch_in_one_call_is_what_its_minibatches_are_one_by_one(recall, network, target_kl, monkeypatch):
+    found, logged = [], []
+    monkeypatch.setattr(RecurrentPPO, "_log", lambda _, means: logged[-1].append(means))
+    for whole in (True, False):
+        if not whole:
+            monkeypatch.setattr(Fused, "descend", lambda *_: None)
+        logged.append([])
+        model = build(recall(), network, n_epochs=3, batch_size=50, learning_rate=3e-3, target_kl=target_kl)
+        for _ in range(3):
+            model.learn(model.n_steps * model.n_envs)
+        found.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
+        logged[-1].append(model.updates)
+    assert torch.equal(*found)
+    assert len(logged[0]) == 4 and logged[0] == logged[1]
+    assert (logged[0][-1] < 9) == (target_kl is not None)
+
+
+def test_a_minibatch_without_a_step_that_counts_is_passed_over(recall):
+    model = build(recall(reset=False), n_epochs=2, batch_size=24)
+    model.learn(model.n_steps * model.n_envs)
+    rollout, fused = model.rollout_buffer, model._fused
+    parts = [*minibatches(cut(rollout.starts[:-1]), model.n_envs, np.random.default_rng(0))]
+    rollout.counts[:, parts[0].env] = False
+    before = torch.nn.utils.parameters_to_vector(model.policy.parameters()).clone()
+    assert len(fused.descend(parts[:1], model._goal(), np.inf, 1.0)) == 0
+    assert torch.equal(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
+    assert len(fused.descend(parts, model._goal(), np.inf, 1.0)) == len(parts) - 1
