@@ -77,25 +77,24 @@ static void parse(struct function *f) {
 
 /* -- arguments ----------------------------------------------------------------------------------------------------- */
 
-static int wrong(const struct function *f, const struct argument *a, const char *expected) {
-    PyErr_Format(PyExc_ValueError, "%s: %s should be %s", f->kernel->name, a->name, expected);
+/* Says what an array should be; the text is put together only when it is needed. */
+static int wrong_array(const struct function *f, const struct argument *a) {
+    PyErr_Format(PyExc_ValueError, "%s: %s should be a C-contiguous %s array%s of %d dimensions", f->kernel->name,
+                 a->name, TYPE_NAMES[a->type], a->written ? " that can be written," : "", a->dimensions);
     return 0;
 }
 
 static int take_array(const struct function *f, const struct argument *a, PyObject *given, Py_buffer *view,
                       int64_t *size) {
-    char expected[96];
-    snprintf(expected, sizeof expected, "a C-contiguous %s array%s of %d dimensions", TYPE_NAMES[a->type],
-             a->written ? " that can be written," : "", a->dimensions);
     int flags = PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (a->written ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(given, view, flags)) {
         PyErr_Clear();
-        return wrong(f, a, expected);
+        return wrong_array(f, a);
     }
     int right = view->ndim == a->dimensions && view->itemsize == BYTES[a->type] && view->format;
     if (!right || !strchr(FORMATS[a->type], view->format[0]) || view->format[1]) {
         PyBuffer_Release(view);
-        return wrong(f, a, expected);
+        return wrong_array(f, a);
     }
     for (int i = 0; i < a->dimensions; i++) {
         int64_t fixed = -1 - a->size[i], *known = a->size[i] < 0 ? &fixed : &size[a->size[i]];

@@ -18,8 +18,8 @@ from neurogym.state.checks import check_batch
 from neurogym.trials import Cursor, Trials
 from neurogym.trials.cursor import Ahead
 from neurogym.trials.events import OUTCOMES
-from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked
-from neurogym.vector.pools import Pools
+from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked, spread
+from neurogym.vector.pools import Pools, Records
 from neurogym.vector.step import Ended, advance
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
@@ -54,7 +54,7 @@ class TrialVectorEnv(Batch):
         self.dt = self.tasks[0].dt
         hold = self.tasks[0].rule.hold
         self._pools = Pools(self.num_envs, -1 if hold is None else hold)
-        self._records: dict[str, np.ndarray] = {}  # of the trials that ended
+        self._records: Records = []  # of the trials that ended
         self._forget(np.arange(self.num_envs))
 
     def _forget(self, i: np.ndarray) -> None:
@@ -78,6 +78,11 @@ class TrialVectorEnv(Batch):
         self._pools.load(i, block)
         self._pools.share(i, block)
         self._pools.begin(i)
+
+    def _used_up(self, env: np.ndarray) -> list[int]:
+        """Those of some environments that need new trials: none is left, or a parameter has changed."""
+        over, tasks = (self._pools.trial.take(env) >= self._pools.n_trials.take(env)).tolist(), self.tasks
+        return [i for i, none_left in zip(env.tolist(), over, strict=True) if none_left or tasks[i].ahead.is_stale]
 
     def _follow(self, ended: Ended, actions: np.ndarray) -> None:
         """Let environments whose next trial depends on what the agent did make it now, each as it would alone."""
@@ -219,13 +224,11 @@ class TrialVectorEnv(Batch):
         rewards, new_trial, ended = done
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
-        if len(ended.env):
+        if ended is not None:
             self.finished = self._told(ended, actions)
             if self._stack.ahead:
-                over = (pools.trial >= pools.n_trials)[ended.env].tolist()
-                for i, used_up in zip(ended.env.tolist(), over, strict=True):
-                    if used_up or self.tasks[i].ahead.is_stale:
-                        self._refill(i)
+                for i in self._used_up(ended.env):
+                    self._refill(i)
             else:
                 self._follow(ended, actions)
         never = np.zeros((2, self.num_envs), bool)
@@ -236,7 +239,8 @@ class TrialVectorEnv(Batch):
 
     def _told(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
         """The trials that ended, as ``finished`` has them."""
-        self._records = record = self._pools.records(ended.env, ended.trial)
+        self._records = self._pools.records(ended.env, ended.trial)
+        record = {name: column for names, table in self._records for name, column in zip(names, table, strict=True)}
         own = {
             "env": ended.env,
             "performance": ended.performance,
@@ -251,11 +255,13 @@ class TrialVectorEnv(Batch):
 
     def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, Any]:
         """What there is to say of the trials that ended, in Gymnasium's form."""
-        env, record = finished["env"], self._records
+        env = finished["env"]
         infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
-        periods, conditions = dict[str, np.ndarray](), dict[str, np.ndarray]()
-        for name, column in record.items():
-            (periods if name.startswith("period_") else conditions)[name] = column
-        for part, columns in (("trial", conditions), ("periods", periods)):
-            infos[part], infos[f"_{part}"] = masked(columns, env, mask), mask
+        parts: dict[str, dict[str, np.ndarray]] = {"trial": {}, "periods": {}}
+        for names, table in self._records:
+            for name, column in zip(names, spread(table, env, len(mask)), strict=True):
+                part = parts["periods" if name.startswith("period_") else "trial"]
+                part[name], part["_" + name] = column, mask
+        for name, part in parts.items():
+            infos[name], infos["_" + name] = part, mask
         return infos

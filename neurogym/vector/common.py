@@ -143,10 +143,17 @@ def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray
     """
     infos: dict[str, Any] = {}
     for name, column in columns.items():
-        full = np.full(len(mask), None) if column.dtype == object else np.zeros(len(mask), column.dtype)
-        full[envs] = column
-        infos[name], infos[f"_{name}"] = full, mask
+        infos[name], infos["_" + name] = spread(column, envs, len(mask)), mask
     return infos
+
+
+def spread(values: np.ndarray, envs: np.ndarray, n: int) -> np.ndarray:
+    """Values of some of ``n`` environments, (..., environments), with nothing (0 or None) for the others."""
+    full = np.zeros((*values.shape[:-1], n), values.dtype)
+    if values.dtype == object:
+        full[...] = None
+    full[..., envs] = values
+    return full
 
 
 def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:

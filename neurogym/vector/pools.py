@@ -10,6 +10,9 @@ import numpy as np
 from neurogym.trials import Trials
 from neurogym.vector.step import KINDS, Places
 
+#: Names of scalars of one type, and these of some trials, shape (scalars, trials).
+Records = list[tuple[list[str], np.ndarray]]
+
 
 class Pools:
     """The trials that environments have made ahead, and where each environment is in them.
@@ -150,15 +153,12 @@ class Pools:
         pool = self.rows[name]
         return pool.reshape(-1, *pool.shape[2:]).take(self.at, axis=0)
 
-    def records(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
-        """What describes some trials, one column for each scalar."""
+    def records(self, env: np.ndarray, trial: np.ndarray) -> Records:
+        """What describes some trials: scalars of one type together, with their names."""
         if not self._tables:
             self._tables = self._by_kind()
         cell = env * self._trial_capacity + trial
-        found: dict[str, np.ndarray] = {}
-        for names, table in self._tables:
-            found.update(zip(names, table.take(cell, axis=0).T, strict=True))
-        return found
+        return [(names, table.take(cell, axis=0).T) for names, table in self._tables]
 
     def _by_kind(self) -> list[tuple[list[str], np.ndarray]]:
         """Per-trial columns of one type in one table (environment and trial, column), so that one look-up finds all."""

@@ -24,12 +24,16 @@ struct step {
     int64_t *counts;
 };
 
-/* Whether every environment is at a place of its own part of the pools. */
+/* Whether every environment is at a place of its own part of the pools. What lies there is asked for meanwhile: places of
+   environments are megabytes apart, so that a step would else wait for each in turn. */
 static int within_pools(const struct batch *b) {
     for (int64_t i = 0; i < b->n; i++) {
-        int64_t begin = i * b->capacity, end = begin + b->capacity;
+        int64_t begin = i * b->capacity, end = begin + b->capacity, cell = b->at[i] * b->actions;
         if (b->at[i] < begin || b->at[i] >= end || b->first[i] < begin || b->first[i] > b->at[i]) return 0;
         if (b->trial[i] < 0 || b->trial[i] >= b->trials || b->n_trials[i] > b->trials) return 0;
+        __builtin_prefetch(b->event + cell);
+        __builtin_prefetch(b->reward + cell);
+        __builtin_prefetch(b->performance + cell);
     }
     return 1;
 }

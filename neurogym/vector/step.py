@@ -29,7 +29,7 @@ class Ended(NamedTuple):
     reaction: np.ndarray  # steps from go to the response; nan without
 
 
-Step = tuple[np.ndarray, np.ndarray, Ended]
+Step = tuple[np.ndarray, np.ndarray, Ended | None]
 
 
 class Places(NamedTuple):
@@ -73,8 +73,8 @@ def advance(places: Places, actions: np.ndarray) -> Step | None:
         actions: 64-bit integers, shape (environment,).
 
     Returns:
-        Rewards, whether the trial ended, and the trials that did; None, and nothing is changed, if an action does not
-        exist.
+        Rewards, whether the trial ended, and the trials that did (None if none did); None, and nothing is changed, if
+        an action does not exist.
     """
     compiled = kernels.get("advance")
     if compiled is None:
@@ -85,7 +85,7 @@ def advance(places: Places, actions: np.ndarray) -> Step | None:
     done = compiled(actions, *places, counts, sums, rewards, ended)
     if done < 0:
         return None
-    return rewards, ended, Ended(*counts[:, :done], *sums[:, :done])
+    return rewards, ended, Ended(*counts[:, :done], *sums[:, :done]) if done else None
 
 
 def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
@@ -99,6 +99,9 @@ def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
     places.sum[...] += rewards
     places.aborts[...] += (event & 7) == ABORT
     ended = event >= END
+    places.at[~ended] += 1
+    if not ended.any():
+        return rewards, ended, None
     i = np.flatnonzero(ended)
     trial, steps, score = places.trial[i], places.at[i] - places.first[i], places.score[i]
     outcome = (event[i] & 7).astype(np.int64)
@@ -107,7 +110,6 @@ def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
     reaction = np.where(responded, steps - places.go[i, trial], np.nan)
     found = Ended(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)
     places.score[i] = places.sum[i] = places.aborts[i] = 0
-    places.at[~ended] += 1
     places.trial[i] += 1
     more = i[places.trial[i] < places.n_trials[i]]
     places.at[more] = places.first[more] = more * capacity + places.offset[more, places.trial[more]]

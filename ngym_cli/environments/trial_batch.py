@@ -69,11 +69,11 @@ class TrialBatch:
         moved = self.venv.move(actions)
         _refuse_not_finite(moved.observations, moved.rewards)
         self.finished, self.ground_truth = self.venv.finished, moved.truth
-        ended = moved.terminated | moved.truncated
-        self.trial_ended = moved.new_trial | ended
-        dones = self.trial_ended if self.reset_state == "trial" else ended
-        infos = self._cut_off(moved) if moved.truncated.any() else self._no_infos
-        return moved.observations, moved.rewards, dones, infos
+        ended, infos, self.trial_ended = moved.terminated, self._no_infos, moved.new_trial
+        if moved.last_seen:  # an environment ended
+            ended = moved.terminated | moved.truncated
+            infos, self.trial_ended = self._cut_off(moved), moved.new_trial | ended
+        return moved.observations, moved.rewards, self.trial_ended if self.reset_state == "trial" else ended, infos
 
     def _cut_off(self, moved: Moved) -> list[dict[str, Any]]:
         listed = list(self._no_infos)
@@ -115,7 +115,7 @@ def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
     """Raise NotFinite if there is such a number; a product tells at once that there is none."""
     for what, values in (("reward", rewards), ("an observation", observations)):
         flat = values.reshape(-1)
-        if values.dtype.kind == "f" and not math.isfinite(np.dot(flat, flat)):
+        if values.dtype.kind == "f" and not math.isfinite(flat.dot(flat)):
             bad = ~np.isfinite(values.reshape(len(values), -1))
             if bad.any():
                 env = int(np.flatnonzero(bad.any(axis=1))[0])
