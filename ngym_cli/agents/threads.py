@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
+
+Part = TypeVar("Part")
 
 #: What NumPy's, SciPy's and torch's libraries read when they are loaded.
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -53,6 +59,29 @@ def learn_with(threads: int | None) -> None:
     """Let so many threads share it; without a number, what ``OMP_NUM_THREADS`` says, else one on each core."""
     global _learning
     _learning = threads or int(os.environ.get("OMP_NUM_THREADS") or cores())
+
+
+def share(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
+    """Do the work for each part in the threads that share a gradient; each takes part after part.
+
+    Only worth its while for calls that let go of Python's lock: those of compiled functions and of torch.
+    """
+    todo, n = iter(parts), min(_learning, len(parts))
+
+    def take() -> None:
+        for part in todo:
+            work(part)
+
+    others = [_pool(os.getpid(), _learning).submit(take) for _ in range(n - 1)]
+    take()
+    for other in others:
+        if not other.cancel():  # one that has not begun has nothing left to do
+            other.result()
+
+
+@functools.cache
+def _pool(process: int, n: int) -> ThreadPoolExecutor:  # threads do not live on in a process that was forked
+    return ThreadPoolExecutor(n, f"learning in {process}")
 
 
 def cores() -> int:

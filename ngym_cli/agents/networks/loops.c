@@ -1,5 +1,6 @@
-/* The time loops of the recurrent networks over packed sequences, forward and backward, in one thread (loops.py and the
-   networks beside it have the plain form).
+/* The time loops of the recurrent networks over packed sequences, forward and backward (loops.py and the networks beside
+   it have the plain form). A call works on some of the sequences, each of which comes out as it would among any others;
+   so threads can share them.
 
    Arrays are float32 and C-contiguous: (step, ...), first the first step of every sequence, then the second of all that
    have one, and so on; the longest sequences come first. At each step a cell multiplies the rows [h, x, 1] by the
@@ -100,13 +101,17 @@ static inline void leaky_back(float *gate, const float *given, float *dh, float 
 
 /* -- loops over time ----------------------------------------------------------------------------------------------- */
 
-void loop_forward(const struct loop *l) {
+/* Of n sequences those from `first` up to `end`. */
+static inline int64_t among(int64_t n, int64_t first, int64_t end) { return (n < end ? n : end) - first; }
+
+void loop_forward_some(const struct loop *l, int64_t first, int64_t end) {
     int64_t units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units;
-    int64_t at = 0;
-    const float *h = l->h0, *c = l->c0;
+    int64_t at = first; /* in the arrays over steps: the first of these sequences at this time */
+    const float *h = l->h0 + first * units, *c = l->c0 ? l->c0 + first * units : 0;
     if (l->weight) pack(l->weight, 1, depth, depth, wide, l->panels);
     for (int64_t t = 0; t < l->times; t++) {
-        int64_t n = l->counts[t];
+        int64_t n = among(l->counts[t], first, end);
+        if (n <= 0) break;
         float *rows = l->rows + at * depth, *gates = l->gates + at * wide, *h_new = l->h + at * units;
         for (int64_t r = 0; r < n; r++) {
             memcpy(rows + r * depth, h + r * units, 4 * units);
@@ -125,41 +130,48 @@ void loop_forward(const struct loop *l) {
         }
         h = h_new;
         c = l->c + at * units;
-        at += n;
+        at += l->counts[t];
     }
 }
 
-void loop_backward(const struct loop *l) {
-    int64_t units = l->units, depth = units + l->features + 1, wide = GATES[l->cell] * units, at = 0;
+void loop_backward_some(const struct loop *l, int64_t first, int64_t end) {
+    int64_t units = l->units, depth = units + l->features + 1, wide = GATES[l->cell] * units, at = first;
+    float *dh0 = l->dh0 + first * units;
     for (int64_t t = 0; t < l->times; t++) at += l->counts[t];
     if (l->weight) pack(l->weight, depth, 1, wide, units, l->panels);
     for (int64_t t = l->times - 1; t >= 0; t--) {
-        int64_t n = l->counts[t];
-        at -= n;
-        const float *c = t ? l->c + (at - l->counts[t - 1]) * units : l->c0;
+        int64_t n = among(l->counts[t], first, end);
+        at -= l->counts[t];
+        if (n <= 0) continue;
+        const float *c = t ? l->c + (at - l->counts[t - 1]) * units : l->c0 + first * units;
         float *gates = l->gates + at * wide;
         for (int64_t r = 0; r < n; r++) {
-            float *gate = gates + r * wide, *dh = l->dh0 + r * units;
+            float *gate = gates + r * wide, *dh = dh0 + r * units;
             int64_t step = (at + r) * units;
             const float *given = l->dh + step;
             if (l->cell == LSTM)
                 lstm_back(gate, c + r * units, l->squashed + step, given, l->dc ? l->dc + step : 0, dh,
-                          l->dc0 + r * units, units);
+                          l->dc0 + (first + r) * units, units);
             else if (l->cell == GRU) gru_back(gate, l->rows + (at + r) * depth, given, dh, units);
             else leaky_back(gate, given, dh, l->alpha, l->cell == RELU, units);
         }
-        if (t || !l->h0_fixed) multiply(gates, n, wide, l->panels, l->dh0, units, 1);
+        if (t || !l->h0_fixed) multiply(gates, n, wide, l->panels, dh0, units, 1);
     }
 }
+
+void loop_forward(const struct loop *l) { loop_forward_some(l, 0, l->times ? l->counts[0] : 0); }
+void loop_backward(const struct loop *l) { loop_backward_some(l, 0, l->times ? l->counts[0] : 0); }
 
 /* -- as Python calls them ------------------------------------------------------------------------------------------ */
 
 /* What does not fit together in the shapes that Python gave. */
-static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps, int64_t depth, int64_t wide) {
+static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps, int64_t depth, int64_t wide,
+                          int64_t first, int64_t end) {
     if (l->cell < LSTM || l->cell > RELU) return "there is no such cell";
     if (depth != l->units + l->features + 1) return "the weights do not fit the features and units";
     if (wide != GATES[l->cell] * l->units) return "the gates do not fit the units";
     if (l->cell == LSTM && !(l->c0 && l->c && l->squashed)) return "an LSTM has a state c";
+    if (first < 0 || first > end || end > sequences) return "there are no such sequences";
     int64_t total = 0;
     for (int64_t t = 0; t < l->times; total += l->counts[t++])
         if (l->counts[t] < 0 || l->counts[t] > (t ? l->counts[t - 1] : sequences)) return "sequences are not packed";
@@ -167,7 +179,7 @@ static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps
 }
 
 static const char *run_forward(struct call *c) {
-    enum { CELL, ALPHA, COUNTS, X, NOISE, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS };
+    enum { CELL, ALPHA, FIRST, END, COUNTS, X, NOISE, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS };
     enum { TIMES, STEPS, FEATURES, WIDE, DEPTH, SEQUENCES, UNITS, PANELS_SIZE };
     const union value *v = c->value;
     const int64_t *s = c->size;
@@ -177,15 +189,16 @@ static const char *run_forward(struct call *c) {
         .weight = v[WEIGHT].array, .h0 = v[H0].array,
         .c0 = v[C0].array, .rows = v[ROWS].array, .gates = v[GATE].array, .c = v[C].array,
         .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array};
-    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE]);
+    int64_t first = v[FIRST].integer, end = v[END].integer;
+    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE], first, end);
     if (problem) return problem;
     if (s[PANELS_SIZE] < packed_size(s[DEPTH], s[WIDE])) return "the buffer for packed weights is too small";
-    loop_forward(&l);
+    loop_forward_some(&l, first, end);
     return 0;
 }
 
 static const char *run_backward(struct call *c) {
-    enum { CELL, ALPHA, COUNTS, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS, DH, DC, DH0, DC0 };
+    enum { CELL, ALPHA, FIRST, END, COUNTS, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, DH, DC, DH0, DC0, PANELS };
     enum { TIMES, WIDE, DEPTH, SEQUENCES, UNITS, STEPS, PANELS_SIZE };
     const union value *v = c->value;
     const int64_t *s = c->size;
@@ -195,11 +208,12 @@ static const char *run_backward(struct call *c) {
         .c0 = v[C0].array, .rows = v[ROWS].array, .gates = v[GATE].array, .c = v[C].array,
         .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array, .dh = v[DH].array,
         .dc = v[DC].array, .dh0 = v[DH0].array, .dc0 = v[DC0].array};
-    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE]);
+    int64_t first = v[FIRST].integer, end = v[END].integer;
+    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE], first, end);
     if (problem) return problem;
     if (l.cell == LSTM && !l.dc0) return "an LSTM has a state c";
     if (s[PANELS_SIZE] < packed_size(s[WIDE], s[UNITS])) return "the buffer for packed weights is too small";
-    loop_backward(&l);
+    loop_backward_some(&l, first, end);
     return 0;
 }
 
@@ -211,17 +225,17 @@ static const char *run_packed_size(struct call *c) {
 #define LEFT_BEHIND                                                                                                    \
     "h0 float32[sequences,units]; c0 float32[sequences,units] optional; rows float32[steps,depth] out; "               \
     "gates float32[steps,wide] out; c float32[steps,units] optional out; squashed float32[steps,units] optional out; " \
-    "h float32[steps,units] out; panels float32[room] out"
+    "h float32[steps,units] out; "
 
 const struct kernel LOOPS_KERNELS[] = {
     {"forward",
-     "cell int; alpha float; counts int64[times]; x float32[steps,features]; noise float32[steps,wide] optional; "
-     "weight float32[wide,depth] optional; " LEFT_BEHIND,
+     "cell int; alpha float; first int; end int; counts int64[times]; x float32[steps,features]; "
+     "noise float32[steps,wide] optional; weight float32[wide,depth] optional; " LEFT_BEHIND "panels float32[room] out",
      run_forward, 1},
     {"backward",
-     "cell int; alpha float; counts int64[times]; weight float32[wide,depth]; " LEFT_BEHIND
-     "; dh float32[steps,units]; dc float32[steps,units] optional; dh0 float32[sequences,units] out; "
-     "dc0 float32[sequences,units] optional out",
+     "cell int; alpha float; first int; end int; counts int64[times]; weight float32[wide,depth]; " LEFT_BEHIND
+     "dh float32[steps,units]; dc float32[steps,units] optional; dh0 float32[sequences,units] out; "
+     "dc0 float32[sequences,units] optional out; panels float32[room] out",
      run_backward, 1},
     {"packed_size", "depth int; columns int", run_packed_size, 0},
     {0}};

@@ -2,11 +2,15 @@
 
 torch spends more time on the calls of each step than on the arithmetic of networks of our size. Without compiled
 functions (see `neurogym.kernels`), on other devices and in double precision the networks run in torch.
+
+Threads share the sequences, each of which comes out as it would in one thread, and the rows of the gradient of the
+weights, which are found in pieces of the same size however many threads there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +18,11 @@ import torch
 from torch import Tensor
 
 from neurogym import kernels
+from ngym_cli.agents import threads
 from ngym_cli.agents.networks.steps import CELLS, packed_size
+
+WORTH_SHARING = 4_000_000  #: products for each thread; handing fewer over takes longer than they take
+ROWS_OF_GRADIENT = 128  #: found at a time; a multiple of what registers hold, so that libraries round them alike
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and inputs (.., feature), two biases (..)
 
@@ -56,9 +64,49 @@ def joint(recurrent: Tensor, inputs: Tensor, *biases: Tensor) -> Tensor:
     return torch.cat([recurrent, inputs, torch.add(*biases)[:, None]], dim=1)
 
 
-def _call(name: str, cell: int, alpha: float, counts: np.ndarray, tensors: Sequence[Tensor | None]) -> None:
+def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
+    """Ranges of packed sequences with about as many steps each, one for every thread that they are work enough for.
+
+    Args:
+        counts: how many sequences have each step, most at first.
+        products: of all their steps together.
+    """
+    sequences = int(counts[0])
+    n = min(threads.learning(), products // WORTH_SHARING, sequences)
+    if n < 2:
+        return [(0, sequences)]
+    steps = np.count_nonzero(counts[:, None] > np.arange(sequences), axis=0).cumsum()  # of a sequence and all before
+    ends = np.searchsorted(steps, steps[-1] * np.arange(1, n) / n) + 1
+    bounds = [0, *ends.tolist(), sequences]
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def _call(
+    name: str,
+    cell: int,
+    alpha: float,
+    counts: np.ndarray,
+    given: Sequence[Tensor | None],
+    matrix: tuple[int, int],
+) -> None:
+    """Let threads share a compiled loop whose steps are multiplied by a matrix of this shape."""
     compiled: Any = kernels.get(name)
-    compiled(cell, alpha, counts, *(None if part is None else part.detach().numpy() for part in tensors))
+    arrays = [None if part is None else part.detach().numpy() for part in given]
+    ranges = shares(counts, prod(matrix) * int(counts.sum()))
+    panels = np.empty((len(ranges), packed_size(*matrix)), np.float32)
+    threads.share(lambda k: compiled(cell, alpha, *ranges[k], counts, *arrays, panels[k]), range(len(ranges)))
+
+
+def _gradient_of_weights(gates: Tensor, rows: Tensor) -> Tensor:
+    """The product of the transpose of (step, wide) with (step, depth)."""
+    found = gates.new_empty(gates.shape[1], rows.shape[1])
+
+    def find(begin: int) -> None:
+        end = begin + ROWS_OF_GRADIENT
+        torch.mm(gates[:, begin:end].t(), rows, out=found[begin:end])
+
+    threads.share(find, range(0, len(found), ROWS_OF_GRADIENT))
+    return found
 
 
 class _Run(torch.autograd.Function):
@@ -82,10 +130,10 @@ class _Run(torch.autograd.Function):
         lstm, depth = len(state) == 2, weight.shape[1]
         h, h0, c0 = seq.new_empty(steps, units), state[0].contiguous(), state[1].contiguous() if lstm else None
         c, squashed = (torch.empty_like(h), torch.empty_like(h)) if lstm else (None, None)
-        panels = seq.new_empty(max(packed_size(depth, wide), packed_size(wide, units)))
-        left = [h0, c0, seq.new_empty(steps, depth), seq.new_empty(steps, wide), c, squashed, h, panels]
+        left = [h0, c0, seq.new_empty(steps, depth), seq.new_empty(steps, wide), c, squashed, h]
         draws = None if noise is None else noise.contiguous()
-        _call("forward", cell, alpha, counts, [seq.contiguous(), draws, weight, *left])
+        given = [seq.contiguous(), draws, weight, *left]
+        _call("forward", cell, alpha, counts, given, (depth, wide))
         ctx.cell, ctx.alpha, ctx.counts = cell, alpha, counts
         ctx.save_for_backward(weight, *left)
         ctx.set_materialize_grads(False)
@@ -97,12 +145,13 @@ class _Run(torch.autograd.Function):
         if ctx.spent:
             raise RuntimeError("the gates have become gradients: a compiled loop can be gone back through once")
         ctx.spent = True
-        weight, h0, c0, rows, gates, _, _, h, _ = saved = ctx.saved_tensors
+        weight, h0, c0, rows, gates, _, _, h = saved = ctx.saved_tensors
         units = h.shape[1]
         first = [torch.zeros_like(part) for part in (h0, c0) if part is not None]
         given = [torch.zeros_like(h) if dh is None else dh.contiguous(), None if dc is None else dc.contiguous()]
-        _call("backward", ctx.cell, ctx.alpha, ctx.counts, [*saved, *given, *first, *[None] * (2 - len(first))])
+        given += [*first, *[None] * (2 - len(first))]
+        _call("backward", ctx.cell, ctx.alpha, ctx.counts, [*saved, *given], (len(weight), units))
         d_seq = gates @ weight[:, units:-1] if ctx.needs_input_grad[4] else None
-        d_weight = gates.t() @ rows
+        d_weight = _gradient_of_weights(gates, rows)
         d_bias = d_weight[:, -1]
         return None, None, None, None, d_seq, d_weight[:, :units], d_weight[:, units:-1], d_bias, d_bias, *first

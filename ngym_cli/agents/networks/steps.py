@@ -68,7 +68,7 @@ class Steps:
         rows, gates, squashed, panels = self._buffers
         weight = None if self._packed else self.weight
         given = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
-        self._compiled(CELLS.index(self.cell), self.alpha, *given)
+        self._compiled(CELLS.index(self.cell), self.alpha, 0, len(x), *given)
         self._packed = True
 
     def _prepare(self, n: int) -> None:

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from neurogym import kernels
-from ngym_cli.agents.networks import NETWORKS, network_spec
+from ngym_cli.agents import threads
+from ngym_cli.agents.networks import NETWORKS, loops, network_spec
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 COUNTS = [9, 9, 7, 7, 7, 2, 1]
@@ -19,10 +20,10 @@ def build(name, inputs=3, units=21, layers=2, **options):
     return network_spec(name).load()(inputs, units, layers, **options)
 
 
-def everything(net, run, seq, state, noise):
+def everything(net, run, seq, state, noise, counts=COUNTS):
     """Activity, last states and the gradients of both with respect to inputs, first states and weights."""
-    leaves = [seq, *state, *net.parameters()]
-    activity, last = run(seq, COUNTS, state, noise)
+    leaves = [seq, *(part.requires_grad_() for part in state), *net.parameters()]
+    activity, last = run(seq, counts, state, noise)
     outputs = [activity, *last]
     weights = [torch.linspace(-1, 2, part.numel(), dtype=part.dtype).view_as(part) for part in outputs]
     total = sum((part * weight).sum() for part, weight in zip(outputs, weights, strict=True))
@@ -64,6 +65,29 @@ def test_without_compiled_functions_nothing_changes_but_the_speed(name):
             found.append([net.sequence(torch.from_numpy(x), COUNTS, state)[0].detach().numpy(), *out])
     for ours, known in zip(*found, strict=True):
         np.testing.assert_allclose(ours, known, atol=1e-5)
+
+
+@pytest.mark.parametrize("counts", [COUNTS, [6] * 7, [13], [1, 1, 1]])
+@pytest.mark.parametrize("name", RECURRENT)
+def test_the_result_is_the_same_for_any_number_of_threads(name, counts, monkeypatch):
+    monkeypatch.setattr(loops, "WORTH_SHARING", 1)
+    noisy = {"noise": 0.2} if "noise" in NETWORKS[name].defaults else {}
+    net = build(name, units=40, **noisy)
+    seq = torch.randn(sum(counts), 3)
+    state = tuple(torch.randn(2, counts[0], 40) for _ in range(net.n_states))
+    noise = torch.randn(sum(counts), 2, 40) if noisy else None
+    found = []
+    for n in (1, 2, 3, 20):
+        threads.learn_with(n)
+        try:
+            ranges = loops.shares(np.array(counts), 1000)
+            found.append(everything(net, net.sequence, seq.requires_grad_(), state, noise, counts))
+        finally:
+            threads.learn_with(1)
+        assert [begin for begin, _ in ranges] + [counts[0]] == [0] + [end for _, end in ranges]
+        assert len(ranges) == min(n, counts[0])
+    for other in found[1:]:
+        assert all(map(torch.equal, found[0], other))
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru", "rnn"])

@@ -12,8 +12,9 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 import neurogym as ngym
 from neurogym.envs.multi import make_multi
+from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.training_state import load_training_state, training_state
-from ngym_cli.agents.networks import NETWORKS
+from ngym_cli.agents.networks import NETWORKS, loops
 from ngym_cli.agents.supervised.material import TrialStream
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
@@ -56,6 +57,21 @@ def test_the_same_seed_gives_the_same_weights(learner, network, reset):
     for model in built:
         model.learn(2000)
     assert equal(weights(built[0]), weights(built[1])) and not equal(weights(built[0]), weights(built[2]))
+
+
+@pytest.mark.parametrize("reset", ["trial", "never"])
+def test_the_result_is_the_same_for_any_number_of_threads(learner, reset, monkeypatch):
+    monkeypatch.setattr(loops, "WORTH_SHARING", 1)  # as it pays for larger networks only
+    found = []
+    for n in (1, 2, 5):
+        model = learner(reset=reset, units=40)
+        threads.learn_with(n)
+        try:
+            model.learn(1500)
+        finally:
+            threads.learn_with(1)
+        found.append(weights(model))
+    assert all(equal(found[0], other) for other in found[1:])
 
 
 @pytest.mark.parametrize(("reset", "several"), [("trial", False), ("never", False), ("trial", True)])
