@@ -41,6 +41,16 @@ void agent_prepare(const struct agent *a, const float *weights, const struct pac
     if (a->continuous) memcpy(p->log_std, at, 4 * a->actions);
 }
 
+/* Writes the transpose of a matrix (rows, columns), in squares that the nearest cache holds; returns where it ends. */
+static float *transpose(const float *from, int64_t rows, int64_t columns, float *to) {
+    enum { SIDE = 16 };
+    for (int64_t j = 0; j < columns; j += SIDE)
+        for (int64_t i = 0; i < rows; i += SIDE)
+            for (int64_t c = j; c < columns && c < j + SIDE; c++)
+                for (int64_t r = i; r < rows && r < i + SIDE; r++) to[c * rows + r] = from[r * columns + c];
+    return to + rows * columns;
+}
+
 /* Hands the sums of all chunks over, in the order of the weights; those of the first become those of all. */
 void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t apart, float *gradient) {
     struct gradient_sums all, more;
@@ -54,10 +64,8 @@ void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t
         for (int64_t l = 0; l < a->layers; l++) {
             int64_t gate_rows = a->gate_rows, units = a->units, inputs = layer_inputs(a, l);
             const float *sum = all.layer[net][l];
-            for (int64_t r = 0; r < gate_rows; r++)
-                for (int64_t i = 0; i < units; i++) *to++ = sum[i * gate_rows + r];
-            for (int64_t r = 0; r < gate_rows; r++)
-                for (int64_t i = 0; i < inputs; i++) *to++ = sum[(units + i) * gate_rows + r];
+            to = transpose(sum, units, gate_rows, to);
+            to = transpose(sum + units * gate_rows, inputs, gate_rows, to);
             for (int twice = 0; twice < 2; twice++, to += gate_rows)
                 memcpy(to, sum + (units + inputs) * gate_rows, 4 * gate_rows);
         }

@@ -116,17 +116,20 @@ class Fused:
         """
         if t == 0:
             self._take_weights()
-            self._experience = self._columns()
-        (first, *others), given = self._shares, (t, draws)
+            columns = self._columns()
+            self._acting = [
+                ((*columns[:WORKSPACE], workspace, *columns[WORKSPACE + 1 :]), begin, end)
+                for workspace, begin, end in self._shares
+            ]
+        (first, *others), given = self._acting, (t, draws)
         waiting = [self._pool.submit(self._act_for, *share, *given) for share in others] if self._pool else []
         self._act_for(*first, *given)
         for other in waiting:
             other.result()
 
-    def _act_for(self, workspace: np.ndarray, begin: int, end: int, t: int, draws: np.ndarray) -> None:
+    def _act_for(self, columns: tuple[Any, ...], begin: int, end: int, t: int, draws: np.ndarray) -> None:
         """Let some environments act, each as it would among any others."""
-        own = (*self._experience[:WORKSPACE], workspace, *self._experience[WORKSPACE + 1 :])
-        self._functions["act"](*own, t, begin, end, self.rollout.logits, draws)
+        self._functions["act"](*columns, t, begin, end, self.rollout.logits, draws)
 
     def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
         """The environments that each thread acts for, and the memory that it works in."""
