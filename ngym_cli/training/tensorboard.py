@@ -73,9 +73,11 @@ class Board:
         self._writer.add_custom_scalars({"performance": {"training and evaluation": both, **charts}})
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Add one point to each curve."""
-        for tag, value in values.items():
-            self._writer.add_scalar(tag, value, step)
+        """Add one point to each curve, in one record: the writer's queue holds few."""
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        points = [Summary.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()]
+        self._writer.file_writer.add_summary(Summary(value=points), step)
 
     def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a figure."""
