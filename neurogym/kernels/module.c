@@ -17,10 +17,10 @@
 #define JOIN(a, b) a##b
 #define INIT(variant) JOIN(PyInit__, variant)
 
-enum type { INTEGER, REAL, FLOAT32, FLOAT64, INT64, UINT8, TYPES };
-static const char *const TYPE_NAMES[] = {"int", "float", "float32", "float64", "int64", "uint8"};
-static const char *const FORMATS[] = {0, 0, "f", "d", "lq", "B?"};
-static const Py_ssize_t BYTES[] = {0, 0, 4, 8, 8, 1};
+enum type { INTEGER, REAL, FLOAT32, FLOAT64, INT64, INT32, UINT8, TYPES };
+static const char *const TYPE_NAMES[] = {"int", "float", "float32", "float64", "int64", "int32", "uint8"};
+static const char *const FORMATS[] = {0, 0, "f", "d", "lq", "il", "B?"};
+static const Py_ssize_t BYTES[] = {0, 0, 4, 8, 8, 4, 1};
 
 struct argument {
     char name[24];

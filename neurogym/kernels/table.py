@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Digest of all names and signatures, so that a module from other sources is not called; a test says the new one.
-ABI = "1f928faaddc22b24"
+ABI = "b8b8e8fdb0bcada8"
 
 
 class Kernel(NamedTuple):
@@ -36,6 +36,12 @@ KERNELS: Mapping[str, Kernel] = {
         "neurogym.vector.step:in_numpy",
         "neurogym.vector.step:advance",
         "tests/neurogym/vector/test_arrays.py",
+    ),
+    "distinct": Kernel(
+        "neurogym/vector/step.c",
+        "neurogym.vector.distinct:in_numpy",
+        "neurogym.vector.distinct:distinct",
+        "tests/neurogym/vector/test_distinct.py",
     ),
     "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),
     "add": Kernel(_ROWS, "neurogym.trials.rows:add", "neurogym.trials.rows:add", _ROWS_TEST),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ from neurogym.trials.single import SingleTrial
 MOST_READY = 50_000_000
 
 
-def check_block(block: Trials, present: Any, path: str) -> None:
+def check_block(block: Trials, known: Mapping[str, np.ndarray], path: str) -> None:
     """Refuse a block whose arrays do not fit each other or the task.
 
     Args:
         block: What was read.
-        present: A block of the same task that was made here, if there is one.
+        known: Fields of a block of the same task that was made here, if there is one.
         path: Its name, for messages.
 
     Raises:
@@ -47,11 +47,10 @@ def check_block(block: Trials, present: Any, path: str) -> None:
     for name, values in block.info.items():
         if not isinstance(values, np.ndarray) or values.shape[:1] != (n,):
             raise ValueError(f"{path}.info[{name}]: expected {n} entries, got {_shape(values)}")
-    _check_fields(block, present, path)
+    _check_fields(block, known, path)
 
 
-def _check_fields(block: Trials, present: Any, path: str) -> None:
-    known = present.fields if isinstance(present, Trials) else {}
+def _check_fields(block: Trials, known: Mapping[str, np.ndarray], path: str) -> None:
     missing = known.keys() - block.fields.keys()
     if missing:
         raise ValueError(f"{path}: {', '.join(sorted(missing))} of the trials is missing")
@@ -89,12 +88,28 @@ def check_place(env: Any, path: str) -> None:
         raise ValueError(f"{path}: trial {env.ahead.next!r} of {ahead.n}")
 
 
-def check_batch(blocks: Sequence[Any], known: Sequence[Any], steps: Any, sums: Sequence[Any]) -> None:
-    """Refuse a batch whose blocks or places are not possible.
+def check_ready(block: Any, known: Mapping[str, np.ndarray]) -> None:
+    """Refuse trials with which an environment of a batch cannot go on.
+
+    Args:
+        block: Its trials from the current one on.
+        known: Fields that there were before.
+
+    Raises:
+        ValueError: If a shape, a type or a number is not possible.
+    """
+    if not isinstance(block, Trials) or block.n < 1:
+        raise ValueError("an environment of the batch has no trial")
+    if block.go is None:
+        raise ValueError("trials of the batch do not say from when reaction times count")
+    check_block(block, known, "the batch")
+
+
+def check_batch(blocks: Sequence[Trials], steps: Any, sums: Sequence[Any]) -> None:
+    """Refuse a batch whose places are not possible.
 
     Args:
         blocks: Trials of each environment from the current one on.
-        known: Those that it had before; they say what fields there are.
         steps: Step of each environment in the first trial of its block.
         sums: What is added up over the trial, an array (environments,) each: performance, reward, aborts.
 
@@ -102,12 +117,6 @@ def check_batch(blocks: Sequence[Any], known: Sequence[Any], steps: Any, sums: S
         ValueError: If a shape, a type or a number is not possible.
     """
     n = len(blocks)
-    for block, before in zip(blocks, known, strict=True):
-        if not isinstance(block, Trials) or block.n < 1:
-            raise ValueError("an environment of the batch has no trial")
-        if block.go is None:
-            raise ValueError("trials of the batch do not say from when reaction times count")
-        check_block(block, before, "the batch")
     for values, kinds in zip((steps, *sums), ("i", "f", "f", "i"), strict=True):
         if not isinstance(values, np.ndarray) or values.shape != (n,) or values.dtype.kind not in kinds:
             raise ValueError(f"the batch: expected {n} numbers, got {_shape(values)}")

@@ -169,7 +169,7 @@ class Decoder:
         block = Trials(env, 0)
         for name in BLOCK:
             setattr(block, name, self.decode(data[name], None, f"{path}.{name}"))
-        check_block(block, present, path)
+        check_block(block, present.fields if isinstance(present, Trials) else {}, path)
         total = block.total
         block.place(block.length, block.offset)
         block.total = total  # rows that were cut off are there

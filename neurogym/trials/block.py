@@ -168,6 +168,10 @@ class Trials(RowArrays):
         info, durations = self._told
         return info.of_trial(k), durations.of_trial(k)
 
+    def let_go_of_rows(self) -> None:
+        """Keep what there is to say of the trials only, where their rows are kept elsewhere."""
+        self.fields, self._rows, self.payments, self.given = {}, {}, [], {}
+
     def part(self, first: int, count: int) -> Trials:
         """Some consecutive trials as a block that shares the arrays of this one."""
         part = Trials(self.env, count)

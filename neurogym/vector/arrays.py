@@ -14,12 +14,13 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from neurogym.state.checks import check_batch
+from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
 from neurogym.trials.cursor import Ahead
 from neurogym.trials.events import OUTCOMES
 from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked, spread
 from neurogym.vector.pools import Pools, Records
+from neurogym.vector.saved_rows import SavedRows
 from neurogym.vector.step import Ended, advance
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
@@ -76,7 +77,7 @@ class TrialVectorEnv(Batch):
         """Make the next block of trials of environment ``i``, and keep its rows in the pools only."""
         block = self.tasks[i].make_ahead()
         self._pools.load(i, block)
-        self._pools.share(i, block)
+        block.let_go_of_rows()
         self._pools.begin(i)
 
     def _used_up(self, env: np.ndarray) -> list[int]:
@@ -117,15 +118,23 @@ class TrialVectorEnv(Batch):
         Raises:
             ResetNeeded: If there are no trials yet.
         """
-        whole = self._blocks()
-        for task, block, trial in zip(self.tasks, whole, self._pools.trial.tolist(), strict=True):
-            task.ahead.block = block.part(trial, block.n - trial)  # trials that are over are not needed
+        kept = [(block, task.cursor) for block, task in zip(self._blocks(), self.tasks, strict=True)]
         last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
         seen = [np.array(part) for part in (self._actions, self._rewards, last_gt)]
-        state = {**super().state(), "batch": self._pools.state(), "seen": seen}
-        for task, block in zip(self.tasks, whole, strict=True):
-            task.ahead.block = block
-        return state
+        own: dict[str, Any] = {"batch": self._pools.state(), "seen": seen}
+        if self._stack.ahead:
+            own["rows"] = self._pools.rows_from_here()
+        try:
+            for task, trial in zip(self.tasks, self._pools.trial.tolist(), strict=True):
+                block: Trials = task.ahead.block  # type: ignore[assignment]
+                task.ahead.block = rest = block.part(trial, block.n - trial)  # trials that are over are not needed
+                if self._stack.ahead:
+                    rest.let_go_of_rows()  # they are in the pools
+                    task.cursor = Cursor()  # has stayed where the session began
+            return {**super().state(), **own}
+        finally:
+            for task, (whole, cursor) in zip(self.tasks, kept, strict=True):
+                task.ahead.block, task.cursor = whole, cursor
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what :meth:`state` returned, in a batch made in the same way.
@@ -137,12 +146,20 @@ class TrialVectorEnv(Batch):
             raise ValueError("the saved state is of environments that are stepped one after the other")
         if not self._pools.rows:
             self.reset()
-        known = self._blocks()
+        known = self._pools.fields(0, slice(0, 1))
+        rows = SavedRows(state["rows"], known, self.num_envs) if "rows" in state else None
+        for block in self._blocks() if rows else []:
+            block.let_go_of_rows()
         super().set_state(state)
-        steps, *sums = state["batch"]
-        check_batch([task.ahead.block for task in self.tasks], known, steps, sums)
         for i, block in enumerate(self._blocks()):
+            if rows:
+                block.fields = rows.of(i)
+            check_ready(block, known)
             self._pools.load(i, block)
+            if rows:
+                block.let_go_of_rows()
+        steps, *sums = state["batch"]
+        check_batch(self._blocks(), steps, sums)
         self._pools.set_state(state["batch"])
         self._forget(np.arange(self.num_envs))
         if "seen" in state:
@@ -217,11 +234,10 @@ class TrialVectorEnv(Batch):
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
             raise self._wrong(actions)
         pools = self._pools
-        truth = pools.rows["gt"].take(pools.at) if "gt" in pools.rows else None
         done = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
         if done is None:
             raise self._wrong(actions)
-        rewards, new_trial, ended = done
+        rewards, new_trial, truth, ended = done
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
         if ended is not None:

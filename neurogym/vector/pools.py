@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.trials import Trials
-from neurogym.vector.step import KINDS, Places
+from neurogym.vector.distinct import CODE, KINDS, RuleTables, distinct
+from neurogym.vector.step import Places
+
+#: Entries of the tables that there is room for at first.
+FEWEST_ENTRIES = 16
 
 #: Names of scalars of one type, and these of some trials, shape (scalars, trials).
 Records = list[tuple[list[str], np.ndarray]]
@@ -22,7 +27,10 @@ class Pools:
         hold: The action that is no response, or -1.
 
     Attributes:
-        rows: Everything with one row per step, name to array (environment, row, ...).
+        rows: Everything with one row per step but the tables, name to array (environment, row, ...); ``_code`` is the
+            entry of the tables that holds for a row.
+        tables: What actions earn and mean and what is right (see :mod:`neurogym.vector.distinct`), name to array
+            (environment, entry, ...).
         trials: Everything with one entry per trial, name to array (environment, trial).
         at: The row of each environment in the flattened ``rows``; ``first`` the row at which its trial began.
         trial: Its trial in its block; ``n_trials`` how many the block has.
@@ -32,17 +40,21 @@ class Pools:
     def __init__(self, n: int, hold: int):
         self.n, self.hold = n, hold
         self.rows: dict[str, np.ndarray] = {}
+        self.tables: dict[str, np.ndarray] = {}
         self.trials: dict[str, np.ndarray] = {}
         self._capacity = self._trial_capacity = 0
+        self._room = FEWEST_ENTRIES
         self._filled = [0] * n  # rows of the block of each environment
+        self._entries = [0] * n  # and of its tables
         self.at, self.first, self.trial, self.n_trials, self.aborts = np.zeros((5, n), np.int64)
         self.score, self.sum = np.zeros((2, n))
         self._places: Places | None = None  # made anew where a pool has moved, as are the tables
-        self._tables: list[tuple[list[str], np.ndarray]] = []
+        self._views: list[RuleTables] = []  # the tables of each environment, made anew where they have moved
+        self._by_kind: list[tuple[list[str], np.ndarray]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy has arrays of its own."""
-        return {**self.__dict__, "_places": None, "_tables": []}
+        return {**self.__dict__, "_places": None, "_views": [], "_by_kind": []}
 
     # -- filling ------------------------------------------------------------------------------------------------------
 
@@ -50,13 +62,15 @@ class Pools:
         """Copy the block of environment ``i`` into the pools, and begin with its first trial."""
         if block.total > self._capacity:
             self._grow(block.total)
+        if not self.rows:
+            self.rows["_code"] = np.zeros((self.n, self._capacity), CODE)
         for name, values in block.fields.items():
-            pool = self.rows.get(name)
-            if pool is None:
-                shape = (self.n, self._capacity, *values.shape[1:])
-                pool = self.rows[name] = np.zeros(shape, KINDS.get(name, values.dtype))
-                self._places = None
-            pool[i, : block.total] = values
+            if name not in KINDS:
+                pool = self.rows.get(name)
+                if pool is None:
+                    pool = self.rows[name] = np.zeros((self.n, self._capacity, *values.shape[1:]), values.dtype)
+                pool[i, : block.total] = values
+        self._fill_tables(i, block)
         self._filled[i] = block.total
         columns = block.scalars()
         columns["_offset"], columns["_go"] = block.offset, block.go  # type: ignore[assignment]
@@ -82,9 +96,37 @@ class Pools:
         column[i] = None if column.dtype == object else np.nan
         return column
 
-    def share(self, i: int, block: Trials) -> None:
-        """Let the rows of the block of environment ``i`` be those in the pools, so that they are kept once."""
-        block.fields = {name: self.rows[name][i, : block.total] for name in block.fields}
+    def _fill_tables(self, i: int, block: Trials) -> None:
+        """Write the tables of the block of environment ``i``, each distinct row once."""
+        fields = block.fields
+        if not self._views or ("gt" in fields) > ("gt" in self.tables):
+            self._make_room_for(fields)
+        reward, performance, event, gt = [_plain(fields.get(name), kind) for name, kind in KINDS.items()]
+        if gt is None and "gt" in self.tables:
+            gt = np.zeros(block.total, np.int64)
+        rows, code = RuleTables(reward, performance, event, gt), self.rows["_code"][i, : block.total]  # type: ignore[arg-type]
+        while (found := distinct(rows, code, self._views[i])) is None:
+            self._room *= 4
+            self._make_room_for(fields)
+        self._entries[i] = found
+
+    def _make_room_for(self, fields: Mapping[str, np.ndarray]) -> None:
+        """Room for the distinct rows of tables such as these."""
+        for name in [name for name in KINDS if name in fields or name in self.tables]:
+            old = self.tables.get(name)
+            if old is None or old.shape[1] < self._room:
+                like = fields[name] if old is None else old[0]
+                self.tables[name] = new = np.zeros((self.n, self._room, *like.shape[1:]), KINDS[name])
+                for i, count in enumerate([] if old is None else self._entries):
+                    new[i, :count] = old[i, :count]  # type: ignore[index]
+        tables = [self.tables[name] for name in KINDS if name in self.tables]
+        self._views, self._places = [RuleTables(*own) for own in zip(*tables, strict=True)], None
+
+    def fields(self, i: int, at: slice) -> dict[str, np.ndarray]:
+        """Some rows of the block of environment ``i``, as :class:`~neurogym.trials.Trials` has them."""
+        code = self.rows["_code"][i, at]
+        tables = {name: table[i].take(code, axis=0) for name, table in self.tables.items()}
+        return {**{name: pool[i, at] for name, pool in self.rows.items() if name != "_code"}, **tables}
 
     def _widen(self, name: str, column: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
         """A per-trial column that can hold ``dtype`` beside what it holds."""
@@ -96,7 +138,7 @@ class Pools:
         if column is not None:
             wide[...] = column
         self.trials[name] = wide
-        self._places, self._tables = None, []
+        self._places, self._by_kind = None, []
         return wide
 
     def _grow(self, rows: int) -> None:
@@ -116,7 +158,7 @@ class Pools:
         for name, old in self.trials.items():
             self.trials[name] = new = np.zeros((self.n, capacity), old.dtype)
             new[:, : self._trial_capacity] = old
-        self._trial_capacity, self._places, self._tables = capacity, None, []
+        self._trial_capacity, self._places, self._by_kind = capacity, None, []
 
     # -- where environments are ---------------------------------------------------------------------------------------
 
@@ -140,27 +182,30 @@ class Pools:
                 raise gym.error.ResetNeeded("call reset() before step()")
             sums = {"aborts": self.aborts, "score": self.score, "sum": self.sum}
             where = {"at": self.at, "first": self.first, "trial": self.trial, "n_trials": self.n_trials}
-            tables = {name: self.rows[name] for name in KINDS}
-            self._places = Places(
-                hold=self.hold, **tables, offset=self.trials["_offset"], go=self.trials["_go"], **where, **sums
-            )
+            tables = {"code": self.rows["_code"], **self.tables, "gt": self.tables.get("gt")}
+            trials = {"offset": self.trials["_offset"], "go": self.trials["_go"]}
+            self._places = Places(hold=self.hold, **tables, **trials, **where, **sums)  # type: ignore[arg-type]
         return self._places
 
     # -- looking up ---------------------------------------------------------------------------------------------------
 
     def field(self, name: str) -> np.ndarray:
         """A per-step field at the current row of every environment."""
-        pool = self.rows[name]
-        return pool.reshape(-1, *pool.shape[2:]).take(self.at, axis=0)
+        at = self.at
+        if name in self.tables:
+            pool, at = self.tables[name], np.arange(self.n) * self._room + self.rows["_code"].take(at)
+        else:
+            pool = self.rows[name]
+        return pool.reshape(-1, *pool.shape[2:]).take(at, axis=0)
 
     def records(self, env: np.ndarray, trial: np.ndarray) -> Records:
         """What describes some trials: scalars of one type together, with their names."""
-        if not self._tables:
-            self._tables = self._by_kind()
+        if not self._by_kind:
+            self._by_kind = self._together()
         cell = env * self._trial_capacity + trial
-        return [(names, table.take(cell, axis=0).T) for names, table in self._tables]
+        return [(names, table.take(cell, axis=0).T) for names, table in self._by_kind]
 
-    def _by_kind(self) -> list[tuple[list[str], np.ndarray]]:
+    def _together(self) -> list[tuple[list[str], np.ndarray]]:
         """Per-trial columns of one type in one table (environment and trial, column), so that one look-up finds all."""
         tables = []
         shown = {name: column for name, column in self.trials.items() if not name.startswith("_")}
@@ -175,6 +220,16 @@ class Pools:
         """Steps taken in the trials, and what has been gathered in them."""
         return [part.copy() for part in (self.at - self.first, self.score, self.sum, self.aborts)]
 
+    def rows_from_here(self) -> dict[str, Any]:
+        """The rows of all trials from the present ones on; see :class:`neurogym.vector.saved_rows.SavedRows`."""
+        begin = (self.first - np.arange(self.n) * self._capacity).tolist()
+        left = [slice(first, end) for first, end in zip(begin, self._filled, strict=True)]
+        rows = {name: np.concatenate([pool[i, at] for i, at in enumerate(left)]) for name, pool in self.rows.items()}
+        entries = [slice(count) for count in self._entries]
+        tables = {name: np.concatenate([t[i, at] for i, at in enumerate(entries)]) for name, t in self.tables.items()}
+        counts = np.array([at.stop - at.start for at in left]), np.array(self._entries)
+        return {"counts": list(counts), "rows": rows, "tables": tables}
+
     def set_state(self, state: list[np.ndarray]) -> None:
         """Go to where another was, in blocks that begin with the present trials."""
         steps, *own = state
@@ -187,3 +242,10 @@ class Pools:
 def _holds(column: np.dtype, values: np.dtype) -> bool:
     """Whether a column can hold values of a type."""
     return column == values or column.kind == "O" or np.can_cast(values, column)
+
+
+def _plain(values: np.ndarray | None, kind: np.dtype) -> np.ndarray | None:
+    """An array as `distinct` asks for it."""
+    if values is None or (values.dtype is kind and values.flags.c_contiguous):
+        return values
+    return np.ascontiguousarray(values, kind)

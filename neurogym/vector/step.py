@@ -12,9 +12,6 @@ import numpy as np
 from neurogym import kernels
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE
 
-#: Types of the pools.
-KINDS = {"reward": np.float64, "performance": np.float64, "event": np.uint8}
-
 
 class Ended(NamedTuple):
     """Trials that ended in a step, one entry each."""
@@ -29,7 +26,7 @@ class Ended(NamedTuple):
     reaction: np.ndarray  # steps from go to the response; nan without
 
 
-Step = tuple[np.ndarray, np.ndarray, Ended | None]
+Step = tuple[np.ndarray, np.ndarray, np.ndarray | None, Ended | None]
 
 
 class Places(NamedTuple):
@@ -37,8 +34,10 @@ class Places(NamedTuple):
 
     Attributes:
         hold: The action that is no response, or -1.
-        reward, performance: What actions earn, (environment, row, action).
+        code: The entry of the tables that holds for a row (environment, row).
+        reward, performance: What actions earn, (environment, entry, action).
         event: What they mean, and whether they end the trial (see :mod:`neurogym.rules`).
+        gt: What is right (environment, entry); None if nothing is said to be.
         offset, go: Where a trial begins in its block, and its go cue in it, in steps (environment, trial).
         at: The row of each environment in the flattened pools, changed by a step like all that follow.
         first: The row at which its trial began.
@@ -49,9 +48,11 @@ class Places(NamedTuple):
     """
 
     hold: int
+    code: np.ndarray
     reward: np.ndarray
     performance: np.ndarray
     event: np.ndarray
+    gt: np.ndarray | None
     offset: np.ndarray
     go: np.ndarray
     at: np.ndarray
@@ -73,8 +74,8 @@ def advance(places: Places, actions: np.ndarray) -> Step | None:
         actions: 64-bit integers, shape (environment,).
 
     Returns:
-        Rewards, whether the trial ended, and the trials that did (None if none did); None, and nothing is changed, if
-        an action does not exist.
+        Rewards, whether the trial ended, what was right (None if nothing is said to be), and the trials that ended
+        (None if none did); None, and nothing is changed, if an action does not exist.
     """
     compiled = kernels.get("advance")
     if compiled is None:
@@ -82,18 +83,22 @@ def advance(places: Places, actions: np.ndarray) -> Step | None:
     n = len(actions)
     counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
     rewards, ended = np.empty(n), np.empty(n, bool)
-    done = compiled(actions, *places, counts, sums, rewards, ended)
+    truth = None if places.gt is None else np.empty(n, np.int64)
+    done = compiled(actions, *places, counts, sums, rewards, ended, truth)
     if done < 0:
         return None
-    return rewards, ended, Ended(*counts[:, :done], *sums[:, :done]) if done else None
+    return rewards, ended, truth, Ended(*counts[:, :done], *sums[:, :done]) if done else None
 
 
 def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
     """`advance` without the compiled form."""
-    n_envs, capacity, n_actions = places.reward.shape
+    n_envs, n_entries, n_actions = places.reward.shape
+    capacity = places.code.shape[1]
     if len(actions) and (actions.min() < 0 or actions.max() >= n_actions):
         return None
-    cell = places.at * n_actions + actions
+    entry = np.arange(n_envs) * n_entries + places.code.take(places.at)
+    truth = None if places.gt is None else places.gt.take(entry)
+    cell = entry * n_actions + actions
     rewards, event = places.reward.take(cell), places.event.take(cell)
     places.score[...] += places.performance.take(cell)
     places.sum[...] += rewards
@@ -101,7 +106,7 @@ def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
     ended = event >= END
     places.at[~ended] += 1
     if not ended.any():
-        return rewards, ended, None
+        return rewards, ended, truth, None
     i = np.flatnonzero(ended)
     trial, steps, score = places.trial[i], places.at[i] - places.first[i], places.score[i]
     outcome = (event[i] & 7).astype(np.int64)
@@ -113,4 +118,4 @@ def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
     places.trial[i] += 1
     more = i[places.trial[i] < places.n_trials[i]]
     places.at[more] = places.first[more] = more * capacity + places.offset[more, places.trial[more]]
-    return rewards, ended, found
+    return rewards, ended, truth, found

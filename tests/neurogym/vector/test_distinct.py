@@ -1,0 +1,130 @@
+"""Tables that hold each distinct row once say what the rows say, to the bit."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import neurogym as ngym
+from neurogym.vector import make_vec
+from neurogym.vector.distinct import CODE, KINDS, RuleTables, distinct
+
+BITS = {"reward": np.int64, "performance": np.int64, "event": np.uint8, "gt": np.int64}
+
+
+def rows_with(rewards, actions=3, gt=True):
+    rng = np.random.default_rng(5)
+    shape = len(rewards), actions
+    reward = np.where(np.arange(actions) % 2, np.asarray(rewards, float)[:, None], 0.0)
+    event = rng.choice([0, 9], shape).astype(np.uint8)
+    truth = rng.integers(0, 2, len(rewards)) if gt else None
+    return RuleTables(reward, rng.choice([0.0, 1.0], shape), event, truth)
+
+
+def room_for(n, like):
+    return RuleTables(*(None if a is None else np.zeros((n, *a.shape[1:]), a.dtype) for a in like))
+
+
+CASES = {
+    "few": rows_with(np.repeat([0.0, -0.1, 1.0], 50)),
+    "all differ": rows_with(np.random.default_rng(1).normal(size=100)),
+    "nothing is right": rows_with([0.0, 1.0] * 20, gt=False),
+    "zeros of both signs, numbers that are none": rows_with([0.0, -0.0, np.nan, np.inf] * 9),
+    "one": rows_with([2.0], actions=1),
+}
+
+
+@pytest.mark.parametrize("rows", CASES.values(), ids=CASES)
+def test_entries_say_what_rows_say(rows, variant):
+    n = len(rows.reward)
+    code, entries = np.full(n, -1, CODE), room_for(n, rows)
+    count = distinct(rows, code, entries)
+    assert code.min() == 0 and code.max() == count - 1
+    assert all(np.diff(np.unique(code, return_index=True)[1]) > 0), "entries are numbered as they first occur"
+    seen = set()
+    for name, column, table in zip(KINDS, rows, entries, strict=True):
+        if column is not None:
+            np.testing.assert_array_equal(table[code].view(BITS[name]), column.view(BITS[name]))
+    for k in range(count):
+        seen.add(b"".join(table[k].tobytes() for table in entries if table is not None))
+    assert len(seen) == count, "no entry is there twice"
+    assert distinct(rows, code, room_for(count, rows)) == count
+    if count > 1:
+        assert distinct(rows, code, room_for(count - 1, rows)) is None
+
+
+def stepped(steps=300, id_="PerceptualDecisionMaking-v0", **kwargs):
+    batch = make_vec(lambda: ngym.make(id_, **kwargs), 3)
+    batch.reset(seed=3)
+    batch.action_space.seed(0)
+    for _ in range(steps):
+        batch.step(batch.action_space.sample())
+    return batch
+
+
+def changed(state, change):
+    state = copy.deepcopy(state)
+    change(state["rows"])
+    return state
+
+
+def cut(rows, name):
+    rows[name] = rows[name][:-1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows["rows"]["_code"].__setitem__(5, 1000),
+        lambda rows: rows["rows"]["_code"].__setitem__(-1, -1),
+        lambda rows: cut(rows["rows"], "_code"),
+        lambda rows: cut(rows["rows"], "ob"),
+        lambda rows: cut(rows["tables"], "reward"),
+        lambda rows: rows["tables"].update(reward=rows["tables"]["reward"][:, :1]),
+        lambda rows: rows["tables"].update(event=rows["tables"]["event"] | 7),
+        lambda rows: rows["counts"][0].__setitem__(0, rows["counts"][0][0] + 1),
+        lambda rows: rows["counts"][1].__setitem__(0, -4),
+        lambda rows: rows["counts"].__setitem__(1, rows["counts"][1][:2]),
+    ],
+)
+def test_rows_that_were_changed_are_refused(change):
+    batch = stepped()
+    with pytest.raises(ValueError, match="batch"):
+        stepped(10).set_state(changed(batch.state(), change))
+
+
+def test_a_state_with_its_rows_in_the_blocks_is_still_read():
+    """So they were saved until rows were kept in pools alone."""
+    batch = stepped()
+    state = batch.state()
+    del state["rows"]
+    for i, env in enumerate(state["envs"]):
+        fields = batch._pools.fields(
+            i, slice(batch._pools.first[i] - i * batch._pools._capacity, batch._pools._filled[i])
+        )
+        pairs = [[name, {"__kind__": "array", "value": values, "fixed": False}] for name, values in fields.items()]
+        block = next(value for value in walk(env) if isinstance(value, dict) and value.get("__kind__") == "block")
+        block["fields"]["pairs"] = pairs
+    other = stepped(10)
+    other.set_state(state)
+    for _ in range(200):
+        actions = batch.action_space.sample()
+        for mine, theirs in zip(batch.step(actions)[:2], other.step(actions)[:2], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def walk(tree):
+    yield tree
+    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from walk(part)
+
+
+def test_trials_ahead_take_little_memory():
+    """What each action earns is kept once for all rows in which it is the same."""
+    batch = stepped(3000)
+    pools = batch._pools
+    assert pools._filled[0] > 1000
+    own = sum(pool[0].nbytes for pool in pools.rows.values()) / pools._capacity
+    assert own <= pools.rows["ob"][0, 0].nbytes + 4
+    assert sum(table.nbytes for table in pools.tables.values()) < 0.1 * pools.rows["_code"].nbytes
+    assert not batch.tasks[0].ahead.block.fields
