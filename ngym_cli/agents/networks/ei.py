@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.networks.leaky import LeakyNetwork, leak
+from ngym_cli.agents.networks.leaky import LeakyNetwork
+from ngym_cli.agents.networks.steps import leak
 
 
 class EIRNN(LeakyNetwork):

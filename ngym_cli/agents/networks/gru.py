@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.gates import GatedNetwork
+from ngym_cli.agents.networks.steps import apart
 
 
 class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
@@ -41,8 +42,5 @@ class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
 
     def weights(self, layer: int) -> loops.Weights:
         """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay apart."""
-        gates = 2 * self.hidden_size
-        w_hh, w_ih, b_ih, b_hh = self.parameters_of(layer)
-        none = [torch.zeros_like(part[gates:]) for part in (w_hh, w_ih, b_ih)]
-        from_h = [torch.cat([part[:gates], zero, part[gates:]]) for part, zero in ((w_hh, none[0]), (b_hh, none[2]))]
-        return from_h[0], torch.cat([w_ih, none[1]]), torch.cat([b_ih, none[2]]), from_h[1]
+        w_hh, w_ih, b_ih, b_hh = apart(torch, self.hidden_size, self.parameters_of(layer))
+        return w_hh, w_ih, b_ih, b_hh

@@ -9,12 +9,12 @@ below 1 for steps as long as the time constant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp, sqrt
 
 import torch
 from torch import Tensor, nn
 
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
+from ngym_cli.agents.networks.steps import leak, scale_of_noise
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
 
@@ -45,7 +45,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
     @property
     def noise_scale(self) -> float:  # type: ignore[override]
         """See `RecurrentNetwork`."""
-        return sqrt(2 / self.alpha) * self.noise
+        return scale_of_noise(self.noise, self.alpha)
 
     @property
     def cell(self) -> str:  # type: ignore[override]
@@ -128,10 +128,3 @@ class CTRNN(LeakyNetwork):
         super().reset_parameters()
         for layer in range(self.num_layers):
             nn.init.orthogonal_(self.recurrent_weight(layer))
-
-
-def leak(dt: float, tau: float) -> float:
-    """Fraction of the way to the steady state that a step of `dt` ms covers at a time constant of `tau` ms."""
-    if dt <= 0 or tau <= 0:
-        raise ValueError(f"dt and tau must be positive (ms), got dt={dt}, tau={tau}")
-    return 1 - exp(-dt / tau)

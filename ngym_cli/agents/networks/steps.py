@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp, sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,40 @@ CELLS = tuple(GATES)  #: in the order of `loops.c`
 def joint(recurrent: np.ndarray, inputs: np.ndarray, *biases: np.ndarray) -> np.ndarray:
     """One matrix (gate * unit, unit + feature + 1) for the products with the rows `[h, x, 1]`."""
     return np.concatenate([recurrent, inputs, np.add(*biases)[:, None]], axis=1)
+
+
+def apart(library: Any, units: int, weights: Sequence[Any]) -> tuple[Any, ...]:
+    """A layer of the GRU with the candidate's parts from the inputs and from h in rows of their own, as for `loops.c`.
+
+    Args:
+        library: `numpy` or `torch`, whichever the weights are of.
+        units: of the layer.
+        weights: as torch has them: of h (3 * unit, unit) and of the inputs (3 * unit, feature), biases of the inputs
+            and of h (3 * unit,). Gates r z, then the candidate.
+
+    Returns:
+        The weights of h and of the inputs, the biases of the inputs and of h, each with 4 * unit rows: r z, the
+        candidate's part from the inputs, that from h.
+    """
+    gates, (w_hh, w_ih, b_ih, b_hh) = 2 * units, weights
+    none = [library.zeros_like(part[gates:]) for part in (w_hh, w_ih, b_ih)]
+    from_h = [
+        library.concatenate([part[:gates], zero, part[gates:]]) for part, zero in ((w_hh, none[0]), (b_hh, none[2]))
+    ]
+    from_inputs = [library.concatenate([part, zero]) for part, zero in ((w_ih, none[1]), (b_ih, none[2]))]
+    return from_h[0], *from_inputs, from_h[1]
+
+
+def leak(dt: float, tau: float) -> float:
+    """Fraction of the way to the steady state that a step of `dt` ms covers at a time constant of `tau` ms."""
+    if dt <= 0 or tau <= 0:
+        raise ValueError(f"dt and tau must be positive (ms), got dt={dt}, tau={tau}")
+    return 1 - exp(-dt / tau)
+
+
+def scale_of_noise(noise: float, alpha: float) -> float:
+    """Factor on standard normal draws in the input of leaky units, so that they vary by about `noise`."""
+    return sqrt(2 / alpha) * noise
 
 
 def draw_noise(shape: tuple[int, int], steps: int, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -9,10 +9,12 @@ import sys
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from neurogym import kernels
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.frozen import load_to_act
+from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.actor import Actor
 from ngym_cli.agents.saving import WEIGHTS, load_policy, save_model
 from ngym_cli.config import from_dict
@@ -22,6 +24,8 @@ from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import MODEL, Run
 
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+LARGER = ({"layers": 2, "shared": False}, {"readout": [8, 6]})
 pytestmark = pytest.mark.skipif(kernels.get("forward") is None, reason="networks step in torch without compiled loops")
 AFTER = """
 import json, sys
@@ -39,8 +43,8 @@ print("LOADED", sorted({"torch", "stable_baselines3"} & set(sys.modules)))
 def untrained_run(tmp_path):
     """Makes the files of an untrained agent that loading it needs."""
 
-    def make(task, network, args):
-        given = {"task": task, "alg": "recurrent_ppo", "network": network, "network_args": args}
+    def make(task, network, args, alg="recurrent_ppo"):
+        given = {"task": task, "alg": alg, "network": network, "network_args": args}
         config, facts = resolve(from_dict(given))
         config = complete(config, facts)
         save_model(build_model(config, build_venv(config, 1)), config, tmp_path / MODEL)
@@ -72,9 +76,12 @@ def _without_torch(cwd, *words):
     ("task", "network", "args"),
     [
         ("RDM-v0", "lstm", {}),
-        ("RDM-v0", "lstm", {"layers": 2, "shared": False}),
         ("RDM-v0", "rnn", {"activation": "relu"}),
         ("ReachingDelayResponse-v0", "lstm", {}),
+        ("ReachingDelayResponse-v0", "gru", {"readout": [8]}),
+        ("RDM-v0", "ctrnn", {"activation": "tanh", "tau": 50.0, "noise": 0.1}),
+        ("RDM-v0", "ei_rnn", {"density": 0.5, "noise": 0.1}),
+        *(("RDM-v0", network, args) for network in RECURRENT for args in LARGER),
     ],
 )
 def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, deterministic):
@@ -91,10 +98,27 @@ def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, dete
         np.testing.assert_array_equal(values, other[name], err_msg=name)
 
 
-@pytest.mark.parametrize(("network", "args"), [("gru", {}), ("lstm", {"readout": [8]})])
-def test_other_networks_act_in_torch(untrained_run, network, args):
-    run, config, _ = untrained_run("RDM-v0", network, args)
+@pytest.mark.parametrize(
+    ("task", "alg", "network"),
+    [("RDM-v0", "ppo", "mlp"), ("SpatialSuppressMotionImage-v0", "recurrent_ppo", "lstm")],
+)
+def test_others_act_in_torch(untrained_run, task, alg, network):
+    run, config, _ = untrained_run(task, network, {}, alg)
     assert not isinstance(load_to_act(run, config)[0], Actor)
+
+
+@pytest.mark.parametrize(
+    ("network", "tensor"), [("gru", "bias_hh_l0"), ("ei_rnn", "mask_l0"), ("ei_rnn", "sign"), ("ctrnn", "weight_ih_l0")]
+)
+def test_a_file_that_lacks_a_tensor_is_one_line(untrained_run, network, tensor):
+    run, config, _ = untrained_run("RDM-v0", network, {})
+    path = run.path / MODEL / WEIGHTS
+    tensors = load_file(path)
+    del tensors[f"lstm_actor.{tensor}"]
+    save_file(tensors, path)
+    with pytest.raises(UserError, match=tensor) as found:
+        load_to_act(run, config)
+    assert "\n" not in str(found.value)
 
 
 @pytest.mark.parametrize("kept", [0, 5, 500, -40])
