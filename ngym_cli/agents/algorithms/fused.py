@@ -7,7 +7,6 @@ for its arithmetic.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import compress
 from math import inf
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is the loss
-BOARD = 64  #: numbers through which threads share an update
+BOARD, ENDED = 64, -1  #: numbers through which threads share an update; the first of them when it has ended
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
 WORKSPACE = 4  #: place of the workspace among the arguments of `act` and `learn`
@@ -86,7 +85,6 @@ class Fused:
         ]
         self._packed = np.empty(packed, np.float32)
         self._workspaces = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
-        self._pool = ThreadPoolExecutor(len(self._workspaces)) if len(self._workspaces) > 1 else None
         self._shares = self._shared(n_envs)
         self._sums, self._board = np.empty((chunks, sums), np.float32), np.empty(BOARD, np.int64)
         begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
@@ -121,11 +119,7 @@ class Fused:
                 ((*columns[:WORKSPACE], workspace, *columns[WORKSPACE + 1 :]), begin, end)
                 for workspace, begin, end in self._shares
             ]
-        (first, *others), given = self._acting, (t, draws)
-        waiting = [self._pool.submit(self._act_for, *share, *given) for share in others] if self._pool else []
-        self._act_for(*first, *given)
-        for other in waiting:
-            other.result()
+        threads.share(lambda share: self._act_for(*share, t, draws), self._acting)
 
     def _act_for(self, columns: tuple[Any, ...], begin: int, end: int, t: int, draws: np.ndarray) -> None:
         """Let some environments act, each as it would among any others."""
@@ -191,16 +185,18 @@ class Fused:
         given = (self._board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
         agent, learn = self._columns(), self._functions["learn"]
 
-        def take_part(rank: int) -> int:
-            workspace = self._workspaces[rank]
-            return learn(*agent[:WORKSPACE], workspace, *agent[WORKSPACE + 1 :], rank, *given)
+        done = np.zeros(len(self._workspaces), np.int64)
 
-        ranks = range(1, len(self._workspaces))
-        others = [] if self._pool is None else [self._pool.submit(take_part, rank) for rank in ranks]
-        numbers = numbers[: take_part(0)]
-        for other in others:
-            if not other.cancel():
-                other.result()
+        def take_part(rank: int) -> None:
+            workspace = self._workspaces[rank]
+            done[rank] = learn(*agent[:WORKSPACE], workspace, *agent[WORKSPACE + 1 :], rank, *given)
+
+        try:
+            threads.share(take_part, range(len(done)))
+        except BaseException:
+            self._board[0] = ENDED  # so that nobody waits for a leader who never began
+            raise
+        numbers = numbers[: done[0]]
         numbers = numbers[numbers[:, SUMS] > 0]  # of steps that count
         policy_loss, value_loss, entropy_loss = numbers.T[:3]
         numbers[:, SUMS] = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss

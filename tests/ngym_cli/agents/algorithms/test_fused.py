@@ -177,12 +177,12 @@ def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting,
         threads.learn_with(n)
         try:
             model = build(recall(reset=reset), n_steps=160, batch_size=None)
+            for _ in range(3):
+                model.learn(model.n_steps * model.n_envs)
         finally:
             threads.learn_with(1)
         assert len(model._fused._workspaces) == min(n, 8)
         assert len(model._fused._shares) == (min(n, 8, model.n_envs) if acting else 1)
-        for _ in range(2):
-            model.learn(model.n_steps * model.n_envs)
         found.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
     for other in found[1:]:
         assert torch.equal(found[0], other)
@@ -217,3 +217,31 @@ def test_a_minibatch_without_a_step_that_counts_is_passed_over(recall):
     assert len(fused.descend(parts[:1], model._goal(), np.inf, 1.0)) == 0
     assert torch.equal(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
     assert len(fused.descend(parts, model._goal(), np.inf, 1.0)) == len(parts) - 1
+
+
+def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatch):
+    threads.learn_with(2)
+    try:
+        model = build(recall())
+        for _ in range(2):
+            model.learn(model.n_steps * model.n_envs)
+        learn = model._fused._functions["learn"]
+        rank = fused_rank(learn)
+
+        def interrupted(*given):
+            if given[rank] == 0:
+                raise KeyboardInterrupt
+            return learn(*given)
+
+        monkeypatch.setitem(model._fused._functions, "learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.learn(model.n_steps * model.n_envs)
+        monkeypatch.setitem(model._fused._functions, "learn", learn)
+        model.learn(model.n_steps * model.n_envs)  # the other thread is free
+    finally:
+        threads.learn_with(1)
+
+
+def fused_rank(learn):
+    """Place of the rank among the arguments of the compiled function, which its documentation lists."""
+    return [part.split()[0] for part in learn.__doc__.split(";") if part.strip()].index("rank")
