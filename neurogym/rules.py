@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,12 @@ from neurogym.trials.row_arrays import cells
 from neurogym.trials.rows import Tables
 
 __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCOMES", "Rule"]
+
+PAID = ("abort", "fail", "correct", "miss", "withhold")  #: events that rewards are given for
+
+#: Tables of trials made alone, many of which are alike; the oldest are forgotten first.
+_KNOWN: dict[Any, dict[str, np.ndarray]] = {}
+_MOST_KNOWN, _MOST_ROWS = 256, 256
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,32 @@ class Rule:
 
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions)."""
+        key = self._what_decides(trials, abort)
+        found = None if key is None else _KNOWN.pop(key, None)
+        if found is None:
+            found = self._tables(trials, abort)
+        if key is not None:
+            while len(_KNOWN) >= _MOST_KNOWN:
+                del _KNOWN[next(iter(_KNOWN))]
+            _KNOWN[key] = found
+            found = {name: table.copy() for name, table in found.items()}
+        trials.fields.update(found)
+        self.set_go(trials)
+
+    def _what_decides(self, trials: Trials, abort: bool) -> Any:
+        """All that the tables of a trial made alone follow from; None if more does than can be told quickly."""
+        paid = tuple([trials.rewards.get(event, 0.0) for event in PAID])
+        layout = trials.layout_key if trials.n == 1 and not trials.payments and type(trials.bonus) is float else None
+        if layout is None or trials.total > _MOST_ROWS or not set(map(type, paid)) <= {float, int}:
+            return None
+        periods = [p if p is None or isinstance(p, str) else tuple(p) for p in (self.fixate, self.answer)]
+        right = trials.gt if trials.has_gt else None
+        answers = None if right is None else (right.dtype, right.tobytes())
+        own = type(self), *periods, self.hold, abort, trials.env.action_space.n
+        return *own, paid, trials.bonus, layout, trials.total, answers
+
+    def _tables(self, trials: Trials, abort: bool) -> dict[str, np.ndarray]:
+        """The fields that :meth:`compile` fills."""
         tables = Tables(trials.total, int(trials.env.action_space.n), self.hold)
         reward, performance, event = tables.reward, tables.performance, tables.event
         answer, needed = trials.rows(self.answer), np.zeros(trials.n, bool)
@@ -67,8 +100,7 @@ class Rule:
         tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))
         if np.ndim(trials.bonus) or trials.bonus:
             reward += np.broadcast_to(trials.bonus, (trials.n,))[trials.rows().trial][:, None]
-        trials.fields.update(reward=reward, performance=performance, event=event)
-        self.set_go(trials)
+        return {"reward": reward, "performance": performance, "event": event}
 
     def set_go(self, trials: Trials) -> None:
         """Let reaction times count from the answer periods."""

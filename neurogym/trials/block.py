@@ -147,7 +147,14 @@ class Trials(RowArrays):
 
     def durations(self) -> dict[str, np.ndarray]:
         """Durations of each period (ms, shape (n,)), under ``period_`` and its name."""
+        if self.n == 1:
+            return {name: np.array([duration]) for name, duration in self._spans_of_one().items()}
         return {f"period_{name}": (self.ends[name] - start) * float(self.dt) for name, start in self.starts.items()}
+
+    def _spans_of_one(self) -> dict[str, float]:
+        """:meth:`durations` of the only trial, as numbers."""
+        dt, ends = float(self.dt), self.ends
+        return {f"period_{name}": (ends[name].item() - start.item()) * dt for name, start in self.starts.items()}
 
     def record(self, k: int) -> Info:
         """What describes trial ``k``, with Python numbers for scalars."""
@@ -160,9 +167,7 @@ class Trials(RowArrays):
     def told(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
         if self.n == 1:
-            dt, ends = float(self.dt), self.ends
-            spans = {f"period_{name}": (ends[name].item() - start.item()) * dt for name, start in self.starts.items()}
-            return self.record(0), spans
+            return self.record(0), self._spans_of_one()
         if self._told is None:
             self._told = _Told(self.info, self.n), _Told(self.durations(), self.n)
         info, durations = self._told
@@ -226,6 +231,6 @@ def _entries(values: np.ndarray) -> Any:
 
 def _is_scalar(value: np.ndarray) -> bool:
     """Whether each trial has one number or word, rather than an array, a tuple or a dictionary."""
-    if np.ndim(value) != 1:
+    if value.ndim != 1:
         return False
     return value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray))

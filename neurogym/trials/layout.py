@@ -129,13 +129,14 @@ class Layout:
             start = self._limit(self.starts, before) - steps
             if np.any(start < 0):
                 raise ValueError(f"period {period!r} would start before the trial")
-        self._alike.pop(period, None)
-        if isinstance(start, int):
-            if isinstance(steps, int):
-                self._alike[period] = start, start + steps
-            start = for_each(self.n, start)
-        end = self.ends[period] = start + steps
-        self.starts[period] = start
+        if isinstance(start, int) and isinstance(steps, int):
+            self._alike[period] = start, start + steps
+            self.starts[period], end = for_each(self.n, start), for_each(self.n, start + steps)
+        else:
+            self._alike.pop(period, None)
+            self.starts[period] = start = for_each(self.n, start) if isinstance(start, int) else start
+            end = start + steps
+        self.ends[period] = end
         self.length = self._laid = np.maximum(self.length, end)
 
     def _limit(self, table: dict[str, np.ndarray], period: str) -> Any:
@@ -224,12 +225,17 @@ class Layout:
         if None not in known:
             known[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
 
+    @property
+    def layout_key(self) -> Any:
+        """Equal for equal layouts; None if trials differ, or lengths do not follow from the periods."""
+        alike = len(self._alike) == len(self.starts) and self._laid is self.length
+        return (self.n, *self._alike.items()) if alike else None
+
     def _known(self) -> dict[Any, Rows] | None:
         """What is known of the rows of this layout; None if trials differ."""
-        alike = len(self._alike) == len(self.starts) and self._laid is self.length
-        if not alike or self.n * int(self.length[0]) > _MOST_ROWS:
+        key = self.layout_key
+        if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
             return None
-        key = self.n, tuple(self._alike.items())
         found = _KNOWN.pop(key, None)
         if found is None:
             found = {}

@@ -81,7 +81,7 @@ class Pools:
             column = self.trials.get(name)
             if column is None and known:  # no record had it so far
                 column = self._lacking(name, self._widen(name, None, values.dtype), slice(None))
-            if column is None or not _holds(column.dtype, values.dtype):
+            if column is None or (column.dtype is not values.dtype and not _holds(column.dtype, values.dtype)):
                 column = self._widen(name, column, values.dtype)
             column[i, : block.n] = values
         if len(columns) < len(self.trials):
