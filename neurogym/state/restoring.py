@@ -17,6 +17,7 @@ import numpy as np
 from neurogym.state.checks import check_block, check_place
 from neurogym.state.encoding import BLOCK, NOT_STATE, attributes_of, class_name
 from neurogym.state.values import (
+    CONTAINERS,
     FACTORIES,
     KIND,
     MADE_FROM,
@@ -115,8 +116,8 @@ class Decoder:
         return array
 
     def _container(self, kind: str, data: dict[str, Any], present: Any, path: str) -> Any:
-        cls = self._class(data["class"], present, path) if "class" in data else {**SEQUENCES, **MAPPINGS}[kind]
-        if not isinstance(cls, type) or not issubclass(cls, {**SEQUENCES, **MAPPINGS}[kind]):
+        cls = self._class(data["class"], present, path) if "class" in data else CONTAINERS[kind]
+        if not isinstance(cls, type) or not issubclass(cls, CONTAINERS[kind]):
             raise ValueError(f"{path}: {cls} is no {kind}")
         made: Any
         if kind in MAPPINGS:

@@ -72,6 +72,8 @@ MAPPINGS: dict[str, type] = {
     "mappingproxy": types.MappingProxyType,
     "dict": dict,
 }
+CONTAINERS: dict[str, type] = {**SEQUENCES, **MAPPINGS}
+_KINDS = tuple(CONTAINERS.values())
 FACTORIES: dict[str, Any] = {
     kind.__name__: kind for kind in (int, float, str, bool, list, dict, set, tuple, bytes, collections.deque)
 }
@@ -81,10 +83,9 @@ BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 def container_of(value: Any) -> str | None:
     """Name of the container of the standard library that a value is, or is derived from; None if it is none."""
-    for name, kind in {**SEQUENCES, **MAPPINGS}.items():
-        if isinstance(value, kind):
-            return name
-    return None
+    if not isinstance(value, _KINDS):
+        return None
+    return next(name for name, kind in CONTAINERS.items() if isinstance(value, kind))
 
 
 def bits_of(values: np.ndarray) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 _TENSOR, _WORDS, _OBJECTS, _FLOAT = "__tensor__", "__words__", "__objects__", "__float__"
+_AS_IT_IS = (str, int, bool)
 
 #: A tree that is deeper than this was not made here.
 DEEPEST = 100
@@ -27,6 +28,8 @@ def take_apart(tree: object, name: str, tensors: dict[str, Tensor]) -> Any:
         >>> put_together({"a": {"__tensor__": "env/a"}}, tensors)
         {'a': array([1., 1.])}
     """
+    if tree is None or type(tree) in _AS_IT_IS:  # most of what there is
+        return tree
     if isinstance(tree, np.ndarray):
         if tree.dtype.kind == "U":
             return {_WORDS: tree.ravel().tolist(), "shape": list(tree.shape), "dtype": tree.dtype.str}
