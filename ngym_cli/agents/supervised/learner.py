@@ -241,7 +241,7 @@ class Supervised(Learner):
     def loss(self, material: Material, layout: Packed) -> tuple[Tensor, Tensor]:
         """What is minimised, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
         rows = layout.steps
-        rates = self._rates(material.ob[rows], layout.counts.tolist())
+        rates = self._rates(material.ob.take(rows, axis=0), layout.counts.tolist())
         outputs = self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)
@@ -266,7 +266,7 @@ class Supervised(Learner):
         draws = network.draw_noise(len(ob), 1, self.rng)
         noise = None if draws is None else self._tensor(draws[:, :, 0])
         state = network.initial_state(counts[0]) if self._carry is None else self._carry
-        rates, after = network.sequence(features, counts, state, noise)
+        rates, after = network.sequence(features, counts, state, noise, last=self._carry is not None)
         if self._carry is not None:
             self._carry = tuple(part.detach() for part in after)
         return rates
