@@ -256,7 +256,9 @@ class TrialVectorEnv(Batch):
     def _told(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
         """The trials that ended, as ``finished`` has them."""
         self._records = self._pools.records(ended.env, ended.trial)
-        record = {name: column for names, table in self._records for name, column in zip(names, table, strict=True)}
+        record: dict[str, np.ndarray] = {}
+        for names, table in self._records:
+            record.update(zip(names, table, strict=True))
         own = {
             "env": ended.env,
             "performance": ended.performance,
@@ -267,7 +269,7 @@ class TrialVectorEnv(Batch):
             "steps": ended.steps,
             "aborts": ended.aborts,
         }
-        return {**own, **{name: column for name, column in record.items() if name not in own}}
+        return {**own, **record, **own}  # in this order, but what is called the same is not the record's
 
     def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, Any]:
         """What there is to say of the trials that ended, in Gymnasium's form."""
