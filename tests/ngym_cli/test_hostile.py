@@ -341,14 +341,11 @@ def test_a_hostile_checkpoint_is_refused(ngym, interrupted, tmp_path, attack, sa
 
 
 def crafted(name, change):
-    """An attack that changes one saved array of the environments; `events` are the only bytes of a block's fields."""
-
-    def wanted(key, array):
-        return f"{BLOCK}/fields/" in key and array.dtype == np.uint8 if name == "events" else key.endswith(name)
+    """An attack that changes one saved array of the environments."""
 
     def attack(path):
         arrays = load_file(path / checkpoints.ARRAYS)
-        key = next(key for key in arrays if key.startswith("environments/") and wanted(key, arrays[key]))
+        key = next(key for key in arrays if key.startswith("environments/") and key.endswith(name))
         arrays[key] = change(arrays[key])
         save_file(arrays, path / checkpoints.ARRAYS)
         reseal(path)
@@ -358,21 +355,23 @@ def crafted(name, change):
 
 BLOCK = "/ahead/own/pairs/0/1"  #: the block of trials that were made ahead
 PLACES = ["batch/0", f"{BLOCK}/length/value", f"{BLOCK}/offset/value"]
+ROWS = ["rows/rows/_code", "rows/counts/0", "rows/counts/1"]  #: entries of tables that rows have, numbers of both
+EVENTS = "rows/tables/event"
 
 
-@pytest.mark.parametrize("number", [10**6, 2**40, -(2**40), -1])
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("number", [10**6, 2**30, -(2**30), -1])
+@pytest.mark.parametrize("name", [*PLACES, *ROWS])
 def test_a_place_outside_of_the_trials_is_refused(ngym, interrupted, tmp_path, name, number):
     refused(ngym, interrupted, tmp_path, crafted(name, lambda array: np.full_like(array, number)))
 
 
 @pytest.mark.parametrize("number", [5, 6, 7])
 def test_an_event_that_does_not_exist_is_refused(ngym, interrupted, tmp_path, number):
-    refused(ngym, interrupted, tmp_path, crafted("events", lambda array: np.full_like(array, number)))
+    refused(ngym, interrupted, tmp_path, crafted(EVENTS, lambda array: np.full_like(array, number)))
 
 
 @pytest.mark.parametrize("change", [lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[None]])
-@pytest.mark.parametrize("name", [*PLACES, f"{BLOCK}/go/value"])
+@pytest.mark.parametrize("name", [*PLACES, *ROWS, EVENTS, f"{BLOCK}/go/value"])
 def test_an_array_of_another_shape_or_type_is_refused(ngym, interrupted, tmp_path, name, change):
     refused(ngym, interrupted, tmp_path, crafted(name, change))
 
