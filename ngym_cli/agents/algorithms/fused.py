@@ -89,9 +89,8 @@ class Fused:
         self._sums, self._board = np.empty((chunks, sums), np.float32), np.empty(BOARD, np.int64)
         begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
         own = [(begins[id(part)], part.numel()) for part in self._weights if id(part) in begins]
-        self._places = (
-            np.array(own, np.int64).reshape(-1, 2).T.copy()
-        )  # where weights lie among parameters, their sizes
+        # Where weights lie among all parameters, and how many numbers each has.
+        self._places = np.array(own, np.int64).reshape(-1, 2).T.copy()
 
     @staticmethod
     def fits(policy: RecurrentPolicy) -> bool:
@@ -184,7 +183,6 @@ class Fused:
         results = (self._sums, numbers, self._weight_buffer, self._gradient_buffer.numpy())
         given = (self._board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
         agent, learn = self._columns(), self._functions["learn"]
-
         done = np.zeros(len(self._workspaces), np.int64)
 
         def take_part(rank: int) -> None:
