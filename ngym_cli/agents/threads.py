@@ -13,6 +13,7 @@ Part = TypeVar("Part")
 
 #: What NumPy's, SciPy's and torch's libraries read when they are loaded.
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+WORTH_SHARING = 4_000_000  #: products for each thread; handing fewer over takes longer than they take
 
 
 def one() -> None:
@@ -59,6 +60,11 @@ def learn_with(threads: int | None) -> None:
     """Let so many threads share it; without a number, what ``OMP_NUM_THREADS`` says, else one on each core."""
     global _learning
     _learning = threads or int(os.environ.get("OMP_NUM_THREADS") or cores())
+
+
+def enough_for(products: int, parts: int) -> int:
+    """How many threads, at least one, should share so many products in so many parts."""
+    return max(1, min(_learning, products // WORTH_SHARING, parts))
 
 
 def share(work: Callable[[Part], object], parts: Sequence[Part]) -> None:

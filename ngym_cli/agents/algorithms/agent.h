@@ -96,6 +96,10 @@ struct minibatches {
     int64_t n;
 };
 
+static inline struct sequences sequences_of(const struct minibatches *m, int64_t k) {
+    return (struct sequences){m->first + m->begin[k], m->length + m->begin[k], m->begin[k + 1] - m->begin[k]};
+}
+
 /* What threads that share an update tell each other. */
 struct board {
     int64_t offer, apart[7];  /* minibatch, its chunks and the next of them to be taken; see agent_update.c */

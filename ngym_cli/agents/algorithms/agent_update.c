@@ -45,8 +45,8 @@ static int take_chunk(const struct agent *a, const struct packed_weights *p, con
     do
         if (offer < 0 || next_chunk(offer) >= offered_chunks(offer)) return 0;
     while (!__atomic_compare_exchange_n(&b->offer, &offer, offer + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    int64_t k = offered_minibatch(offer), chunk = next_chunk(offer), from = m->begin[k];
-    struct sequences s = {m->first + from, m->length + from, m->begin[k + 1] - from};
+    int64_t chunk = next_chunk(offer);
+    struct sequences s = sequences_of(m, offered_minibatch(offer));
     struct gradient_sums sums;
     layout_gradient_sums(a, &sums, u->sums + chunk * u->sums_apart);
     agent_learn(a, p, o, &b->objective, w, &s, chunk, offered_chunks(offer), &sums, b->statistics[chunk]);
@@ -110,8 +110,8 @@ int64_t agent_update(const struct agent *a, const struct packed_weights *p, cons
                      const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b) {
     int64_t k = 0;
     for (int far = 0; k < m->n && !far; k++) {
-        int64_t from = m->begin[k], looks = 0;
-        struct sequences s = {m->first + from, m->length + from, m->begin[k + 1] - from};
+        int64_t looks = 0;
+        struct sequences s = sequences_of(m, k);
         double *numbers = u->numbers + k * (STATISTICS + 1);
         memset(numbers, 0, 8 * (STATISTICS + 1));
         if (!(numbers[STATISTICS] = put_objective(o, &s, u, b))) continue;

@@ -160,7 +160,7 @@ static const char *misplaced(const struct minibatches *m, int64_t sequences, con
     if (m->begin[0] != 0 || m->begin[m->n] != sequences) return "minibatches do not have all sequences";
     for (int64_t k = 0; k < m->n; k++) {
         int64_t from = m->begin[k], to = m->begin[k + 1];
-        struct sequences s = {m->first + from, m->length + from, to - from};
+        struct sequences s = sequences_of(m, k);
         if (from < 0 || from >= to || to > sequences || !in_rollout(&s, o->envs, o->times))
             return "sequences do not lie in the rollout, the longest of a minibatch first";
     }

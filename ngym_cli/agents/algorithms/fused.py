@@ -31,7 +31,6 @@ ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, 
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
 WORKSPACE = 4  #: place of the workspace among the arguments of `act` and `learn`
 NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: in place of what a step of Adam needs
-WORTH_SHARING = 4_000_000  #: products of a step of all environments for each thread that acts; calls take longer else
 
 
 class Goal(NamedTuple):
@@ -86,7 +85,7 @@ class Fused:
         self._packed = np.empty(packed, np.float32)
         self._workspaces = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
         self._shares = self._shared(n_envs)
-        self._sums, self._board = np.empty((chunks, sums), np.float32), np.empty(BOARD, np.int64)
+        self._sums = np.empty((chunks, sums), np.float32)
         begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
         own = [(begins[id(part)], part.numel()) for part in self._weights if id(part) in begins]
         # Where weights lie among all parameters, and how many numbers each has.
@@ -127,7 +126,7 @@ class Fused:
     def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
         """The environments that each thread acts for, and the memory that it works in."""
         products = n_envs * sum(part.numel() for part in self._weights)
-        n = max(1, min(len(self._workspaces), n_envs, products // WORTH_SHARING))
+        n = min(len(self._workspaces), threads.enough_for(products, n_envs))
         bounds = [n_envs * k // n for k in range(n + 1)]
         return list(zip(self._workspaces, bounds, bounds[1:], strict=False))
 
@@ -177,11 +176,11 @@ class Fused:
         length = np.concatenate([part.length for part in parts])
         order = np.lexsort((-length, np.repeat(np.arange(n), np.diff(begin))))  # the longest of each minibatch first
         first = np.concatenate([part.first(rollout.rewards.shape[1]) for part in parts])[order]
-        self._board[:] = 0
+        board = np.zeros(BOARD, np.int64)  # its own, for threads may still look at that of the last update
         numbers = np.empty((n, SUMS + 1))
         columns = (rollout.advantages, rollout.returns, rollout.counts, first, length[order], begin, *goal, most_kl)
         results = (self._sums, numbers, self._weight_buffer, self._gradient_buffer.numpy())
-        given = (self._board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
+        given = (board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
         agent, learn = self._columns(), self._functions["learn"]
         done = np.zeros(len(self._workspaces), np.int64)
 
@@ -192,7 +191,7 @@ class Fused:
         try:
             threads.share(take_part, range(len(done)))
         except BaseException:
-            self._board[0] = ENDED  # so that nobody waits for a leader who never began
+            board[0] = ENDED  # so that nobody waits for a leader who never began
             raise
         numbers = numbers[: done[0]]
         numbers = numbers[numbers[:, SUMS] > 0]  # of steps that count

@@ -21,7 +21,6 @@ from neurogym import kernels
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks.steps import CELLS, packed_size
 
-WORTH_SHARING = 4_000_000  #: products for each thread; handing fewer over takes longer than they take
 ROWS_OF_GRADIENT = 128  #: found at a time; a multiple of what registers hold, so that libraries round them alike
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and inputs (.., feature), two biases (..)
@@ -72,8 +71,8 @@ def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
         products: of all their steps together.
     """
     sequences = int(counts[0])
-    n = min(threads.learning(), products // WORTH_SHARING, sequences)
-    if n < 2:
+    n = threads.enough_for(products, sequences)
+    if n == 1:
         return [(0, sequences)]
     steps = np.count_nonzero(counts[:, None] > np.arange(sequences), axis=0).cumsum()  # of a sequence and all before
     ends = np.searchsorted(steps, steps[-1] * np.arange(1, n) / n) + 1

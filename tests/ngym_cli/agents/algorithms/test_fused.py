@@ -6,7 +6,6 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.agents import threads
-from ngym_cli.agents.algorithms import fused as compiled_agent
 from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
@@ -171,7 +170,7 @@ def test_a_saved_model_goes_on(recall, tmp_path):
 @pytest.mark.parametrize("reset", [True, False])
 def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting, monkeypatch):
     if acting:  # shared out as well, although that does not pay at this size
-        monkeypatch.setattr(compiled_agent, "WORTH_SHARING", 1)
+        monkeypatch.setattr(threads, "WORTH_SHARING", 1)
     found = []
     for n in (1, 2, 3, 20):
         threads.learn_with(n)

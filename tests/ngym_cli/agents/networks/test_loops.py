@@ -70,7 +70,7 @@ def test_without_compiled_functions_nothing_changes_but_the_speed(name):
 @pytest.mark.parametrize("counts", [COUNTS, [6] * 7, [13], [1, 1, 1]])
 @pytest.mark.parametrize("name", RECURRENT)
 def test_the_result_is_the_same_for_any_number_of_threads(name, counts, monkeypatch):
-    monkeypatch.setattr(loops, "WORTH_SHARING", 1)
+    monkeypatch.setattr(threads, "WORTH_SHARING", 1)
     noisy = {"noise": 0.2} if "noise" in NETWORKS[name].defaults else {}
     net = build(name, units=40, **noisy)
     seq = torch.randn(sum(counts), 3)

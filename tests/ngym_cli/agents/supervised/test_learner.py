@@ -14,7 +14,7 @@ import neurogym as ngym
 from neurogym.envs.multi import make_multi
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.training_state import load_training_state, training_state
-from ngym_cli.agents.networks import NETWORKS, loops
+from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.material import TrialStream
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_weights(learner, network, reset):
 
 @pytest.mark.parametrize("reset", ["trial", "never"])
 def test_the_result_is_the_same_for_any_number_of_threads(learner, reset, monkeypatch):
-    monkeypatch.setattr(loops, "WORTH_SHARING", 1)  # as it pays for larger networks only
+    monkeypatch.setattr(threads, "WORTH_SHARING", 1)  # as it pays for larger networks only
     found = []
     for n in (1, 2, 5):
         model = learner(reset=reset, units=40)
