@@ -58,6 +58,7 @@ struct workspace {
     float *x, *moved;              /* (step, feature), (step, action): inputs, continuous actions */
     float *per_step[PER_STEP];     /* (step) */
     float *head_out[2][MAX_HEAD_LAYERS], *d_input, *dh[2];
+    float *weights;                /* in the order of agent_prepare */
     lanes *logits, *probabilities; /* (action + 1), of as many steps as fit into lanes */
 };
 
@@ -113,7 +114,8 @@ struct update {
     int64_t normalize;          /* not 0: advantages of a minibatch are scaled to mean 0 and standard deviation 1 */
     struct objective objective; /* all but `mean`, `scale` and `share`, which each minibatch has its own */
     double most_kl;             /* a minibatch whose KL divergence is larger ends the update; may be infinite */
-    float *weights, *slopes;    /* in the order of agent_prepare: weights, gradient */
+    const float *weights;        /* in the order of agent_prepare; used only where no step is taken */
+    float *slopes;               /* the gradient in the same order */
     const int64_t *place, *size; /* (part): where each part of them lies in the vector, how long it is */
     int64_t parts;
     struct adam adam; /* the vector of weights, which may be null: then no step is taken */

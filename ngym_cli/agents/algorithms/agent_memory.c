@@ -73,6 +73,7 @@ int64_t layout_workspace(const struct agent *a, int64_t steps, int noisy, struct
             if (a->head_width[c][d] > widest) widest = a->head_width[c][d];
         }
     PLACE(w->d_input, steps * widest);
+    PLACE(w->weights, a->weights);
     for (int64_t net = 0; net < a->networks; net++) PLACE(w->dh[net], steps * a->units);
     PLACE(w->counts, 2 * steps);
     PLACE(w->chosen, 2 * steps);

@@ -38,15 +38,26 @@ static void wait_a_little(int64_t *looks) {
     if (++*looks % PATIENCE == 0) give_way();
 }
 
-/* Takes a chunk that is on offer, if there is one, and computes it. */
+/* Packs the present weights: each thread its own, for it takes longer to fetch panels from another core. */
+static void prepare(const struct agent *a, const struct packed_weights *p, const struct update *u,
+                    struct workspace *w) {
+    if (!u->adam.weights) return agent_prepare(a, u->weights, p);
+    float *to = w->weights;
+    for (int64_t k = 0; k < u->parts; to += u->size[k++]) memcpy(to, u->adam.weights + u->place[k], 4 * u->size[k]);
+    agent_prepare(a, w->weights, p);
+}
+
+/* Takes a chunk that is on offer, if there is one, and computes it. `packed`: minibatch whose weights are packed. */
 static int take_chunk(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
-                      const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b) {
+                      const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
+                      int64_t *packed) {
     int64_t offer = read_offer(b);
     do
         if (offer < 0 || next_chunk(offer) >= offered_chunks(offer)) return 0;
     while (!__atomic_compare_exchange_n(&b->offer, &offer, offer + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    int64_t chunk = next_chunk(offer);
-    struct sequences s = sequences_of(m, offered_minibatch(offer));
+    int64_t k = offered_minibatch(offer), chunk = next_chunk(offer);
+    struct sequences s = sequences_of(m, k);
+    if (*packed != k) prepare(a, p, u, w), *packed = k;
     struct gradient_sums sums;
     layout_gradient_sums(a, &sums, u->sums + chunk * u->sums_apart);
     agent_learn(a, p, o, &b->objective, w, &s, chunk, offered_chunks(offer), &sums, b->statistics[chunk]);
@@ -58,9 +69,9 @@ static int take_chunk(const struct agent *a, const struct packed_weights *p, con
 void agent_help(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                 const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
                 int64_t rank) {
-    int64_t looks = 0, offer;
+    int64_t looks = 0, packed = -1, offer;
     while ((offer = read_offer(b)) != ENDED) {
-        if (take_chunk(a, p, o, m, u, w, b)) continue;
+        if (take_chunk(a, p, o, m, u, w, b, &packed)) continue;
         if (offered_chunks(offer) && offered_chunks(offer) <= rank) return;
         wait_a_little(&looks);
     }
@@ -88,14 +99,6 @@ static double put_objective(const struct rollout *o, const struct sequences *s, 
     return n;
 }
 
-/* Packs the present weights. */
-static void prepare(const struct agent *a, const struct packed_weights *p, const struct update *u) {
-    float *to = u->weights;
-    for (int64_t k = 0; u->adam.weights && k < u->parts; to += u->size[k++])
-        memcpy(to, u->adam.weights + u->place[k], 4 * u->size[k]);
-    agent_prepare(a, u->weights, p);
-}
-
 /* Steps down the gradient, which is put into the order of the vector. */
 static void step(const struct update *u) {
     const float *from = u->slopes;
@@ -108,18 +111,17 @@ static void step(const struct update *u) {
    too large. */
 int64_t agent_update(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                      const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b) {
-    int64_t k = 0;
+    int64_t k = 0, packed = -1;
     for (int far = 0; k < m->n && !far; k++) {
         int64_t looks = 0;
         struct sequences s = sequences_of(m, k);
         double *numbers = u->numbers + k * (STATISTICS + 1);
         memset(numbers, 0, 8 * (STATISTICS + 1));
         if (!(numbers[STATISTICS] = put_objective(o, &s, u, b))) continue;
-        prepare(a, p, u);
         int64_t groups = count_groups(&s), chunks = groups < MAX_CHUNKS ? groups : MAX_CHUNKS;
         b->done = 0;
         write_offer(b, offer_of(k, chunks));
-        while (take_chunk(a, p, o, m, u, w, b)) {}
+        while (take_chunk(a, p, o, m, u, w, b, &packed)) {}
         while (__atomic_load_n(&b->done, __ATOMIC_ACQUIRE) < chunks) wait_a_little(&looks);
         for (int64_t c = 0; c < chunks; c++)
             for (int64_t i = 0; i < STATISTICS; i++) numbers[i] += b->statistics[c][i];

@@ -242,7 +242,7 @@ const struct kernel FUSED_KERNELS[] = {
      ROLLOUT(" out", "") "rank int; board int64[64] out; advantages float32[times,envs]; returns float32[times,envs]; "
      "counts uint8[times,envs]; first int64[sequences]; length int64[sequences]; begin int64[bounds]; normalize int; "
      "clip float; reach float; ent_coef float; vf_coef float; most_kl float; sums float32[most,sums] out; "
-     "numbers float64[minibatches,6] out; weights float32[n] out; slopes float32[n] out; place int64[parts]; "
+     "numbers float64[minibatches,6] out; weights float32[n]; slopes float32[n] out; place int64[parts]; "
      "size int64[parts]; gradient float32[all] out; vector float32[all] optional out; mean float32[all] optional out; "
      "square float32[all] optional out; step float32 optional out; rate float; keep_mean float; keep_square float; "
      "small float; most float",

@@ -29,7 +29,7 @@ SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is 
 BOARD, ENDED = 64, -1  #: numbers through which threads share an update; the first of them when it has ended
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
-WORKSPACE = 4  #: place of the workspace among the arguments of `act` and `learn`
+PACKED, WORKSPACE = 3, 4  #: places of packed weights and the workspace among the arguments of `act` and `learn`
 NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: in place of what a step of Adam needs
 
 
@@ -82,8 +82,9 @@ class Fused:
         self._gradient_views = [
             p.view_as(q) for p, q in zip(self._gradient_buffer.split(parts), self._weights, strict=True)
         ]
-        self._packed = np.empty(packed, np.float32)
-        self._workspaces = [np.empty(work, np.float32) for _ in range(min(threads.learning(), chunks))]  # one a thread
+        n = min(threads.learning(), chunks)
+        self._packed = [np.empty(packed, np.float32) for _ in range(n)]  # each thread that learns packs its own
+        self._workspaces = [np.empty(work, np.float32) for _ in range(n)]
         self._shares = self._shared(n_envs)
         self._sums = np.empty((chunks, sums), np.float32)
         begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
@@ -185,8 +186,8 @@ class Fused:
         done = np.zeros(len(self._workspaces), np.int64)
 
         def take_part(rank: int) -> None:
-            workspace = self._workspaces[rank]
-            done[rank] = learn(*agent[:WORKSPACE], workspace, *agent[WORKSPACE + 1 :], rank, *given)
+            own = self._packed[rank], self._workspaces[rank]
+            done[rank] = learn(*agent[:PACKED], *own, *agent[WORKSPACE + 1 :], rank, *given)
 
         try:
             threads.share(take_part, range(len(done)))
@@ -228,7 +229,7 @@ class Fused:
         with torch.no_grad():
             for place, part in zip(self._weight_views, self._weights, strict=True):
                 place.copy_(part)
-        self._functions["prepare"](self._agent_sizes, self._weight_buffer, self._packed)
+        self._functions["prepare"](self._agent_sizes, self._weight_buffer, self._packed[0])
 
     def _columns(self) -> tuple[Any, ...]:
         """The agent and the rollout, as `act` and `learn` take them."""
@@ -239,7 +240,7 @@ class Fused:
         chosen, moved = (rollout.actions, None) if discrete else (None, rollout.actions)
         noise = (*rollout.noise, None)[:2]
         obs = rollout.obs.reshape(*rollout.values.shape, -1)
-        agent = (self._agent_sizes, net.alpha, net.noise_scale, self._packed, self._workspaces[0])
+        agent = (self._agent_sizes, net.alpha, net.noise_scale, self._packed[0], self._workspaces[0])
         return (*agent, obs, *noise, h[0], c[0], h[1], c[1], chosen, moved, rollout.values, rollout.log_probs)
 
 
