@@ -23,6 +23,7 @@ help:  ## list the targets
 $(STAMP): pyproject.toml constraints.txt CMakeLists.txt $(C)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m compileall -q neurogym ngym_cli  # for users who let Python keep no bytecode, and for the first command of others
 	touch $(STAMP)
 
 setup: $(STAMP)  ## make the virtual environment and install everything
