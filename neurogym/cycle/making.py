@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -13,6 +13,7 @@ from neurogym.messages.names import unknown
 from neurogym.parameters import Changeable, Conditions, Table
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, is_number, is_possible
+from neurogym.sampling.generator import Generators
 from neurogym.sampling.patterns import Patterns, Vectors
 from neurogym.spaces import n_actions
 from neurogym.trials import Info, Trials
@@ -114,6 +115,16 @@ class TrialMaker(Changeable, SingleTrial):
         self._new_trials(trials)
         return trials.record(0)
 
+    def next_follows_from(self) -> Hashable:
+        """All that the next trial depends on of what the session remembers; None if that is not said.
+
+        Worth saying of a task that follows the agent: in a batch, tasks that are equal in it describe their next trials
+        together. ``_new_trials`` is then asked once, of one of them, for one trial of each; what it draws comes from
+        ``trials.rng`` (or ``trials.draw``, ...), with a first axis that is the trial. What it takes from
+        ``trials.of_each`` may differ among them.
+        """
+        return None
+
     @property
     def choices(self) -> Any:
         """Values that the ground truth can take.
@@ -203,21 +214,47 @@ class TrialMaker(Changeable, SingleTrial):
         plan = {name: value for name, value in given.items() if name in theirs}
         asked = {name: value for name, value in given.items() if name not in theirs}
         trials = Trials(self, n, {**stack.plan(n, plan), **asked})
+        self._fill(trials, answered)
+        return trials
+
+    @property
+    def can_make_together(self) -> bool:
+        """Whether next trials of several such tasks can be described at once, if their parameters are alike."""
+        says = type(self).next_follows_from is not TrialMaker.next_follows_from
+        if not says or self._one_by_one or not self.stack.only_shows:
+            return False
+        return not any(callable(spec) for spec in self.timing.values())  # these may draw from generators of their own
+
+    def make_together(self, tasks: Sequence[TrialMaker]) -> Trials:
+        """The next trial of each of several tasks, of which this is one and all others would describe the same.
+
+        Args:
+            tasks: Tasks that are equal in :meth:`next_follows_from` and in all parameters.
+
+        Returns:
+            A block with one trial for each, the one that it would have made by itself.
+        """
+        trials = Trials(self, len(tasks))
+        trials.owners, trials.rng = tasks, Generators([task.np_random for task in tasks])
+        self._fill(trials, answered=True)
+        return trials
+
+    def _fill(self, trials: Trials, answered: bool) -> None:
+        """Describe trials, let wrappers change them, and work out what actions earn in them."""
         if not self._one_by_one:
             self._new_trials(trials)
-        elif n == 1:
+        elif trials.n == 1:
             self._describe_one(trials)
         else:
             raise ValueError(f"{type(self).__name__} describes one trial at a time; make_trials(1) is the most")
         trials.rows()
         _ = trials.ob
-        stack.revise(trials)
+        self.stack.revise(trials)
         if self.rule is not None and answered:
             self.rule.compile(trials, self.abort)
         elif self.rule is not None:
             self.rule.set_go(trials)
         trials.set_default_go()
-        return trials
 
     def _describe_one(self, trials: Trials) -> None:
         """Let the task describe one trial."""

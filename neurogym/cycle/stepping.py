@@ -98,14 +98,18 @@ class TrialCycle(TaskHooks):
         """
         if self.is_describing:  # a user's override calls its parent
             return TrialMaker._new_trial(self, **kwargs) or {}
+        ahead = self.ahead
+        if kwargs or not self.stack.ahead:
+            return self.begin(self.make_trials(1, **kwargs), 0)
+        block: Trials = self.make_ahead() if ahead.is_used_up else ahead.block  # type: ignore[assignment]
+        k = ahead.next
+        ahead.next = k + 1
+        return self.begin(block, k)
+
+    def begin(self, block: Trials, k: int) -> Info:
+        """Begin trial ``k`` of a block that was made for this session; returns its record."""
         self.performance, self.trial_reward, self.trial_aborts = 0.0, 0.0, 0
-        stack, ahead, cursor = self.stack, self.ahead, self.cursor
-        if kwargs or not stack.ahead:
-            block, k = self.make_trials(1, **kwargs), 0
-        else:
-            block = self.make_ahead() if ahead.is_used_up else ahead.block  # type: ignore[assignment]
-            k = ahead.next
-            ahead.next = k + 1
+        stack, cursor = self.stack, self.cursor
         if block is cursor.block:
             cursor.go_on(k)
         else:
@@ -313,8 +317,8 @@ class TrialCycle(TaskHooks):
             "periods": self._spans_of_trial,
         }
 
-    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> Trials:
-        """Report the current trial, which a batch has stepped through, begin the next one, and return its block.
+    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
+        """Report the current trial, which a batch has stepped through; the next one is to be begun.
 
         For trials that depend on what the agent did: all is as if the trial had been stepped through here.
 
@@ -333,8 +337,6 @@ class TrialCycle(TaskHooks):
         self._tell(info)
         if self.cursor.gt is not None:
             info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
-        self.new_trial()
-        return self.this_trial
 
     def field(self, name: str) -> Any:
         """Value of one of the block's per-step fields at the current row; ``last_gt``: see :class:`TrialWrapper`."""

@@ -135,6 +135,15 @@ class Changeable(metaclass=EnvMeta):
         defaults = {name: parameter.default for name, parameter in self._parameters().items() if name != "self"}
         return {name: value for name, value in {**defaults, **self._arguments}.items() if name not in OTHERS}
 
+    def has_parameters_of(self, other: Changeable) -> bool:
+        """Whether this task was made like another, and changed like it since."""
+
+        def of(task: Changeable) -> dict[str, Any]:
+            own = {name: vars(task)[name] for name in task.parameters() if name in vars(task)}
+            return {"arguments": task.arguments(), "tables": dict(task.parameter_tables), "own": own}
+
+        return type(self) is type(other) and same(of(self), of(other))
+
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
         """All named arguments of the constructor, and of those that it passes any others on to."""

@@ -1,7 +1,8 @@
-"""NumPy's generator under the names of the old ``RandomState``."""
+"""NumPy's generator under the names of the old ``RandomState``, and several generators taken together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -64,3 +65,48 @@ def generator_of(generator: Any) -> np.random.Generator:
     if generator is None or isinstance(generator, (int, np.integer)):
         return np.random.default_rng(generator)
     raise TypeError(f"rng must be a Generator, a RandomState or a seed, not {generator!r}")
+
+
+class Generators:
+    """The generators of several sessions, of which each draws for its own trial what it would draw for it alone.
+
+    Args:
+        each: One generator for each trial.
+    """
+
+    def __init__(self, each: Sequence[np.random.Generator]):
+        self.each = each
+
+    def random(self, size: Any) -> np.ndarray:
+        """Uniform on [0, 1); the first axis is the trial."""
+        own = self._of_one(size)
+        return np.concatenate([rng.random(own) for rng in self.each])
+
+    def integers(self, low: Any, high: Any = None, size: Any = None) -> np.ndarray:
+        """Uniform integers, ``high`` excluded; the first axis is the trial."""
+        own = self._of_one(size)
+        return np.concatenate([rng.integers(low, high, size=own) for rng in self.each])
+
+    def choice(self, a: Any, size: Any = None, p: Any = None) -> np.ndarray:
+        """Some of several values, with probabilities ``p``; the first axis is the trial."""
+        own = self._of_one(size)
+        return np.concatenate([rng.choice(a, size=own, p=p) for rng in self.each])
+
+    def noise(self, trial: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Standard normal numbers in single precision for rows of the trials ``trial``; shape (rows, *shape)."""
+        counts = np.bincount(trial, minlength=len(self.each)).tolist()
+        drawn = [rng.standard_normal((n, *shape), np.float32) for rng, n in zip(self.each, counts, strict=True)]
+        noise = np.empty((len(trial), *shape), np.float32)
+        noise[np.argsort(trial, kind="stable")] = np.concatenate(drawn)
+        return noise
+
+    def _of_one(self, size: Any) -> tuple[int, ...]:
+        """The shape of what one generator draws.
+
+        Raises:
+            ValueError: If the first axis is not the trial.
+        """
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size or ())
+        if shape[:1] != (len(self.each),):
+            raise ValueError(f"expected a size with one entry for each of {len(self.each)} trials, got {size!r}")
+        return 1, *shape[1:]

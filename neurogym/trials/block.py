@@ -7,7 +7,7 @@ rows, one trial at a time in :class:`neurogym.core.TrialEnv`, many at once in :c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Trials(RowArrays):
         fields: Everything with one row per step: ``ob``, ``gt``, the tables of the response rule, wrappers' own.
         rewards: Reward of each event, a number or an array (n,); starts as the task's ``rewards``.
         bonus: Added to every step's reward, a number or (n,).
+        owners: The task of each trial, where several tasks have made their trials together.
         go: Step from which reaction times count, shape (n,), and ``go_period`` its name.
     """
 
@@ -46,6 +47,7 @@ class Trials(RowArrays):
         self.bonus: Any = 0.0
         self.go: np.ndarray | None = None
         self.go_period = ""
+        self.owners: Sequence[Task] | None = None
         self._told: tuple[_Told, _Told] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
@@ -99,6 +101,16 @@ class Trials(RowArrays):
         if type(duration) not in (int, float) or f"period_{period}" in self.given:
             return None
         return float(duration)
+
+    def of_each(self, remembered: Callable[[Any], Any]) -> np.ndarray:
+        """What the session of each trial remembers, shape (n,).
+
+        Args:
+            remembered: A number that follows from the task of a session.
+        """
+        if self.owners is None:
+            return for_each(self.n, remembered(self.env))
+        return np.array([remembered(task) for task in self.owners])
 
     # -- what is paid -------------------------------------------------------------------------------------------------
 
@@ -179,7 +191,7 @@ class Trials(RowArrays):
 
     def part(self, first: int, count: int) -> Trials:
         """Some consecutive trials as a block that shares the arrays of this one."""
-        part = Trials(self.env, count)
+        part = Trials(self.env if self.owners is None else self.owners[first], count)
         at = slice(first, first + count)
         row = int(self.offset[first])
         end = int(self.offset[first + count]) if first + count < self.n else self.total

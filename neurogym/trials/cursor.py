@@ -40,6 +40,14 @@ class Cursor:
         self.tables: tuple[Any, Any, Any] | None = None
         self.bonus = 0.0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has nothing of other sessions, with which trials may have been made together."""
+        if self.block is None or self.block.owners is None:
+            return self.__dict__.copy()
+        own = Cursor()
+        own.load_state_dict(self.state_dict())
+        return own.__dict__
+
     def enter(self, block: Trials, trial: int) -> None:
         """Go to the first row of a trial."""
         self.block = block
@@ -89,7 +97,9 @@ class Cursor:
 
     def state_dict(self) -> dict[str, Any]:
         """What :meth:`load_state_dict` needs."""
-        return {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
+        if self.block is None or self.block.owners is None:
+            return {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
+        return {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to where another cursor was."""
@@ -107,9 +117,11 @@ class Ahead:
         block: The trials; None if there are none.
         next: The next of them.
         is_stale: Whether those that have not begun are to be made anew.
+        drops: How often they were to be, since a parameter had changed.
     """
 
     def __init__(self) -> None:
+        self.drops = 0
         self.restart()
 
     def restart(self) -> None:
@@ -120,6 +132,7 @@ class Ahead:
     def drop(self) -> None:
         """Forget the trials that have not begun; as many are made the next time."""
         self.is_stale = True
+        self.drops += 1
 
     @property
     def is_used_up(self) -> bool:

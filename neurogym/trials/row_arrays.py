@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from neurogym.messages.names import unknown
+from neurogym.sampling.generator import Generators
 from neurogym.spaces import names_of
 from neurogym.trials import rows as filling
 from neurogym.trials.layout import Layout, Period
@@ -62,7 +63,8 @@ class RowArrays(Layout):
 
     def __init__(self, env: Task, n: int):
         super().__init__(n, env.dt, type(env).__name__, int(env.tmax_default // env.dt))
-        self.env, self.rng = env, env.np_random
+        self.env = env
+        self.rng: Any = env.np_random  # of the session, or for trials of several sessions `Generators`
         self.fields: dict[str, np.ndarray] = {}
         self.has_gt = False
 
@@ -160,7 +162,10 @@ class RowArrays(Layout):
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
         ob = self.ob
         shape = ob.shape[1:] if columns is None else (len(columns),)
-        noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
+        if isinstance(self.rng, Generators):
+            noise = self.rng.noise(rows.trial, shape)
+        else:
+            noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
         noise *= self.by_row(sigma, rows, columns=ob.ndim == 2)
         if mu if isinstance(mu, (int, float)) else np.any(mu):
             noise += mu

@@ -22,6 +22,7 @@ from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked, spread
 from neurogym.vector.pools import Pools, Records
 from neurogym.vector.saved_rows import SavedRows
 from neurogym.vector.step import Ended, advance
+from neurogym.vector.together import Together
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
 
@@ -35,8 +36,8 @@ class BatchedTask(TrialTask, Protocol):
     def make_ahead(self) -> Trials:
         """Make the next trials of the session."""
 
-    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> Trials:
-        """Report the current trial, begin the next one, and return its block."""
+    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
+        """Report the current trial; the next one is to be begun."""
 
 
 class TrialVectorEnv(Batch):
@@ -55,6 +56,7 @@ class TrialVectorEnv(Batch):
         self.dt = self.tasks[0].dt
         hold = self.tasks[0].rule.hold
         self._pools = Pools(self.num_envs, -1 if hold is None else hold)
+        self._together = Together(self.tasks)
         self._records: Records = []  # of the trials that ended
         self._forget(np.arange(self.num_envs))
 
@@ -88,8 +90,14 @@ class TrialVectorEnv(Batch):
     def _follow(self, ended: Ended, actions: np.ndarray) -> None:
         """Let environments whose next trial depends on what the agent did make it now, each as it would alone."""
         how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
-        for i, *trial in zip(ended.env.tolist(), *[part.tolist() for part in how], strict=True):
-            self._take(i, self.tasks[i].follow(*trial))
+        which, tasks = ended.env.tolist(), self.tasks
+        for i, *trial in zip(which, *[part.tolist() for part in how], strict=True):
+            tasks[i].follow(*trial)
+        for env, block in self._together.begin(which):
+            if len(env) == 1:
+                self._pools.load(env[0], block)
+            else:
+                self._pools.load_each(np.array(env), block)
         self._pools.begin(ended.env)
 
     def _take(self, i: int, block: Trials) -> None:
@@ -107,6 +115,9 @@ class TrialVectorEnv(Batch):
 
     def _blocks(self) -> list[Trials]:
         """The block of every environment."""
+        if not self._stack.ahead:
+            for task in self.tasks:
+                task.ahead.block = None if task.cursor.block is None else task.cursor.alone()
         found = [task.ahead.block for task in self.tasks if task.ahead.block is not None]
         if len(found) < self.num_envs:
             raise gym.error.ResetNeeded("there are no trials yet: call reset() first")

@@ -70,12 +70,40 @@ class Pools:
                 if pool is None:
                     pool = self.rows[name] = np.zeros((self.n, self._capacity, *values.shape[1:]), values.dtype)
                 pool[i, : block.total] = values
-        self._fill_tables(i, block)
+        self._fill_tables(i, block, self.rows["_code"][i, : block.total])
         self._filled[i] = block.total
-        columns = block.scalars()
-        columns["_offset"], columns["_go"] = block.offset, block.go  # type: ignore[assignment]
         if block.n > self._trial_capacity:
             self._grow_trials(block.n)
+        self._describe(i, slice(block.n), block, block.offset)
+        self.trial[i], self.n_trials[i] = 0, block.n
+
+    def load_each(self, env: np.ndarray, block: Trials) -> None:
+        """Copy each trial of a block into the pools as the block of one of the environments ``env``, shape (trials,).
+
+        Each of them has had a block of its own before.
+        """
+        rows = np.diff(block.offset, append=block.total)
+        if rows.max() > self._capacity:
+            self._grow(int(rows.max()))
+        at = np.arange(block.total) + np.repeat(env * self._capacity - block.offset, rows)
+        for name in block.fields.keys() - KINDS.keys():
+            pool = self.rows[name]
+            pool.reshape(-1, *pool.shape[2:])[at] = block.fields[name]
+        code, first = np.empty(block.total, CODE), int(env[0])
+        self._fill_tables(first, block, code)
+        self.rows["_code"].reshape(-1)[at] = code
+        entries = self._entries[first]
+        for table in self.tables.values():
+            table[env, :entries] = table[first, :entries]
+        self._describe(env, 0, block, np.zeros(block.n, np.int64))
+        self.trial[env], self.n_trials[env] = 0, 1
+        for i, filled in zip(env.tolist(), rows.tolist(), strict=True):
+            self._filled[i], self._entries[i] = filled, entries
+
+    def _describe(self, i: Any, at: Any, block: Trials, offset: np.ndarray) -> None:
+        """Keep what describes trials, in the columns of environments ``i`` at the trials ``at``."""
+        columns = block.scalars()
+        columns["_offset"], columns["_go"] = offset, block.go  # type: ignore[assignment]
         known = bool(self.trials)
         for name, values in columns.items():
             column = self.trials.get(name)
@@ -83,11 +111,10 @@ class Pools:
                 column = self._lacking(name, self._widen(name, None, values.dtype), slice(None))
             if column is None or (column.dtype is not values.dtype and not _holds(column.dtype, values.dtype)):
                 column = self._widen(name, column, values.dtype)
-            column[i, : block.n] = values
+            column[i, at] = values
         if len(columns) < len(self.trials):
             for name in self.trials.keys() - columns.keys():
                 self._lacking(name, self.trials[name], i)
-        self.trial[i], self.n_trials[i] = 0, block.n
 
     def _lacking(self, name: str, column: np.ndarray, i: Any) -> np.ndarray:
         """A per-trial column that the records of environments ``i`` do not have."""
@@ -96,15 +123,15 @@ class Pools:
         column[i] = None if column.dtype == object else np.nan
         return column
 
-    def _fill_tables(self, i: int, block: Trials) -> None:
-        """Write the tables of the block of environment ``i``, each distinct row once."""
+    def _fill_tables(self, i: int, block: Trials, code: np.ndarray) -> None:
+        """Write the tables of a block as those of environment ``i``, each distinct row once, and which a row has."""
         fields = block.fields
         if not self._views or ("gt" in fields) > ("gt" in self.tables):
             self._make_room_for(fields)
         reward, performance, event, gt = [_plain(fields.get(name), kind) for name, kind in KINDS.items()]
         if gt is None and "gt" in self.tables:
             gt = np.zeros(block.total, np.int64)
-        rows, code = RuleTables(reward, performance, event, gt), self.rows["_code"][i, : block.total]  # type: ignore[arg-type]
+        rows = RuleTables(reward, performance, event, gt)  # type: ignore[arg-type]
         while (found := distinct(rows, code, self._views[i])) is None:
             self._room *= 4
             self._make_room_for(fields)

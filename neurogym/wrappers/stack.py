@@ -73,6 +73,11 @@ class Stack:
         """Whether the wrappers, and all between them and the task, only use hooks."""
         return self._passes and not any(wrapper.overrides("step", "reset", "new_trial") for wrapper in self.wrappers)
 
+    @property
+    def only_shows(self) -> bool:
+        """Whether none of them has a say in what trials are like."""
+        return not (self._planning or self._revising or self.begins_trials)
+
     def start_session(self) -> None:
         """Let all forget what they carried across trials."""
         for wrapper in self.wrappers:

@@ -19,7 +19,8 @@ from neurogym.trials import Info, Trials
 OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
 LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account
 SIGNIFICANT = 0.05
-SHOWN = np.eye(2, dtype=np.float32)[:, None]  #: observations after the opponent chose 0 and 1, shape (2, 1, 2)
+SHOWN = np.eye(3, 2, dtype=np.float32)  #: observations after the opponent chose 0 and 1, or did not yet choose
+NOT_YET = 2
 
 
 class MatchingPenny(TrialEnv):
@@ -82,12 +83,17 @@ class MatchingPenny(TrialEnv):
         self._recent: list[int] = []  # the last trials, latest first
         self._counts: dict[tuple, list[int]] = {}  # what followed each pattern: how often 0, how often 1
 
+    def next_follows_from(self) -> str:
+        """Nothing but what each session is asked for when its trial is described."""
+        return "opponent"
+
     def _new_trials(self, trials: Trials) -> None:
-        opponent = (trials.rng.random(trials.n) < self._probability_of_1()).astype(int)
+        probability = trials.of_each(MatchingPenny._probability_of_1)
+        opponent = (trials.rng.random(trials.n) < probability).astype(int)
         trials.info.update(opponent_action=opponent, ground_truth=opponent)
         trials.add_period("decision", self.dt)
-        if self._last_opponent is not None:
-            trials.add_ob(SHOWN[self._last_opponent], "decision")
+        last = trials.of_each(lambda task: NOT_YET if task._last_opponent is None else task._last_opponent)
+        trials.add_ob(SHOWN[last], "decision")
         trials.set_groundtruth(opponent, "decision")
 
     def _probability_of_1(self) -> float:
@@ -122,7 +128,11 @@ class MatchingPenny(TrialEnv):
         action, opponent = int(info["choice"]), int(info["trial"]["opponent_action"])
         self._last_opponent = opponent
         self.mean_action += self.learning_rate * (action - self.mean_action)
+        counts = self._counts
         for pattern in self._patterns():
-            self._counts.setdefault(pattern, [0, 0])[action] += 1
+            if pattern in counts:
+                counts[pattern][action] += 1
+            else:
+                counts[pattern] = [1 - action, action]
         seen = action if self.opponent_type != "algorithm2" else 2 * action + (action == opponent)
         self._recent = [seen, *self._recent[: LONGEST_PATTERN - 1]]

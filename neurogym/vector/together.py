@@ -1,0 +1,61 @@
+"""Trials that several environments of a batch make together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from neurogym.trials import Trials
+from neurogym.trials.cursor import Ahead
+
+
+class Together:
+    """Lets the environments of a batch begin new trials, those that describe the same together.
+
+    Trials that depend on what the agent did cannot be made in advance. Made for each environment by itself, most of the
+    time goes into what all of them have in common.
+
+    Args:
+        tasks: The task of each environment.
+    """
+
+    def __init__(self, tasks: Sequence[Any]):
+        self._tasks = tasks
+        self._drops: list[int] | None = None  # how often parameters of each had changed when they were compared
+        self._alike = False
+
+    def begin(self, env: Sequence[int]) -> list[tuple[Sequence[int], Trials]]:
+        """Begin the next trial of some environments, each as it would alone.
+
+        Returns:
+            Blocks of trials that were made together, and which environment each trial is of.
+        """
+        tasks, alike = self._tasks, len(env) > 1 and self._are_alike()
+        groups: dict[Hashable, list[int]] = {}
+        for i in env:
+            memory = tasks[i].next_follows_from() if alike else None
+            groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
+        return [(group, self._begun([tasks[i] for i in group])) for group in groups.values()]
+
+    def _begun(self, several: list[Any]) -> Trials:
+        """Begin trials of tasks that describe the same; returns the block of all."""
+        first = several[0]
+        if len(several) == 1:
+            (first.top if first.stack.begins_trials else first).new_trial()
+            return first.this_trial
+        block: Trials = first.make_together(several)
+        for k, task in enumerate(several):
+            task.begin(block, k)
+        return block
+
+    def _are_alike(self) -> bool:
+        """Whether tasks would describe the same, as far as their parameters go; asked again when one has changed."""
+        if not self._tasks[0].can_make_together:
+            return False
+        aheads: list[Ahead] = [task.ahead for task in self._tasks]
+        drops = [ahead.drops for ahead in aheads]
+        if drops != self._drops:
+            first, *others = self._tasks
+            self._alike = all(task.can_make_together and task.has_parameters_of(first) for task in others)
+            self._drops = drops
+        return self._alike
