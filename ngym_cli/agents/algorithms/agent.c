@@ -41,13 +41,15 @@ static void forward_heads(const struct agent *a, const struct packed_weights *p,
     }
 }
 
-/* sum (depth, columns) += transpose of a (n, depth) times b (n, columns). */
-static void add_transposed_product(const float *a, const float *b, int64_t n, int64_t depth, int64_t columns,
-                                   float *sum) {
-    int64_t whole = columns - columns % WIDTH, rest = columns - whole;
+/* Columns from `first`, a multiple of WIDTH, to before `end` of
+   sum (depth, columns) += transpose of a (n, depth) times b (n, columns). */
+static void add_columns(const float *a, const float *b, int64_t n, int64_t depth, int64_t columns, float *sum,
+                        int64_t first, int64_t end) {
+    int64_t rest = end % WIDTH, whole = end - rest;
     for (int64_t k = 0; k < n; k += BLOCK, a += BLOCK * depth, b += BLOCK * columns) {
         int64_t some = n - k < BLOCK ? n - k : BLOCK;
-        for (int64_t j = 0; j < whole; j += WIDTH) strip(a, 1, depth, depth, some, b + j, columns, sum + j, columns, 1);
+        for (int64_t j = first; j < whole; j += WIDTH)
+            strip(a, 1, depth, depth, some, b + j, columns, sum + j, columns, 1);
         if (!rest) continue;
         float last[BLOCK * WIDTH] = {0}, edge[TALL * WIDTH];
         for (int64_t i = 0; i < some; i++) memcpy(last + i * WIDTH, b + i * columns + whole, 4 * rest);
@@ -58,6 +60,11 @@ static void add_transposed_product(const float *a, const float *b, int64_t n, in
                 sum[(r + i / rest) * columns + whole + i % rest] += edge[i / rest * WIDTH + i % rest];
         }
     }
+}
+
+static void add_transposed_product(const float *a, const float *b, int64_t n, int64_t depth, int64_t columns,
+                                   float *sum) {
+    add_columns(a, b, n, depth, columns, sum, 0, columns);
 }
 
 /* Back from the outputs, which have become their gradient, to dh. */
@@ -187,14 +194,34 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
     return n;
 }
 
+/* One of several parts of a piece of work on a loop. */
+void agent_part(const struct work *work, int64_t part, int64_t parts) {
+    const struct loop *l = work->loop;
+    int64_t sequences = l->counts[0], first = sequences * part / parts, end = sequences * (part + 1) / parts;
+    int64_t columns = GATES[l->cell] * l->units, strips = (columns + WIDTH - 1) / WIDTH;
+    int64_t from = strips * part / parts * WIDTH, to = strips * (part + 1) / parts * WIDTH;
+    if (work->kind == FORWARD) loop_forward_some(l, first, end);
+    else if (work->kind == BACKWARD) loop_backward_some(l, first, end);
+    else
+        add_columns(l->rows, l->gates, work->steps, l->units + l->features + 1, columns, work->sum, from,
+                    to < columns ? to : columns);
+}
+
+/* Work on a loop, alone or with the others of a team. */
+static void work_on(struct board *team, int64_t kind, const struct loop *l, int64_t steps, float *sum) {
+    struct work work = {kind, 0, l, sum, steps};
+    if (team) share_work(team, &work);
+    else agent_part(&work, 0, 1);
+}
+
 /* Computes n steps of sequences that have been gathered: forward, the objective, and back. */
 static void forward_backward(const struct agent *a, const struct packed_weights *p, const struct objective *o,
                              struct workspace *w, int64_t n, int64_t sequences, struct gradient_sums *sums,
-                             double *statistics) {
+                             double *statistics, struct board *team) {
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t k = 0; k < a->layers; k++) {
             w->loop[net][k].panels = p->layer[net][k].gates;
-            loop_forward(&w->loop[net][k]);
+            work_on(team, FORWARD, &w->loop[net][k], n, 0);
         }
     forward_heads(a, p, w, n);
     add_objective(a, p, o, w, n, sums, statistics);
@@ -207,8 +234,8 @@ static void forward_backward(const struct agent *a, const struct packed_weights 
             l.h0_fixed = 1;
             memset(l.dh0, 0, 4 * sequences * a->units);
             if (a->cell == LSTM) memset(l.dc0, 0, 4 * sequences * a->units);
-            loop_backward(&l);
-            add_transposed_product(l.rows, l.gates, n, row_length(a, k), a->gate_rows, sums->layer[net][k]);
+            work_on(team, BACKWARD, &l, n, 0);
+            work_on(team, SLOPES, &l, n, sums->layer[net][k]);
             if (k) multiply(l.gates, n, a->gate_rows, p->layer[net][k].inputs, w->dh[net], a->units, 0);
         }
 }
@@ -227,10 +254,10 @@ int64_t count_groups(const struct sequences *s) {
     return groups;
 }
 
-/* Sums over the sequences of a chunk. */
+/* Sums over the sequences of a chunk, in which a team may share, or null. */
 void agent_learn(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                  const struct objective *j, struct workspace *w, const struct sequences *s, int64_t chunk,
-                 int64_t chunks, struct gradient_sums *sums, double *statistics) {
+                 int64_t chunks, struct gradient_sums *sums, double *statistics, struct board *team) {
     int64_t groups = count_groups(s), begin = groups * chunk / chunks, end = groups * (chunk + 1) / chunks;
     memset(sums->memory, 0, 4 * sums->size);
     memset(statistics, 0, 8 * STATISTICS);
@@ -238,6 +265,6 @@ void agent_learn(const struct agent *a, const struct packed_weights *p, const st
         to = group_end(s, from);
         if (group < begin || group >= end) continue;
         struct sequences some = {s->first + from, s->length + from, to - from};
-        forward_backward(a, p, j, w, gather(a, o, j, w, &some), some.n, sums, statistics);
+        forward_backward(a, p, j, w, gather(a, o, j, w, &some), some.n, sums, statistics, team);
     }
 }

@@ -101,16 +101,29 @@ static inline struct sequences sequences_of(const struct minibatches *m, int64_t
     return (struct sequences){m->first + m->begin[k], m->length + m->begin[k], m->begin[k + 1] - m->begin[k]};
 }
 
+/* What several threads do parts of: the chunks of a minibatch; or, where it has only one, its sequences forward and
+   back in time, and the columns of the gradient of weights. */
+enum { CHUNKS, FORWARD, BACKWARD, SLOPES };
+struct work {
+    int64_t kind, minibatch;
+    const struct loop *loop; /* for all but chunks */
+    float *sum;              /* of the gradient, over so many steps */
+    int64_t steps;
+};
+
 /* What threads that share an update tell each other. */
 struct board {
-    int64_t offer, apart[7];  /* minibatch, its chunks and the next of them to be taken; see agent_update.c */
-    int64_t done, further[7]; /* chunks of the minibatch whose sums are there */
+    int64_t offer, apart[7];  /* number of the offer, its parts and the next of them to be taken; see agent_update.c */
+    int64_t done, further[7]; /* parts that are done */
+    int64_t offers, threads;  /* how many there have been; how many threads may share */
+    struct work work;
     struct objective objective;
     double statistics[MAX_CHUNKS][STATISTICS];
 };
 
 /* What the steps of an update are taken with. */
 struct update {
+    int64_t threads;            /* that may share it */
     int64_t normalize;          /* not 0: advantages of a minibatch are scaled to mean 0 and standard deviation 1 */
     struct objective objective; /* all but `mean`, `scale` and `share`, which each minibatch has its own */
     double most_kl;             /* a minibatch whose KL divergence is larger ends the update; may be infinite */
@@ -158,7 +171,9 @@ void agent_act(const struct agent *a, const struct packed_weights *p, const stru
                int64_t time, int64_t first, int64_t end, const float *draws);
 void agent_learn(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                  const struct objective *j, struct workspace *w, const struct sequences *s, int64_t chunk,
-                 int64_t chunks, struct gradient_sums *sums, double *statistics);
+                 int64_t chunks, struct gradient_sums *sums, double *statistics, struct board *team);
+void agent_part(const struct work *work, int64_t part, int64_t parts);
+void share_work(struct board *b, const struct work *work);
 void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t apart, float *gradient);
 int64_t agent_update(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                      const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b);

@@ -1,9 +1,9 @@
 /* An update: for one minibatch after the other the gradient over its sequences, and a step of Adam down it.
 
    Threads share the gradient. One leads: it offers the chunks of a minibatch on a board, takes some itself, waits for
-   those that others took, adds up the sums in the order of the chunks, and steps. The others take chunks until the
-   leader ends the update, or there are fewer chunks than threads. A thread that comes late, or never, takes none;
-   nothing waits for it. */
+   those that others took, adds up the sums in the order of the chunks, and steps. Of a minibatch of one chunk it offers
+   the parts of one product or loop after the other. The others take parts until the leader ends the update, or there
+   are fewer chunks than threads. A thread that comes late, or never, takes none; nothing waits for it. */
 
 #include "agent.h"
 
@@ -19,11 +19,10 @@
 #define PATIENCE 1024 /* looks at the board before another thread may have the core */
 #define ENDED (-1)
 
-/* An offer: minibatch, its chunks, the next of them; 0 before the first. */
-static int64_t offer_of(int64_t minibatch, int64_t chunks) { return minibatch << 16 | chunks << 8; }
-static int64_t offered_minibatch(int64_t offer) { return offer >> 16; }
-static int64_t offered_chunks(int64_t offer) { return offer >> 8 & 255; }
-static int64_t next_chunk(int64_t offer) { return offer & 255; }
+/* An offer: its number, which no other has, its parts, the next of them; 0 before the first. */
+static int64_t offer_of(int64_t number, int64_t parts) { return number << 16 | parts << 8; }
+static int64_t offered_parts(int64_t offer) { return offer >> 8 & 255; }
+static int64_t next_part(int64_t offer) { return offer & 255; }
 
 static int64_t read_offer(struct board *b) { return __atomic_load_n(&b->offer, __ATOMIC_ACQUIRE); }
 static void write_offer(struct board *b, int64_t offer) { __atomic_store_n(&b->offer, offer, __ATOMIC_RELEASE); }
@@ -47,33 +46,64 @@ static void prepare(const struct agent *a, const struct packed_weights *p, const
     agent_prepare(a, w->weights, p);
 }
 
-/* Takes a chunk that is on offer, if there is one, and computes it. `packed`: minibatch whose weights are packed. */
-static int take_chunk(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
-                      const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
-                      int64_t *packed) {
+/* Takes a part that is on offer, if there is one; returns its place, or -1. */
+static int64_t take_part(struct board *b, int64_t *parts) {
     int64_t offer = read_offer(b);
     do
-        if (offer < 0 || next_chunk(offer) >= offered_chunks(offer)) return 0;
+        if (offer < 0 || next_part(offer) >= offered_parts(offer)) return -1;
     while (!__atomic_compare_exchange_n(&b->offer, &offer, offer + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    int64_t k = offered_minibatch(offer), chunk = next_chunk(offer);
+    *parts = offered_parts(offer);
+    return next_part(offer);
+}
+
+static void part_is_done(struct board *b) { __atomic_add_fetch(&b->done, 1, __ATOMIC_RELEASE); }
+
+/* Offers work in so many parts. What it is may be written, for nobody has a part of the last any more. */
+static void offer_work(struct board *b, const struct work *work, int64_t parts) {
+    b->work = *work;
+    b->done = 0;
+    write_offer(b, offer_of(++b->offers, parts));
+}
+
+static void wait_for_others(struct board *b, int64_t parts) {
+    int64_t looks = 0;
+    while (__atomic_load_n(&b->done, __ATOMIC_ACQUIRE) < parts) wait_a_little(&looks);
+}
+
+/* Does work on a loop, with whoever takes a part of it. */
+void share_work(struct board *b, const struct work *work) {
+    int64_t sequences = work->loop->counts[0], parts = b->threads < sequences ? b->threads : sequences, part;
+    offer_work(b, work, parts);
+    while ((part = take_part(b, &parts)) >= 0) agent_part(work, part, parts), part_is_done(b);
+    wait_for_others(b, parts);
+}
+
+/* Computes the gradient of a chunk. `packed`: minibatch whose weights are packed. */
+static void compute_chunk(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+                          const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
+                          int64_t k, int64_t chunk, int64_t chunks, int64_t *packed) {
     struct sequences s = sequences_of(m, k);
     if (*packed != k) prepare(a, p, u, w), *packed = k;
     struct gradient_sums sums;
     layout_gradient_sums(a, &sums, u->sums + chunk * u->sums_apart);
-    agent_learn(a, p, o, &b->objective, w, &s, chunk, offered_chunks(offer), &sums, b->statistics[chunk]);
-    __atomic_add_fetch(&b->done, 1, __ATOMIC_RELEASE);
-    return 1;
+    agent_learn(a, p, o, &b->objective, w, &s, chunk, chunks, &sums, b->statistics[chunk],
+                chunks == 1 && b->threads > 1 ? b : 0);
 }
 
-/* Takes chunks until the update ends, or a minibatch has none left for the thread of this rank. */
+/* Takes parts until the update ends, or a minibatch has no chunk left for the thread of this rank. */
 void agent_help(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                 const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
                 int64_t rank) {
-    int64_t looks = 0, packed = -1, offer;
+    int64_t looks = 0, packed = -1, part, parts, offer;
     while ((offer = read_offer(b)) != ENDED) {
-        if (take_chunk(a, p, o, m, u, w, b, &packed)) continue;
-        if (offered_chunks(offer) && offered_chunks(offer) <= rank) return;
-        wait_a_little(&looks);
+        if ((part = take_part(b, &parts)) < 0) {
+            if (offered_parts(offer) && offered_parts(offer) <= rank) return;
+            wait_a_little(&looks);
+            continue;
+        }
+        if (b->work.kind != CHUNKS) agent_part(&b->work, part, parts);
+        else compute_chunk(a, p, o, m, u, w, b, b->work.minibatch, part, parts, &packed);
+        part_is_done(b);
     }
 }
 
@@ -112,17 +142,21 @@ static void step(const struct update *u) {
 int64_t agent_update(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                      const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b) {
     int64_t k = 0, packed = -1;
+    b->threads = u->threads;
     for (int far = 0; k < m->n && !far; k++) {
-        int64_t looks = 0;
         struct sequences s = sequences_of(m, k);
         double *numbers = u->numbers + k * (STATISTICS + 1);
         memset(numbers, 0, 8 * (STATISTICS + 1));
         if (!(numbers[STATISTICS] = put_objective(o, &s, u, b))) continue;
         int64_t groups = count_groups(&s), chunks = groups < MAX_CHUNKS ? groups : MAX_CHUNKS;
-        b->done = 0;
-        write_offer(b, offer_of(k, chunks));
-        while (take_chunk(a, p, o, m, u, w, b, &packed)) {}
-        while (__atomic_load_n(&b->done, __ATOMIC_ACQUIRE) < chunks) wait_a_little(&looks);
+        struct work work = {CHUNKS, k, 0, 0, 0};
+        if (chunks == 1) compute_chunk(a, p, o, m, u, w, b, k, 0, 1, &packed);
+        else {
+            offer_work(b, &work, chunks);
+            for (int64_t chunk; (chunk = take_part(b, &chunks)) >= 0; part_is_done(b))
+                compute_chunk(a, p, o, m, u, w, b, k, chunk, chunks, &packed);
+            wait_for_others(b, chunks);
+        }
         for (int64_t c = 0; c < chunks; c++)
             for (int64_t i = 0; i < STATISTICS; i++) numbers[i] += b->statistics[c][i];
         agent_collect(a, u->sums, chunks, u->sums_apart, u->slopes);

@@ -4,6 +4,7 @@
 #include "kernel.h"
 
 #define MAX_SIZE (1 << 20)
+_Static_assert(sizeof(struct board) <= 8 * 96, "the board is too small");
 
 /* An agent of these sizes: cell, features, units, layers, networks, actions, whether they are continuous, activation of
    heads, hidden layers of the action head and of the value head, then their sizes. Returns what does not fit, or
@@ -180,9 +181,9 @@ static const char *misfit(const struct update *u, const struct agent *a) {
 
 /* The thread of rank 0 leads the update, and finds how many minibatches it looked at; others help. */
 static const char *run_learn(struct call *c) {
-    enum { RANK = OWN, BOARD, ADVANTAGES, RETURNS, COUNTS, FIRST, LENGTHS, BEGIN, NORMALIZE, CLIP, REACH, ENT_COEF,
-           VF_COEF, MOST_KL, SUMS, NUMBERS, WEIGHTS, SLOPES, PLACE, PART_SIZE, GRADIENT, VECTOR, MEAN, SQUARE, STEP,
-           RATE, KEEP_MEAN, KEEP_SQUARE, SMALL, MOST };
+    enum { RANK = OWN, THREADS, BOARD, ADVANTAGES, RETURNS, COUNTS, FIRST, LENGTHS, BEGIN, NORMALIZE, CLIP, REACH,
+           ENT_COEF, VF_COEF, MOST_KL, SUMS, NUMBERS, WEIGHTS, SLOPES, PLACE, PART_SIZE, GRADIENT, VECTOR, MEAN, SQUARE,
+           STEP, RATE, KEEP_MEAN, KEEP_SQUARE, SMALL, MOST };
     enum { SEQUENCES = OWN_SIZE, BOUNDS, CHUNKS, SUMS_SIZE, MINIBATCHES, N, PARTS, ALL };
     const union value *v = c->value;
     const int64_t *s = c->size;
@@ -206,7 +207,8 @@ static const char *run_learn(struct call *c) {
     if (problem) return problem;
     o.advantages = v[ADVANTAGES].array, o.returns = v[RETURNS].array, o.counts = v[COUNTS].array;
     struct update u = {
-        .normalize = v[NORMALIZE].integer, .most_kl = v[MOST_KL].real, .weights = v[WEIGHTS].array,
+        .threads = v[THREADS].integer, .normalize = v[NORMALIZE].integer, .most_kl = v[MOST_KL].real,
+        .weights = v[WEIGHTS].array,
         .objective = {v[CLIP].real, v[REACH].real, v[ENT_COEF].real, v[VF_COEF].real, 0, 1, 0},
         .slopes = v[SLOPES].array, .place = v[PLACE].array, .size = v[PART_SIZE].array,
         .parts = v[VECTOR].array ? s[PARTS] : 0,
@@ -214,6 +216,7 @@ static const char *run_learn(struct call *c) {
                  v[KEEP_MEAN].real, v[KEEP_SQUARE].real, v[SMALL].real, v[MOST].real},
         .gradient = v[GRADIENT].array, .vector = s[ALL], .sums = v[SUMS].array, .sums_apart = s[SUMS_SIZE],
         .numbers = v[NUMBERS].array};
+    if (u.threads < 1 || u.threads > MAX_CHUNKS) return "there cannot be so many threads";
     if (u.adam.weights && !(u.adam.mean && u.adam.square && u.adam.step)) return "Adam has no state";
     if ((problem = misfit(&u, &a))) return problem;
     if (!v[RANK].integer) c->result = agent_update(&a, &p, &o, &m, &u, &w, v[BOARD].array);
@@ -239,12 +242,12 @@ const struct kernel FUSED_KERNELS[] = {
      "draws float32[envs,actions]",
      run_act, 1},
     {"learn",
-     ROLLOUT(" out", "") "rank int; board int64[64] out; advantages float32[times,envs]; returns float32[times,envs]; "
-     "counts uint8[times,envs]; first int64[sequences]; length int64[sequences]; begin int64[bounds]; normalize int; "
-     "clip float; reach float; ent_coef float; vf_coef float; most_kl float; sums float32[most,sums] out; "
-     "numbers float64[minibatches,6] out; weights float32[n]; slopes float32[n] out; place int64[parts]; "
-     "size int64[parts]; gradient float32[all] out; vector float32[all] optional out; mean float32[all] optional out; "
-     "square float32[all] optional out; step float32 optional out; rate float; keep_mean float; keep_square float; "
-     "small float; most float",
+     ROLLOUT(" out", "") "rank int; threads int; board int64[96] out; advantages float32[times,envs]; "
+     "returns float32[times,envs]; counts uint8[times,envs]; first int64[sequences]; length int64[sequences]; "
+     "begin int64[bounds]; normalize int; clip float; reach float; ent_coef float; vf_coef float; most_kl float; "
+     "sums float32[most,sums] out; numbers float64[minibatches,6] out; weights float32[n]; slopes float32[n] out; "
+     "place int64[parts]; size int64[parts]; gradient float32[all] out; vector float32[all] optional out; "
+     "mean float32[all] optional out; square float32[all] optional out; step float32 optional out; rate float; "
+     "keep_mean float; keep_square float; small float; most float",
      run_learn, 1},
     {0}};

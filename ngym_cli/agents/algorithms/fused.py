@@ -26,7 +26,7 @@ from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 SUMS = len(STATISTICS) - 1  #: statistics that are sums over steps; the last is the loss
-BOARD, ENDED = 64, -1  #: numbers through which threads share an update; the first of them when it has ended
+BOARD, ENDED = 96, -1  #: numbers through which threads share an update; the first of them when it has ended
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
 PACKED, WORKSPACE = 3, 4  #: places of packed weights and the workspace among the arguments of `act` and `learn`
@@ -181,7 +181,7 @@ class Fused:
         numbers = np.empty((n, SUMS + 1))
         columns = (rollout.advantages, rollout.returns, rollout.counts, first, length[order], begin, *goal, most_kl)
         results = (self._sums, numbers, self._weight_buffer, self._gradient_buffer.numpy())
-        given = (board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
+        given = (len(self._workspaces), board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
         agent, learn = self._columns(), self._functions["learn"]
         done = np.zeros(len(self._workspaces), np.int64)
 

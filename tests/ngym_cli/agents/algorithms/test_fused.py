@@ -166,16 +166,17 @@ def test_a_saved_model_goes_on(recall, tmp_path):
     assert not torch.equal(before, torch.nn.utils.parameters_to_vector(loaded.policy.parameters()))
 
 
+@pytest.mark.parametrize("batch_size", [None, 64])  # all steps; so few that threads share each product and loop
 @pytest.mark.parametrize("acting", [True, False])
 @pytest.mark.parametrize("reset", [True, False])
-def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting, monkeypatch):
+def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting, batch_size, monkeypatch):
     if acting:  # shared out as well, although that does not pay at this size
         monkeypatch.setattr(threads, "WORTH_SHARING", 1)
     found = []
     for n in (1, 2, 3, 20):
         threads.learn_with(n)
         try:
-            model = build(recall(reset=reset), n_steps=160, batch_size=None)
+            model = build(recall(reset=reset), n_steps=160, batch_size=batch_size)
             for _ in range(3):
                 model.learn(model.n_steps * model.n_envs)
         finally:
