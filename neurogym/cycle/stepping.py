@@ -8,7 +8,7 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 from __future__ import annotations
 
 from math import nan
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -23,6 +23,16 @@ from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
 
 _OUTCOMES = tuple(OUTCOMES)
+
+
+class Done(NamedTuple):
+    """What an action did."""
+
+    ended: bool  #: whether it ended the trial
+    action: Any
+    reward: float
+    info: Info
+    told: Told | None  #: what a programmed step told beside it
 
 
 @runtime_checkable
@@ -100,13 +110,13 @@ class TrialCycle(TaskHooks):
             return TrialMaker._new_trial(self, **kwargs) or {}
         ahead = self.ahead
         if kwargs or not self.stack.ahead:
-            return self.begin(self.make_trials(1, **kwargs), 0)
+            return self.begin_trial(self.make_trials(1, **kwargs), 0)
         block: Trials = self.make_ahead() if ahead.is_used_up else ahead.block  # type: ignore[assignment]
         k = ahead.next
         ahead.next = k + 1
-        return self.begin(block, k)
+        return self.begin_trial(block, k)
 
-    def begin(self, block: Trials, k: int) -> Info:
+    def begin_trial(self, block: Trials, k: int) -> Info:
         """Begin trial ``k`` of a block that was made for this session; returns its record."""
         self.performance, self.trial_reward, self.trial_aborts = 0.0, 0.0, 0
         stack, cursor = self.stack, self.cursor
@@ -189,6 +199,16 @@ class TrialCycle(TaskHooks):
 
     def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
         """:meth:`step`, with the observation as some wrappers show it."""
+        done = self.act_in_trial(action)
+        if done.ended and self.next_by_itself:
+            (self if self._made_ahead or not self.stack.begins_trials else self.top).new_trial()
+        return self.step_result(stack, done)
+
+    def act_in_trial(self, action: Any) -> Done:
+        """The first part of :meth:`step`: act on the current row, and report the trial if that ends it.
+
+        The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
+        """
         cursor = self.cursor
         if cursor.block is None:
             raise gym.error.ResetNeeded("call reset() before step()")
@@ -214,8 +234,12 @@ class TrialCycle(TaskHooks):
             self._last_gt = truth = cursor.gt[row]
             if "gt" not in info:
                 info["gt"] = truth
-        if event >= END and self.next_by_itself:
-            (self if self._made_ahead or not self.stack.begins_trials else self.top).new_trial()
+        return Done(event >= END, action, reward, info, told)
+
+    def step_result(self, stack: Stack | None, done: Done) -> StepResult:
+        """The second part of :meth:`step`: what it returns, with the observation of the row that is now the current."""
+        _, action, reward, info, told = done
+        cursor = self.cursor
         ob = cursor.ob[cursor.row]
         if told is None:
             if stack is None:

@@ -22,7 +22,6 @@ from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked, spread
 from neurogym.vector.pools import Pools, Records
 from neurogym.vector.saved_rows import SavedRows
 from neurogym.vector.step import Ended, advance
-from neurogym.vector.together import Together
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
 
@@ -56,7 +55,6 @@ class TrialVectorEnv(Batch):
         self.dt = self.tasks[0].dt
         hold = self.tasks[0].rule.hold
         self._pools = Pools(self.num_envs, -1 if hold is None else hold)
-        self._together = Together(self.tasks)
         self._records: Records = []  # of the trials that ended
         self._forget(np.arange(self.num_envs))
 
@@ -93,7 +91,7 @@ class TrialVectorEnv(Batch):
         which, tasks = ended.env.tolist(), self.tasks
         for i, *trial in zip(which, *[part.tolist() for part in how], strict=True):
             tasks[i].follow(*trial)
-        for env, block in self._together.begin(which):
+        for env, block in self.together.begin(which):
             if len(env) == 1:
                 self._pools.load(env[0], block)
             else:

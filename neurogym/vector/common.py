@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from neurogym.state import capture, restore
+from neurogym.vector.together import Together
 
 Seeds = int | Sequence[int | None] | None
 
@@ -61,6 +62,7 @@ class Batch(VectorEnv):
         finished: The trials that ended in the last step, None if none did: equally long arrays with one entry per
             trial (``env``, ``performance``, ``outcome``, ``choice``, ``rt`` in ms, ``reward``, ``steps``, ``aborts``,
             durations of periods in ms and every scalar of the trial's record).
+        together: Begins the next trials of environments.
     """
 
     autoreset_mode = AutoresetMode.SAME_STEP
@@ -76,6 +78,7 @@ class Batch(VectorEnv):
         self.metadata = {**self.envs[0].metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = self.envs[0].spec
         self.finished: dict[str, np.ndarray] | None = None
+        self.together = Together(self.tasks)
 
     def seeds(self, seed: Seeds) -> list[int | None]:
         """One seed per environment: ``seed + i`` for an integer, as Gymnasium's vector environments do."""
@@ -126,6 +129,7 @@ class Batch(VectorEnv):
             raise ValueError(f"the saved state is of {len(state['envs'])} environments, not {self.num_envs}")
         for env, saved in zip(self.envs, state["envs"], strict=True):
             restore(env, saved)
+        self.together = Together(self.tasks)  # parameters were saved, too
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close every environment."""

@@ -8,7 +8,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.trials.single import SingleTrial
 from neurogym.vector.common import Batch, Moved, Seeds, as_columns, finished_row, gathered
+from neurogym.wrappers.stack import Stack
 
 
 class LoopVectorEnv(Batch):
@@ -22,6 +24,7 @@ class LoopVectorEnv(Batch):
     """
 
     _shown: list[Any] | None = None  # what each environment showed last
+    _stacks: list[Stack] | None = None  # how each shows itself; empty where they cannot wait for each other
 
     def __init__(self, envs: Sequence[gym.Env]):
         super().__init__(envs)
@@ -53,15 +56,31 @@ class LoopVectorEnv(Batch):
         told = {i: {"new_trial": False, **info} for i, info in enumerate(infos)}
         return *moved[:4], gathered(told, self.num_envs)
 
+    def _each(self, actions: Any) -> list[tuple]:
+        """What the step of each environment returns."""
+        if self._stacks is None:
+            self._stacks = self._shown_by()
+        if not self._stacks:
+            return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
+        done = [task.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
+        self.together.begin([i for i, its in enumerate(done) if its.ended])
+        return [task.step_result(*its) for task, *its in zip(self.tasks, self._stacks, done, strict=True)]
+
+    def _shown_by(self) -> list[Stack]:
+        """How each environment shows itself where a step is nothing but the task's, so that all can wait in between."""
+        trial_based = all(isinstance(env.unwrapped, SingleTrial) for env in self.envs)
+        if not trial_based or not all(task.can_make_together for task in self.tasks):
+            return []
+        stacks = [task.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
+        return [] if None in stacks else stacks
+
     def move(self, actions: Any) -> Moved:
         """:meth:`step` without infos; see :meth:`Batch.move`."""
         n = self.num_envs
         if len(actions) != n:
             raise ValueError(f"expected {n} actions of {self.single_action_space}, got {actions!r}")
         actions = actions.tolist() if self._integers and isinstance(actions, np.ndarray) else actions
-        shown, rewards, terminated, truncated, self._infos = map(
-            list, zip(*[env.step(action) for env, action in zip(self.envs, actions, strict=True)], strict=True)
-        )
+        shown, rewards, terminated, truncated, self._infos = map(list, zip(*self._each(actions), strict=True))
         ended = [bool(info.get("new_trial")) for info in self._infos]
         finished = [finished_row(i, info) for i, info in enumerate(self._infos) if ended[i]]
         last_seen = {i: shown[i] for i in range(n) if terminated[i] or truncated[i]}

@@ -45,7 +45,7 @@ class Together:
             return first.this_trial
         block: Trials = first.make_together(several)
         for k, task in enumerate(several):
-            task.begin(block, k)
+            task.begin_trial(block, k)
         return block
 
     def _are_alike(self) -> bool:

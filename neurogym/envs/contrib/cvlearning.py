@@ -94,16 +94,25 @@ class CVLearning(TrialEnv):
 
     # -- one trial ----------------------------------------------------------------------------------------------------
 
+    @property
+    def _asked_side(self) -> int | None:
+        """The side that alone pays after the other was chosen too often; None if either does, or one is drawn."""
+        return sum(SIDES) - self._last_choice if self.stage == FREE and self._run >= self.max_num_reps else None
+
+    def next_follows_from(self) -> tuple[int, int | None]:
+        """The stage and, in the first, the side that alone pays; of each session also how long the delay is."""
+        return self.stage, self._asked_side
+
     def _new_trials(self, trials: Trials) -> None:
-        stage, full = self.stage, self.stage == FULL
-        if stage == FREE and self._run >= self.max_num_reps and "ground_truth" not in trials.given:
-            side = trials.info["ground_truth"] = np.full(trials.n, sum(SIDES) - self._last_choice)
+        stage, full, asked = self.stage, self.stage == FULL, self._asked_side
+        if asked is not None and "ground_truth" not in trials.given:
+            side = trials.info["ground_truth"] = np.full(trials.n, asked)
         else:
             side = trials.draw("ground_truth")
         coh = trials.draw("coh") if full or "coh" in trials.given else np.full(trials.n, 100.0)
         sigma = self.sigma if full else 0.0
         trials.info.update(coh=coh, sigma=np.full(trials.n, sigma), stage=np.full(trials.n, stage))
-        trials.info["delay_scale"] = np.full(trials.n, self._delay_scale)
+        trials.info["delay_scale"] = trials.of_each(lambda task: task._delay_scale)
         trials.add_period("fixation")
         trials.add_period("stimulus", 0 if stage == FREE else None, after="fixation")
         trials.add_period("delay", self._delay(trials), after="stimulus")
@@ -121,7 +130,7 @@ class CVLearning(TrialEnv):
         if self.stage == FULL:
             return None
         if self.stage == DELAYED:
-            return self._delay_scale * trials.rng.choice([1000.0, 3000.0], size=trials.n)
+            return trials.info["delay_scale"] * trials.rng.choice([1000.0, 3000.0], size=trials.n)
         return 0
 
     def _step(self, action: Any) -> StepResult:

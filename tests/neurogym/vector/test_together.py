@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_tasks_with_other_parameters_describe_their_own_trials():
     assert seen(one, 200, changes=changed(one)) == seen(other, 200, changes=changed(other))
 
 
-@pytest.mark.parametrize("make_env", [Staircase, lambda: ngym.make("MatchingPenny-v0")])
+@pytest.mark.parametrize("make_env", [Staircase, *(partial(ngym.make, id_) for id_ in every_task() if says(id_))])
 def test_a_session_goes_on_from_what_was_saved(make_env):
     batch, other = started(make_env), started(make_env)
     seen(batch, 37)
