@@ -21,7 +21,7 @@ from neurogym import kernels
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.rollout import Rollout
-from ngym_cli.agents.algorithms.segments import Segments
+from ngym_cli.agents.algorithms.segments import Minibatches, Segments
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
@@ -141,7 +141,7 @@ class Fused:
             goal: what is maximised.
         """
         self._take_weights()
-        numbers = self._learn([segments], goal, inf, NO_STEP)
+        numbers = self._learn(Minibatches(segments, np.array([0, len(segments)])), goal, inf, NO_STEP)
         if not len(numbers):
             return None
         for part, slope in zip(self._weights, self._gradient_views, strict=True):
@@ -155,7 +155,7 @@ class Fused:
                 self._gradient_of[id(part)].copy_(slope)
         return self._gradient, numbers[0]
 
-    def descend(self, parts: list[Segments], goal: Goal, most_kl: float, max_norm: float) -> Tensor | None:
+    def descend(self, parts: Minibatches, goal: Goal, most_kl: float, max_norm: float) -> Tensor | None:
         """Step down the gradient of one minibatch after the other; return their numbers (minibatch, `STATISTICS`).
 
         None, with nothing done, if the optimiser has no compiled step or weights are computed from others. Minibatches
@@ -170,27 +170,25 @@ class Fused:
         adam = None if self._underlying else self.policy.compiled_step()
         return None if adam is None else self._learn(parts, goal, most_kl, (*adam, max_norm))
 
-    def _learn(self, parts: list[Segments], goal: Goal, most_kl: float, adam: Sequence[object]) -> Tensor:
+    def _learn(self, parts: Minibatches, goal: Goal, most_kl: float, adam: Sequence[object]) -> Tensor:
         """Let all threads share an update; without arrays of Adam, the gradient alone is found."""
-        rollout, n = self.rollout, len(parts)
-        begin = np.cumsum([0, *map(len, parts)])
-        length = np.concatenate([part.length for part in parts])
-        order = np.lexsort((-length, np.repeat(np.arange(n), np.diff(begin))))  # the longest of each minibatch first
-        first = np.concatenate([part.first(rollout.rewards.shape[1]) for part in parts])[order]
+        rollout, segments = self.rollout, parts.segments[parts.longest_first]
+        first = segments.first(rollout.rewards.shape[1])
         board = np.zeros(BOARD, np.int64)  # its own, for threads may still look at that of the last update
-        numbers = np.empty((n, SUMS + 1))
-        columns = (rollout.advantages, rollout.returns, rollout.counts, first, length[order], begin, *goal, most_kl)
+        numbers = np.empty((len(parts), SUMS + 1))
+        columns = (rollout.advantages, rollout.returns, rollout.counts, first, segments.length, parts.begin)
+        sought = (*goal, most_kl)
         results = (self._sums, numbers, self._weight_buffer, self._gradient_buffer.numpy())
-        given = (len(self._workspaces), board, *columns, *results, *self._places, self._gradient.numpy(), *adam)
-        agent, learn = self._columns(), self._functions["learn"]
-        done = np.zeros(len(self._workspaces), np.int64)
+        given = (board, *columns, *sought, *results, *self._places, self._gradient.numpy(), *adam)
+        agent, learn, n = self._columns(), self._functions["learn"], len(self._workspaces)
+        done = np.zeros(n, np.int64)
 
         def take_part(rank: int) -> None:
             own = self._packed[rank], self._workspaces[rank]
-            done[rank] = learn(*agent[:PACKED], *own, *agent[WORKSPACE + 1 :], rank, *given)
+            done[rank] = learn(*agent[:PACKED], *own, *agent[WORKSPACE + 1 :], rank, n, *given)
 
         try:
-            threads.share(take_part, range(len(done)))
+            threads.share(take_part, range(n))
         except BaseException:
             board[0] = ENDED  # so that nobody waits for a leader who never began
             raise
@@ -198,7 +196,7 @@ class Fused:
         numbers = numbers[numbers[:, SUMS] > 0]  # of steps that count
         policy_loss, value_loss, entropy_loss = numbers.T[:3]
         numbers[:, SUMS] = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss
-        return torch.from_numpy(numbers).float()
+        return torch.from_numpy(numbers.astype(np.float32))
 
     def _find_weights(self) -> list[Tensor]:
         """In the order of `agent.c`."""

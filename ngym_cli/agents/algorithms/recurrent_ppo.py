@@ -36,7 +36,7 @@ from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.agents.algorithms.rollout import Rollout
 from ngym_cli.agents.algorithms.rollout_agent import RolloutAgent
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.algorithms.segments import Segments, cut, minibatches
+from ngym_cli.agents.algorithms.segments import Minibatches, Segments, cut, minibatches
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
@@ -153,25 +153,25 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
         for _ in range(self.n_epochs):
-            if not self._epoch([*minibatches(segments, n_minibatches, self.rng)], find, statistics):
+            if not self._epoch(minibatches(segments, n_minibatches, self.rng), find, statistics):
                 break
             self.count_update()
-        self._log(torch.stack(statistics).mean(0).tolist())
+        self._log(torch.cat(statistics).mean(0).tolist())
 
-    def _epoch(self, parts: list[Segments], find: Callable[[Segments], Found], statistics: list[Tensor]) -> bool:
+    def _epoch(self, parts: Minibatches, find: Callable[[Segments], Found], statistics: list[Tensor]) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the one that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
         fused = self._fused
         numbers = None if fused is None else fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
         if numbers is not None:
-            statistics.extend(numbers)
-            return not (numbers[:, KL] > most_kl).any()
+            statistics.append(numbers)
+            return most_kl == inf or not (numbers[:, KL] > most_kl).any()
         for part in parts:
             found = find(part)
             if found is None:
                 continue
             gradient, one = found
-            statistics.append(one)
+            statistics.append(one[None])
             if one[KL] > most_kl:
                 return False
             self.policy.descend(gradient, self.max_grad_norm)

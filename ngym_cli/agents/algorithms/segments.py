@@ -34,6 +34,27 @@ class Segments:
 
 
 @dataclass(frozen=True)
+class Minibatches:
+    """Segments of several minibatches: those of minibatch k from `begin[k]` to before `begin[k + 1]`."""
+
+    segments: Segments
+    begin: np.ndarray
+
+    def __len__(self) -> int:
+        """Number of minibatches."""
+        return len(self.begin) - 1
+
+    def __iter__(self) -> Iterator[Segments]:
+        """One minibatch after the other."""
+        return (self.segments[low:high] for low, high in zip(self.begin, self.begin[1:], strict=False))
+
+    @property
+    def longest_first(self) -> np.ndarray:
+        """An order of all segments, in which the longest of each minibatch come first."""
+        return np.lexsort((-self.segments.length, np.repeat(np.arange(len(self)), np.diff(self.begin))))
+
+
+@dataclass(frozen=True)
 class Packed:
     """The steps of sequences of different lengths, the first step of each, then the second of all that have one.
 
@@ -73,14 +94,12 @@ def cut(starts: np.ndarray, bptt: int | None = None) -> Segments:
     return Segments(first // n_steps, first % n_steps, length)
 
 
-def minibatches(segments: Segments, n: int, rng: np.random.Generator) -> Iterator[Segments]:
+def minibatches(segments: Segments, n: int, rng: np.random.Generator) -> Minibatches:
     """Deal whole segments at random into at most `n` minibatches of nearly equal numbers of steps."""
     segments = segments[rng.permutation(len(segments))]
     ends = np.cumsum(segments.length)
     targets = ends[-1] * np.arange(1, n) / n
-    bounds = np.unique([0, *np.searchsorted(ends, targets, side="left") + 1, len(segments)])
-    for low, high in zip(bounds, bounds[1:], strict=False):
-        yield segments[low:high]
+    return Minibatches(segments, np.unique([0, *np.searchsorted(ends, targets, side="left") + 1, len(segments)]))
 
 
 def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -> Packed:

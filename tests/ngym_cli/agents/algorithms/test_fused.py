@@ -10,7 +10,7 @@ from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.segments import cut, minibatches
+from ngym_cli.agents.algorithms.segments import Minibatches, cut, minibatches
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
@@ -211,10 +211,11 @@ def test_a_minibatch_without_a_step_that_counts_is_passed_over(recall):
     model = build(recall(reset=False), n_epochs=2, batch_size=24)
     model.learn(model.n_steps * model.n_envs)
     rollout, fused = model.rollout_buffer, model._fused
-    parts = [*minibatches(cut(rollout.starts[:-1]), model.n_envs, np.random.default_rng(0))]
-    rollout.counts[:, parts[0].env] = False
+    parts = minibatches(cut(rollout.starts[:-1]), model.n_envs, np.random.default_rng(0))
+    first = next(iter(parts))
+    rollout.counts[:, first.env] = False
     before = torch.nn.utils.parameters_to_vector(model.policy.parameters()).clone()
-    assert len(fused.descend(parts[:1], model._goal(), np.inf, 1.0)) == 0
+    assert len(fused.descend(Minibatches(first, parts.begin[:2]), model._goal(), np.inf, 1.0)) == 0
     assert torch.equal(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
     assert len(fused.descend(parts, model._goal(), np.inf, 1.0)) == len(parts) - 1
 
