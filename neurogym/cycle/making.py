@@ -18,10 +18,13 @@ from neurogym.sampling.patterns import Patterns, Vectors
 from neurogym.spaces import n_actions
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import Ahead
+from neurogym.trials.layout import for_each
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.base import Traits, TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
+
+_SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class TrialMaker(Changeable, SingleTrial):
@@ -287,8 +290,8 @@ def _per_trial(value: Any, n: int) -> np.ndarray:
     """A condition as an array whose first axis is the trial."""
     if _varies(value, n):
         return value
-    if np.ndim(value) == 0 and not isinstance(value, (dict, set)):
-        return np.full(n, value) if not isinstance(value, str) else np.array([value] * n)
+    if type(value) in _SCALARS or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
+        return for_each(n, value) if not isinstance(value, str) else np.array([value] * n)
     array = np.empty(n, dtype=object)
     for i in range(n):
         array[i] = value

@@ -8,7 +8,7 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 from __future__ import annotations
 
 from math import nan
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -25,14 +25,8 @@ from neurogym.wrappers.stack import Stack
 _OUTCOMES = tuple(OUTCOMES)
 
 
-class Done(NamedTuple):
-    """What an action did."""
-
-    ended: bool  #: whether it ended the trial
-    action: Any
-    reward: float
-    info: Info
-    told: Told | None  #: what a programmed step told beside it
+#: What an action did: whether it ended the trial, the action, reward, info, and what a programmed step told beside it.
+Done = tuple[bool, Any, float, Info, Told | None]
 
 
 @runtime_checkable
@@ -200,7 +194,7 @@ class TrialCycle(TaskHooks):
     def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
         """:meth:`step`, with the observation as some wrappers show it."""
         done = self.act_in_trial(action)
-        if done.ended and self.next_by_itself:
+        if done[0] and self.next_by_itself:
             (self if self._made_ahead or not self.stack.begins_trials else self.top).new_trial()
         return self.step_result(stack, done)
 
@@ -234,7 +228,7 @@ class TrialCycle(TaskHooks):
             self._last_gt = truth = cursor.gt[row]
             if "gt" not in info:
                 info["gt"] = truth
-        return Done(event >= END, action, reward, info, told)
+        return event >= END, action, reward, info, told
 
     def step_result(self, stack: Stack | None, done: Done) -> StepResult:
         """The second part of :meth:`step`: what it returns, with the observation of the row that is now the current."""

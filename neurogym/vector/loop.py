@@ -24,7 +24,7 @@ class LoopVectorEnv(Batch):
     """
 
     _shown: list[Any] | None = None  # what each environment showed last
-    _stacks: list[Stack] | None = None  # how each shows itself; empty where they cannot wait for each other
+    _stacks: list[Stack | None] | None = None  # how each shows itself; empty where they cannot wait for each other
 
     def __init__(self, envs: Sequence[gym.Env]):
         super().__init__(envs)
@@ -63,16 +63,16 @@ class LoopVectorEnv(Batch):
         if not self._stacks:
             return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
         done = [task.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
-        self.together.begin([i for i, its in enumerate(done) if its.ended])
+        self.together.begin([i for i, its in enumerate(done) if its[0]])
         return [task.step_result(*its) for task, *its in zip(self.tasks, self._stacks, done, strict=True)]
 
-    def _shown_by(self) -> list[Stack]:
-        """How each environment shows itself where a step is nothing but the task's, so that all can wait in between."""
+    def _shown_by(self) -> list[Stack | None]:
+        """The wrappers that show what each environment does, if they do nothing else; then all can wait in between."""
         trial_based = all(isinstance(env.unwrapped, SingleTrial) for env in self.envs)
-        if not trial_based or not all(task.can_make_together for task in self.tasks):
+        if not trial_based or not all(task.next_by_itself for task in self.tasks):
             return []
         stacks = [task.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
-        return [] if None in stacks else stacks
+        return [] if None in stacks else [stack if stack.shows else None for stack in stacks]
 
     def move(self, actions: Any) -> Moved:
         """:meth:`step` without infos; see :meth:`Batch.move`."""

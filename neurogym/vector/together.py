@@ -28,7 +28,7 @@ class Together:
         """Begin the next trial of some environments, each as it would alone.
 
         Returns:
-            Blocks of trials that were made together, and which environment each trial is of.
+            Blocks of trials that were made together, or before, and which environment each trial is of.
         """
         tasks, alike = self._tasks, len(env) > 1 and self._are_alike()
         groups: dict[Hashable, list[int]] = {}
@@ -42,7 +42,7 @@ class Together:
         first = several[0]
         if len(several) == 1:
             (first.top if first.stack.begins_trials else first).new_trial()
-            return first.this_trial
+            return first.cursor.block
         block: Trials = first.make_together(several)
         for k, task in enumerate(several):
             task.begin_trial(block, k)

@@ -69,7 +69,7 @@ class LeverPressWithPokeRest(TrialEnv):
     @property
     def thirst(self) -> float:
         """Thirst as it is felt, 0 to 1."""
-        return float(np.clip(self._thirst, 0, 1))
+        return min(max(float(self._thirst), 0.0), 1.0)
 
     def _new_trials(self, trials: Trials) -> None:
         if "thirst" in trials.given:

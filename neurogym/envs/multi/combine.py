@@ -139,7 +139,7 @@ class Combine(OfSeveral, TrialEnv):
 
     def _new_trial(self, **kwargs: Any) -> Info:
         kind = kwargs.pop("combine_type", None)
-        kind = int(self.np_random.choice(3, p=self.mix)) if kind is None else int(kind)
+        kind = self._drawn_kind() if kind is None else int(kind)
         asked: list[dict[str, Any]] = [{}, {}]
         for name, value in kwargs.items():
             prefixed = name.startswith("distractor_")
@@ -158,17 +158,23 @@ class Combine(OfSeveral, TrialEnv):
         self._lay_out(kind)
         return record
 
+    def _drawn_kind(self) -> int:
+        """A type of trial drawn from ``mix``, as ``Generator.choice`` draws it, which takes four times as long."""
+        edges = self.mix.cumsum()
+        return int((edges / edges[-1]).searchsorted(self.np_random.random(), side="right"))
+
     def _lay_out(self, kind: int) -> None:
         """Periods, observations and ground truth of both tasks, the distractor's later."""
-        trials, dt, shown = self.this_trial, self.dt, [task.ob for task in self.tasks]
-        length = 0
+        trials, shown = self.this_trial, [task.ob for task in self.tasks]
+        length, spans = 0, dict[str, tuple[int, int]]()
         for j, (prefix, shift) in enumerate((("", 0), ("distractor_", self._start))):
             runs, ends = self._running[j], self.tasks[j].end_ind
             for name, start in self.tasks[j].start_ind.items():
-                duration = (ends[name] - start) * dt * runs
-                trials.add_period(prefix + name, duration, after=(start + shift) * runs * dt)
+                spans[prefix + name] = (start + shift, ends[name] + shift) if runs else (0, 0)
             length = max(length, (len(shown[j]) + shift) * runs)
-        trials.length = np.maximum(trials.length, length)
+        trials.add_spans(spans)
+        if length > trials.length.item():  # a task that has been made longer than its periods
+            trials.length = np.array([length])
         ob, gt = trials.ob, trials.gt
         if self.trial_cue:
             ob[:, 0] = kind
@@ -214,16 +220,17 @@ class Combine(OfSeveral, TrialEnv):
     def _advance(self, j: int, action: Any, step: int) -> tuple[float, Any, dict[str, Any]]:
         """One step of a task: its reward, ground truth and info."""
         task = self.tasks[j]
-        row = task.cursor.first + step
-        truth = task.cursor.gt[row] if task.cursor.gt is not None else 0
+        cursor = task.cursor
+        row, gt = cursor.first + step, cursor.gt
+        truth = 0 if gt is None else gt[row]
         event, reward, told = task.act_at(row, action)
         ended = event >= rules.END
         if event & rules.OUTCOME == rules.ABORT:
             self.report(rules.ABORT)
         if ended:
             self._stop(j)
-        info = {} if told is None else told.info
-        return float(reward), truth, {**info, "reward": float(reward), "gt": truth, "new_trial": ended}
+        info = {"reward": float(reward), "gt": truth, "new_trial": ended}
+        return info["reward"], truth, info if told is None else {**told.info, **info}
 
     def _stop(self, j: int) -> None:
         """A task that has ended shows nothing more and asks for nothing more."""
