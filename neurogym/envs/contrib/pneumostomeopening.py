@@ -106,10 +106,12 @@ class Pneumostomeopening(TrialEnv):
         good = action != OPEN if self.phase == "testing" else action == self.oracle()
         self.performance += float(good) / len(self.ob)
         reward, gained = self._breathe(action) if action in (OPEN, SKIN) else (self.rewards["swim"], -1.0)
-        self._depth = int(np.clip(self._depth + (action == DOWN) - (action == UP), SURFACE, DEEPEST))
+        self._depth = int(min(max(self._depth + (action == DOWN) - (action == UP), SURFACE), DEEPEST))
         self._oxygen = min(OXYGEN, self._oxygen + gained)
-        shown = [*np.eye(DEEPEST)[self._depth - 1], max(0.0, self._oxygen) / OXYGEN]
-        self.ob[self.t_ind + 1 :] = shown
+        shown = self.ob[self.t_ind + 1 :]
+        shown[:, :DEEPEST] = 0
+        shown[:, self._depth - 1] = 1
+        shown[:, DEEPEST] = max(0.0, self._oxygen) / OXYGEN
         dead = self._oxygen <= 0
         if dead:
             self.report(rules.ERROR)
