@@ -47,7 +47,7 @@ class Parameter:
         if task is None:
             return self
         try:
-            return vars(task)[self.name]
+            return task.__dict__[self.name]
         except KeyError:
             raise AttributeError(f"{type(task).__name__!r} object has no attribute {self.name!r}") from None
 

@@ -106,7 +106,7 @@ class Table:
         if task is None:
             return self
         try:
-            settings = vars(task)[self.name]
+            settings = task.__dict__[self.name]
         except KeyError:
             raise AttributeError(f"{type(task).__name__} has no {self.name}") from None
         settings.task, settings.name = task, self.name
