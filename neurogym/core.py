@@ -11,7 +11,7 @@ A task says in ``_new_trials`` what its trials are like and declares in ``rule``
             super().__init__(dt=dt, rewards=rewards, timing=timing)
             self.sigma = sigma / np.sqrt(dt)
             self.conditions = {"ground_truth": [0, 1]}
-            self.observation_space = spaces.Box(-np.inf, np.inf, (3,), name={"fixation": 0, "stimulus": [1, 2]})
+            self.observation_space = spaces.Box(-np.inf, np.inf, shape=(3,), name={"fixation": 0, "stimulus": [1, 2]})
             self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
         def _new_trials(self, trials):
