@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -39,23 +38,6 @@ def one_in_torch() -> None:
         import torch
 
         torch.set_num_threads(1)
-
-
-def load_torch_ahead() -> None:
-    """Let Linux load torch's largest library in a thread, while Python imports what comes before torch.
-
-    That takes a third of a second, in which ``import torch`` would hold Python's lock. If the library cannot be loaded,
-    it is that import which says so.
-    """
-    import ctypes  # these take a hundredth of a second, and every command imports this module
-    import importlib.util
-    import threading
-
-    found = importlib.util.find_spec("torch") if sys.platform == "linux" else None
-    for folder in found.submodule_search_locations or () if found else ():
-        library = os.fsencode(Path(folder, "lib", "libtorch_cpu.so"))
-        # called as a function of C's library, for ctypes.CDLL(library) holds the lock meanwhile
-        threading.Thread(target=ctypes.CDLL(None).dlopen, args=(library, os.RTLD_NOW), name="loading torch").start()
 
 
 def in_worker() -> None:

@@ -50,6 +50,7 @@ def command(
     """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
     from ngym_cli.agents import threads as of_libraries
     from ngym_cli.config import flags
+    from ngym_cli.training import requests, smoke_test
 
     of_libraries.learn_with(threads)
     of_libraries.one()
@@ -57,9 +58,6 @@ def command(
     if not (given or config or resume or name or smoke):
         typer.echo(context.get_help())
         raise typer.Exit
-    of_libraries.load_torch_ahead()  # before these are imported
-    from ngym_cli.training import requests, smoke_test
-
     if smoke:
         code = smoke_test.smoke(given, config, json, trust)
     else:
