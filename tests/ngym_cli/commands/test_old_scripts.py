@@ -53,6 +53,5 @@ def test_differences_of_the_toolkit_are_listed(ngym):
 def test_a_reader_that_leaves_early_hears_no_complaint():
     command = [sys.executable, "-m", "ngym_cli", "list", "differences"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline().startswith("toolkit")
-        process.stdout.close()
+        process.stdout.close()  # before anything is written; later, all might have been
         assert process.stderr.read() == "" and process.wait(60) == 1
