@@ -6,7 +6,8 @@ The straightforward loop is that of the tutorials: windows of an endless stream 
 batch; `nn.LSTM` and a linear read-out over the window; cross-entropy over all steps; Adam. Its windows come from trials
 described one at a time, from trials written out by hand in NumPy, and from this toolkit's Dataset. Each contestant
 learns from the same number of steps per update with the same network. They take turns in one process and one thread;
-times are CPU times, and a ratio is taken in each round.
+times are CPU times, and a ratio is taken in each round. With --threads 2 the learner shares its work among two threads,
+the loops still have one, and times are those of the clock: nothing else should run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from torch import nn
 import neurogym
 from neurogym.envs.multi import make_multi
 from neurogym.vector import make_vec
+from ngym_cli.agents import threads
 from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.environments.sb3_batch import TrialVecEnv
 
@@ -137,9 +139,9 @@ def ours(
     spent, batch = [0.0], model.batch
 
     def timed() -> Any:
-        began = time.process_time()
+        began = clock()
         made = batch()
-        spent[0] += time.process_time() - began
+        spent[0] += clock() - began
         return made
 
     model.batch = timed  # type: ignore[method-assign]
@@ -147,8 +149,13 @@ def ours(
     return lambda n: model.learn(n * batch_size * seq_len, reset_num_timesteps=False) and None, spent
 
 
+def clock() -> float:
+    """Seconds of CPU time, or where threads share the work of the clock."""
+    return time.process_time() if threads.learning() == 1 else time.perf_counter()
+
+
 def measure(case: str, rounds: int, updates: int) -> dict[str, Any]:
-    """Milliseconds of CPU time per update of each contestant, and ratios of the loops' to ours over rounds."""
+    """Milliseconds per update of each contestant, and ratios of the loops' to ours over rounds."""
     make, *size = CASES[case]
     loops = [name for name in SOURCES if name != "by hand" or case == "random dots"]
     contestants = {name: straightforward(SOURCES[name], make, *size) for name in loops}
@@ -162,9 +169,9 @@ def measure(case: str, rounds: int, updates: int) -> dict[str, Any]:
         noted[0] = 0.0
     for _ in range(rounds):
         for name, run in contestants.items():
-            began = time.process_time()
+            began = clock()
             run(updates)
-            times[name].append((time.process_time() - began) / updates * 1e3)
+            times[name].append((clock() - began) / updates * 1e3)
     return {
         name: {
             "ms_per_update": float(np.median(part)),
@@ -185,9 +192,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--updates", type=int, default=40)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    threads.learn_with(arguments.threads)
     found = {case: measure(case, arguments.rounds, arguments.updates) for case in CASES}
     if arguments.json:
         json.dump(found, sys.stdout, indent=2)
