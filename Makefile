@@ -20,10 +20,11 @@ export OMP_NUM_THREADS ?= 1
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
+# Bytecode is compiled for the first command, and for users whose Python keeps none.
 $(STAMP): pyproject.toml constraints.txt CMakeLists.txt $(C)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
-	$(BIN)/python -m compileall -q neurogym ngym_cli  # for users who let Python keep no bytecode, and for the first command of others
+	$(BIN)/python -m compileall -q neurogym ngym_cli
 	touch $(STAMP)
 
 setup: $(STAMP)  ## make the virtual environment and install everything
