@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Digest of all names and signatures, so that a module from other sources is not called; a test says the new one.
-ABI = "42f597993c8cd48b"
+ABI = "c72b03999f4dd75f"
 
 
 class Kernel(NamedTuple):
@@ -29,6 +29,7 @@ _RUN = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
 _ACT = "ngym_cli.agents.algorithms.rollout_agent:RolloutAgent._act_in_numpy"
 _LEARN = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
 _FUSE = "ngym_cli.agents.algorithms.fused:Fused"
+_COMPILED = "ngym_cli.agents.algorithms.compiled:Compiled"
 
 KERNELS: Mapping[str, Kernel] = {
     "advance": Kernel(
@@ -51,10 +52,16 @@ KERNELS: Mapping[str, Kernel] = {
     "forward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
     "backward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
     "packed_size": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.steps:Steps", _LOOPED),
-    "sizes": Kernel(_FUSED, _LEARN, _FUSE, _FUSED_TEST),
-    "prepare": Kernel(_FUSED, _LEARN, f"{_FUSE}._take_weights", _FUSED_TEST),
+    "sizes": Kernel(_FUSED, _LEARN, _COMPILED, _FUSED_TEST),
+    "prepare": Kernel(_FUSED, _LEARN, f"{_FUSE}.act", _FUSED_TEST),
     "act": Kernel(_FUSED, _ACT, f"{_FUSE}.act", _FUSED_TEST),
     "learn": Kernel(_FUSED, _LEARN, f"{_FUSE}.descend", _FUSED_TEST),
+    "teach": Kernel(
+        _FUSED,
+        "ngym_cli.agents.supervised.learner:Supervised.loss",
+        "ngym_cli.agents.supervised.compiled:Taught.gradient",
+        "tests/ngym_cli/agents/supervised/test_compiled.py",
+    ),
     "adam": Kernel(
         "ngym_cli/agents/networks/descent.c",
         "ngym_cli.agents.networks.descent:Descent.step",

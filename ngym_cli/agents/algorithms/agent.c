@@ -133,7 +133,7 @@ void agent_act(const struct agent *a, const struct packed_weights *p, const stru
             l->x = k ? w->loop[net][k - 1].h : o->obs + (time * o->envs + first) * a->features;
             l->h0 = o->h[net] + before, l->h = o->h[net] + after;
             if (o->c[net]) l->c0 = o->c[net] + before, l->c = o->c[net] + after;
-            loop_forward(l);
+            loop_forward_some(l, 0, n);
         }
     forward_heads(a, p, w, n);
     struct outputs f = head_outputs(a, w);
@@ -154,7 +154,9 @@ static void gather_layer(const struct agent *a, const struct rollout *o, struct 
                          const struct sequences *s) {
     int64_t units = a->units, n = 0;
     float *noise = (float *)l->noise, *h0 = (float *)l->h0, *c0 = (float *)l->c0;
-    for (int64_t k = 0; k < s->n; k++) {
+    if (!o->h[net]) memset(h0, 0, 4 * s->n * units);
+    if (!o->h[net] && a->cell == LSTM) memset(c0, 0, 4 * s->n * units);
+    for (int64_t k = 0; o->h[net] && k < s->n; k++) {
         int64_t from = ((s->first[k] / o->envs * a->layers + layer) * o->envs + s->first[k] % o->envs) * units;
         memcpy(h0 + k * units, o->h[net] + from, 4 * units);
         if (o->c[net]) memcpy(c0 + k * units, o->c[net] + from, 4 * units);
@@ -181,6 +183,11 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
             memcpy(w->x + n * features, o->obs + place * features, 4 * features);
             if (a->continuous) memcpy(w->moved + n * actions, o->moved + place * actions, 4 * actions);
             else w->chosen[n] = o->chosen[place];
+            if (o->weight) {
+                w->per_step[WEIGHT][n] = o->weight[place];
+                w->per_step[DUE][n] = o->due[place];
+                continue;
+            }
             w->per_step[OLD_LOG_PROB][n] = o->old[place];
             w->per_step[ADVANTAGE][n] = (o->advantages[place] - j->mean) * j->scale;
             w->per_step[RETURN][n] = o->returns[place];
@@ -192,6 +199,19 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t l = 0; l < a->layers; l++) gather_layer(a, o, &w->loop[net][l], net, l, s);
     return n;
+}
+
+/* Keeps the states after the last steps of sequences, which began at time 0, in the place of those before the first. */
+static void keep_last(const struct agent *a, const struct rollout *o, const struct workspace *w,
+                      const struct sequences *s) {
+    int64_t units = a->units;
+    for (int64_t l = 0; l < a->layers; l++)
+        for (int64_t k = 0, at, t; k < s->n; k++) {
+            for (at = k, t = 0; t + 1 < s->length[k]; t++) at += w->counts[t];
+            int64_t to = (l * o->envs + s->first[k]) * units;
+            memcpy(o->h[0] + to, w->loop[0][l].h + at * units, 4 * units);
+            if (o->c[0]) memcpy(o->c[0] + to, w->loop[0][l].c + at * units, 4 * units);
+        }
 }
 
 /* One of several parts of a piece of work on a loop. */
@@ -214,26 +234,29 @@ static void work_on(struct board *team, int64_t kind, const struct loop *l, int6
     else agent_part(&work, 0, 1);
 }
 
-/* Computes n steps of sequences that have been gathered: forward, the objective, and back. */
-static void forward_backward(const struct agent *a, const struct packed_weights *p, const struct objective *o,
-                             struct workspace *w, int64_t n, int64_t sequences, struct gradient_sums *sums,
-                             double *statistics, struct board *team) {
+/* Computes n steps of sequences that have been gathered: forward, what is minimised, and back. */
+static void forward_backward(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+                             const struct objective *j, struct workspace *w, int64_t n, const struct sequences *s,
+                             struct gradient_sums *sums, double *statistics, struct board *team) {
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t k = 0; k < a->layers; k++) {
             w->loop[net][k].panels = p->layer[net][k].gates;
             work_on(team, FORWARD, &w->loop[net][k], n, 0);
         }
+    if (o->weight && o->h[0]) keep_last(a, o, w, s);
     forward_heads(a, p, w, n);
-    add_objective(a, p, o, w, n, sums, statistics);
+    if (o->weight) add_loss(a, w, n, statistics);
+    else add_objective(a, p, j, w, n, sums, statistics);
     backward_heads(a, p, w, n, sums);
+    if (j->l1 || j->l2) add_penalty_on_rates(a, j, w, n, statistics);
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t k = a->layers - 1; k >= 0; k--) {
             struct loop l = w->loop[net][k];
             l.panels = p->layer[net][k].state;
             l.dh = w->dh[net];
             l.h0_fixed = 1;
-            memset(l.dh0, 0, 4 * sequences * a->units);
-            if (a->cell == LSTM) memset(l.dc0, 0, 4 * sequences * a->units);
+            memset(l.dh0, 0, 4 * s->n * a->units);
+            if (a->cell == LSTM) memset(l.dc0, 0, 4 * s->n * a->units);
             work_on(team, BACKWARD, &l, n, 0);
             work_on(team, SLOPES, &l, n, sums->layer[net][k]);
             if (k) multiply(l.gates, n, a->gate_rows, p->layer[net][k].inputs, w->dh[net], a->units, 0);
@@ -265,6 +288,6 @@ void agent_learn(const struct agent *a, const struct packed_weights *p, const st
         to = group_end(s, from);
         if (group < begin || group >= end) continue;
         struct sequences some = {s->first + from, s->length + from, to - from};
-        forward_backward(a, p, j, w, gather(a, o, j, w, &some), some.n, sums, statistics, team);
+        forward_backward(a, p, o, j, w, gather(a, o, j, w, &some), &some, sums, statistics, team);
     }
 }

@@ -1,7 +1,7 @@
-/* An actor-critic agent: its sizes, its memory, and the steps of acting and learning.
+/* A recurrent agent, actor-critic or taught: its sizes, its memory, and the steps of acting and learning.
 
-   agent_memory.c lays buffers out, agent_weights.c packs weights and hands gradients over, agent_objective.c has the
-   objective, agent.c acts and finds gradients, agent_update.c takes the steps of an update, in several threads. */
+   agent_memory.c lays buffers out, agent_weights.c packs weights and hands gradients over, agent_objective.c has what
+   is minimised, agent.c acts and finds gradients, agent_update.c takes the steps of an update, in several threads. */
 
 #ifndef NGYM_AGENT_H
 #define NGYM_AGENT_H
@@ -16,15 +16,16 @@
 #define MAX_HEAD_LAYERS 5 /* the last one included */
 
 enum { POLICY, VALUE, ENTROPY, KL, CLIPPED, STATISTICS };
+enum { LOSS, STEP_LOSS, RIGHT, RATES }; /* the same places, of an agent that is taught */
 enum { TANH_UNITS, RELU_UNITS };
 
 /* The agent has one or two recurrent networks, and two heads: action preferences (means, if actions are continuous)
    read from the first network, the value from the last. Heads of one layer on the same network are computed as one
-   product: then `heads` is 1, and the value is its last output. */
+   product: then `heads` is 1, and the value is its last output (`joint`). An agent that is taught has no value. */
 struct agent {
     int64_t cell, features, units, layers, networks, actions, continuous, activation;
     int64_t gate_rows;                          /* rows of a layer's weights: gates * units */
-    int64_t heads, head_layers[2];              /* how many heads, and the layers of each */
+    int64_t heads, joint, head_layers[2];       /* how many heads, and the layers of each */
     int64_t head_width[2][MAX_HEAD_LAYERS + 1]; /* inputs of a head, then outputs of each of its layers */
     int64_t weights;                            /* numbers in all weights together */
 };
@@ -49,7 +50,7 @@ struct gradient_sums {
     int64_t size;
 };
 
-enum { OLD_LOG_PROB, ADVANTAGE, RETURN, OLD_VALUE, WEIGHT, PER_STEP };
+enum { OLD_LOG_PROB, ADVANTAGE, RETURN, OLD_VALUE, WEIGHT, PER_STEP, DUE = OLD_LOG_PROB };
 
 /* Buffers for the steps that are computed at a time. */
 struct workspace {
@@ -62,7 +63,9 @@ struct workspace {
     lanes *logits, *probabilities; /* (action + 1), of as many steps as fit into lanes */
 };
 
-/* The rollout, with a step at time t of environment e in place t * envs + e. */
+/* The rollout, with a step at time t of environment e in place t * envs + e. Of what is only learned from, and not
+   acted, there are the actions that are right, and states at time 0 that become those after the last step; or none, if
+   they are zeros. */
 struct rollout {
     int64_t envs, times;
     const float *obs, *noise[2];       /* (place, feature), (time, layer, environment, unit); noise may be null */
@@ -73,12 +76,15 @@ struct rollout {
     float *old;                        /* (place): log-probabilities of the actions */
     const float *advantages, *returns; /* (place) */
     const uint8_t *counts;             /* (place): whether it is learned from */
+    const float *weight;               /* (place): of the step in the loss of an agent that is taught, else null */
+    const uint8_t *due;                /* (place): whether an answer is due */
     float alpha, noise_scale;
 };
 
 struct objective {
     float clip, reach, ent_coef, vf_coef; /* reach: how far values may go from the old ones */
     float mean, scale, share;             /* of advantages, and the weight of a step */
+    float l1, l2;                         /* penalties on |h| and h^2 of a unit at a step, of an agent that is taught */
 };
 
 /* Sequences of the rollout, the longest first: place of the first step, number of steps. */
@@ -123,7 +129,6 @@ struct board {
 
 /* What the steps of an update are taken with. */
 struct update {
-    int64_t threads;            /* that may share it */
     int64_t normalize;          /* not 0: advantages of a minibatch are scaled to mean 0 and standard deviation 1 */
     struct objective objective; /* all but `mean`, `scale` and `share`, which each minibatch has its own */
     double most_kl;             /* a minibatch whose KL divergence is larger ends the update; may be infinite */
@@ -147,7 +152,7 @@ struct outputs {
 
 static inline struct outputs head_outputs(const struct agent *a, const struct workspace *w) {
     float *first = w->head_out[0][a->head_layers[0] - 1];
-    if (a->heads == 1) return (struct outputs){first, first + a->actions, a->actions + 1, a->actions + 1};
+    if (a->heads == 1) return (struct outputs){first, first + a->actions, a->actions + a->joint, a->actions + a->joint};
     return (struct outputs){first, w->head_out[1][a->head_layers[1] - 1], a->actions, 1};
 }
 
@@ -164,6 +169,9 @@ int64_t max_group_steps(int64_t envs, int64_t longest);
 
 void add_objective(const struct agent *a, const struct packed_weights *packed, const struct objective *o,
                    const struct workspace *w, int64_t n, struct gradient_sums *gradients, double *statistics);
+void add_loss(const struct agent *a, const struct workspace *w, int64_t n, double *statistics);
+void add_penalty_on_rates(const struct agent *a, const struct objective *o, const struct workspace *w, int64_t n,
+                          double *statistics);
 
 int64_t count_groups(const struct sequences *s);
 void agent_prepare(const struct agent *a, const float *weights, const struct packed_weights *p);
@@ -176,7 +184,8 @@ void agent_part(const struct work *work, int64_t part, int64_t parts);
 void share_work(struct board *b, const struct work *work);
 void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t apart, float *gradient);
 int64_t agent_update(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
-                     const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b);
+                     const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
+                     int64_t threads);
 void agent_help(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                 const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
                 int64_t rank);

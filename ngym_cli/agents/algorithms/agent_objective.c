@@ -1,4 +1,5 @@
-/* The objective and its gradient with respect to the outputs of the heads (objective.py has the plain form). */
+/* What is minimised, and its gradient with respect to the outputs of the heads (objective.py, and that beside
+   supervised/learner.py, have the plain forms). */
 
 #include "agent.h"
 
@@ -91,4 +92,67 @@ void add_objective(const struct agent *a, const struct packed_weights *packed, c
     }
     for (int64_t k = 0; k < STATISTICS; k++)
         for (int64_t i = 0; i < LANES; i++) statistics[k] += sums[k][i];
+}
+
+/* Side by side, which action is preferred most; of equals the first. */
+static lanes most_preferred(const lanes *x, int64_t actions) {
+    lanes most = x[0], which = {0};
+    for (int64_t k = 1; k < actions; k++) {
+        ints more = x[k] > most;
+        most = choose(more, x[k], most), which = choose(more, (lanes){0} + (float)k, which);
+    }
+    return which;
+}
+
+/* The loss of answers, cross-entropy or squared error: adds to the statistics; the outputs become its gradient. */
+void add_loss(const struct agent *a, const struct workspace *w, int64_t n, double *statistics) {
+    int64_t actions = a->actions;
+    struct outputs f = head_outputs(a, w);
+    lanes *x = w->logits, *p = w->probabilities, sums[RATES];
+    memset(sums, 0, sizeof sums);
+    for (int64_t at = 0; at < n; at += LANES) {
+        int64_t left = n - at < LANES ? n - at : LANES;
+        float *logits = f.logits + at * f.logits_apart;
+        const int64_t *chosen = w->chosen + at;
+        const float *moved = w->moved + at * actions;
+        lanes weight = load(w->per_step[WEIGHT] + at, left), due = load(w->per_step[DUE] + at, left);
+        lanes loss = {0}, entropy = {0}, right = {0};
+        memset(x, 0, sizeof(lanes) * actions);
+        for (int64_t i = 0; i < left; i++)
+            for (int64_t k = 0; k < actions; k++) x[k][i] = logits[i * f.logits_apart + k];
+        if (a->continuous) {
+            for (int64_t i = 0; i < left; i++)
+                for (int64_t k = 0; k < actions; k++) x[k][i] -= moved[i * actions + k];
+            for (int64_t k = 0; k < actions; k++) loss += x[k] * x[k], x[k] *= 2 * weight;
+            right = -loss;
+        } else {
+            lanes which = most_preferred(x, actions);
+            for (int64_t i = 0; i < left; i++) right[i] = which[i] == (float)chosen[i];
+            categorical(a, x, p, chosen, left, &loss, &entropy);
+            loss = -loss;
+            for (int64_t k = 0; k < actions; k++) x[k] = weight * p[k];
+        }
+        sums[LOSS] += weight * loss;
+        sums[STEP_LOSS] += loss;
+        sums[RIGHT] += due * right;
+        for (int64_t i = 0; i < left; i++) {
+            for (int64_t k = 0; k < actions; k++) logits[i * f.logits_apart + k] = x[k][i];
+            if (!a->continuous) logits[i * f.logits_apart + chosen[i]] -= weight[i];
+        }
+    }
+    for (int64_t k = 0; k < RATES; k++) statistics[k] += sum_of(sums[k]);
+}
+
+/* Adds the penalty on the activity of the top layer to the statistics, and its gradient to that of the activity. */
+void add_penalty_on_rates(const struct agent *a, const struct objective *o, const struct workspace *w, int64_t n,
+                          double *statistics) {
+    const float *h = w->loop[0][a->layers - 1].h;
+    lanes sum = {0}, none = {0};
+    for (int64_t i = 0, size = n * a->units; i < size; i += LANES) {
+        lanes rate = load(h + i, size - i), above = choose(rate > none, none + 1.f, none);
+        lanes sign = choose(rate < none, none - 1.f, above);
+        sum += o->l1 * rate * sign + o->l2 * rate * rate;
+        store(w->dh[0] + i, load(w->dh[0] + i, size - i) + o->l1 * sign + 2 * o->l2 * rate, size - i);
+    }
+    statistics[RATES] += sum_of(sum);
 }

@@ -107,11 +107,16 @@ void agent_help(const struct agent *a, const struct packed_weights *p, const str
     }
 }
 
-/* Puts mean and scale of the advantages of a minibatch, and the weight of a step, on the board; returns the number of
-   steps that are learned from. */
+/* Puts what is minimised on the board, for a minibatch: with mean and scale of its advantages, and the weight of a
+   step. Returns the number of steps that are learned from. */
 static double put_objective(const struct rollout *o, const struct sequences *s, const struct update *u,
                             struct board *b) {
     double n = 0, sum = 0, squares = 0;
+    b->objective = u->objective;
+    if (o->weight) {
+        for (int64_t k = 0; k < s->n; k++) n += s->length[k];
+        return n;
+    }
     for (int pass = 0; pass < 2; pass++)
         for (int64_t k = 0; k < s->n; k++)
             for (int64_t t = 0; t < s->length[k]; t++) {
@@ -122,7 +127,6 @@ static double put_objective(const struct rollout *o, const struct sequences *s, 
                 else n++, sum += o->advantages[place];
             }
     int normalize = u->normalize && n > 1;
-    b->objective = u->objective;
     b->objective.mean = normalize ? sum / n : 0;
     b->objective.scale = normalize ? 1 / (sqrt(squares / (n - 1)) + 1e-8) : 1;
     b->objective.share = n ? 1 / n : 0;
@@ -137,12 +141,13 @@ static void step(const struct update *u) {
     adam_step(&u->adam, u->vector);
 }
 
-/* Leads an update; returns how many minibatches were looked at. The last is stepped from unless its KL divergence was
-   too large. */
+/* Leads an update that so many threads may share; returns how many minibatches were looked at. The last is stepped
+   from unless its KL divergence was too large. */
 int64_t agent_update(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
-                     const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b) {
+                     const struct minibatches *m, const struct update *u, struct workspace *w, struct board *b,
+                     int64_t threads) {
     int64_t k = 0, packed = -1;
-    b->threads = u->threads;
+    b->threads = threads;
     for (int far = 0; k < m->n && !far; k++) {
         struct sequences s = sequences_of(m, k);
         double *numbers = u->numbers + k * (STATISTICS + 1);

@@ -28,9 +28,9 @@ void agent_prepare(const struct agent *a, const float *weights, const struct pac
         for (int64_t l = 0; l < a->layers; l++) prepare_layer(a, p, net, l, &at);
     for (int64_t c = 0; c < a->heads; c++)
         for (int64_t d = 0; d < a->head_layers[c]; d++) {
-            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1], joint = a->heads == 1;
+            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
             for (int64_t row = 0, rows; row < out; row += rows) { /* preferences and value follow each other */
-                rows = joint && !row ? out - 1 : out - row;
+                rows = a->joint && !row ? out - 1 : out - row;
                 memcpy(p->head[c][d].weight + row * in, at, 4 * rows * in);
                 memcpy(p->head[c][d].bias + row, at + rows * in, 4 * rows);
                 at += rows * in + rows;
@@ -71,9 +71,9 @@ void agent_collect(const struct agent *a, float *memory, int64_t chunks, int64_t
         }
     for (int64_t c = 0; c < a->heads; c++)
         for (int64_t d = 0; d < a->head_layers[c]; d++) {
-            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1], joint = a->heads == 1;
+            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
             for (int64_t row = 0, rows; row < out; row += rows) {
-                rows = joint && !row ? out - 1 : out - row;
+                rows = a->joint && !row ? out - 1 : out - row;
                 memcpy(to, all.weight[c][d] + row * in, 4 * rows * in);
                 memcpy(to + rows * in, all.bias[c][d] + row, 4 * rows);
                 to += rows * in + rows;

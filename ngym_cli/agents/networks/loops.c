@@ -159,9 +159,6 @@ void loop_backward_some(const struct loop *l, int64_t first, int64_t end) {
     }
 }
 
-void loop_forward(const struct loop *l) { loop_forward_some(l, 0, l->times ? l->counts[0] : 0); }
-void loop_backward(const struct loop *l) { loop_backward_some(l, 0, l->times ? l->counts[0] : 0); }
-
 /* -- as Python calls them ------------------------------------------------------------------------------------------ */
 
 /* What does not fit together in the shapes that Python gave. */

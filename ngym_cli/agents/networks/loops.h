@@ -26,9 +26,7 @@ struct loop {
     int64_t h0_fixed;        /* not 0: its gradient is not asked for */
 };
 
-/* All sequences, and those from `first` up to `end`; the panels of calls at the same time must be apart. */
-void loop_forward(const struct loop *l);
-void loop_backward(const struct loop *l);
+/* Over the sequences from `first` up to `end`; the panels of calls at the same time must be apart. */
 void loop_forward_some(const struct loop *l, int64_t first, int64_t end);
 void loop_backward_some(const struct loop *l, int64_t first, int64_t end);
 

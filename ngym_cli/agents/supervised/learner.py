@@ -16,6 +16,7 @@ Steps are counted as they are learned from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,9 +32,10 @@ from torch import Tensor
 from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.algorithms.segments import Packed, pack
+from ngym_cli.agents.algorithms.segments import Segments, pack
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream, check, join
+from ngym_cli.agents.supervised.compiled import Taught
+from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream, check, side_by_side
 from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penalty_on_weights
 from ngym_cli.agents.supervised.weighting import row_weights
 from ngym_cli.agents.trained import RecurrentAgent
@@ -77,7 +79,7 @@ class Supervised(Learner):
     env: Any
     action_space: Any
     learning_rate: float
-    not_saved = ("rng", "streams", "lr_schedule", "agent", "_carry")
+    not_saved = ("rng", "streams", "lr_schedule", "agent", "_carry", "_taught")
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -148,6 +150,7 @@ class Supervised(Learner):
         self.carried = trials_of(self.env).reset_state == "never"
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
+        self._taught = Taught(self.policy, self.on_rates) if Taught.fits(self.policy) else None
 
     def _make_streams(self) -> list[TrialStream]:
         """One session for each sequence where the state carries over, else one for all."""
@@ -211,9 +214,9 @@ class Supervised(Learner):
         for _ in range(self.n_updates):
             self.note_progress(total)
             self.set_learning_rate()
-            material, layout = self.batch()
-            loss, numbers = self.loss(material, layout)
-            self.policy.descend(self.policy.gradient(loss), self.max_grad_norm)
+            material, sequences = self.batch()
+            gradient, numbers = self.gradient(material, sequences)
+            self.policy.descend(gradient, self.max_grad_norm)
             seen.append(numbers)
             self.count_update()
             self.num_timesteps += len(material)
@@ -230,22 +233,54 @@ class Supervised(Learner):
         variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
         self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
-    def batch(self) -> tuple[Material, Packed]:
-        """Fresh trials, and how they lie side by side."""
+    def batch(self) -> tuple[Material, Segments]:
+        """Fresh trials, and the sequences in them; the first step of all sessions comes before the second."""
         if self.carried:
-            material = join([stream.rows(self.seq_len) for stream in self.streams])
-            return material, pack(np.full(self.batch_size, self.seq_len))
+            material = side_by_side([stream.rows(self.seq_len) for stream in self.streams])
+            session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
+            return material, Segments(session, begin, np.full(self.batch_size, self.seq_len))
         material = self.streams[0].trials(self.batch_size * self.seq_len)
-        return material, pack(material.length)
+        length = material.length.astype(np.int64)
+        return material, Segments(np.zeros_like(length), np.cumsum(length) - length, length)
 
-    def loss(self, material: Material, layout: Packed) -> tuple[Tensor, Tensor]:
-        """What is minimised, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
+    def gradient(self, material: Material, sequences: Segments) -> tuple[Tensor, Tensor]:
+        """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
+        weight = material.weight / material.weight.sum()
+        material = replace(material, weight=weight)
+        n_envs = self._sessions
+        noise = self.policy.networks[0].draw_noise(len(material) // n_envs, n_envs, self.rng)
+        if self._taught is None:
+            loss, numbers = self.loss(material, sequences, noise)
+            return self.policy.gradient(loss), numbers
+        gradient, (total, per_step, penalty, right) = self._taught.gradient(material, sequences, self._carry, noise)
+        if any(self.on_weights):
+            on_weights = penalty_on_weights(self.policy, *self.on_weights)
+            gradient = gradient + self.policy.gradient(on_weights)
+            total, penalty = total + on_weights.item(), penalty + on_weights.item()
+        due = max(1, int(np.count_nonzero(material.due)))
+        return gradient, torch.tensor([total, per_step, penalty, right / due])
+
+    @property
+    def _sessions(self) -> int:
+        """How many lie side by side in a batch."""
+        return self.batch_size if self.carried else 1
+
+    def loss(self, material: Material, sequences: Segments, noise: np.ndarray | None) -> tuple[Tensor, Tensor]:
+        """What is minimised, by automatic differentiation, and the numbers named in `DISCRETE` or `CONTINUOUS`.
+
+        Args:
+            material: weights of steps sum to 1.
+            sequences: of the material.
+            noise: standard normal draws (time, layer, session, unit).
+        """
+        layout = pack(sequences.length, sequences.first(self._sessions), self._sessions)
         rows = layout.steps
-        rates = self._rates(material.ob.take(rows, axis=0), layout.counts.tolist())
+        draws = None if noise is None else self._tensor(noise.swapaxes(1, 2).reshape(-1, *noise.shape[1::2])[rows])
+        rates = self._rates(material.ob.take(rows, axis=0), layout.counts.tolist(), draws)
         outputs = self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)
-        total = per_step.dot(self._tensor(material.weight[rows] / material.weight.sum()))
+        total = per_step.dot(self._tensor(material.weight[rows]))
         penalties = torch.zeros((), device=self.device)
         if any(self.on_rates):
             penalties = penalty_on_rates(rates, *self.on_rates)
@@ -257,14 +292,12 @@ class Supervised(Learner):
             numbers = torch.stack([total.detach(), per_step.mean(), penalties.detach(), right])
         return total, numbers
 
-    def _rates(self, ob: np.ndarray, counts: list[int]) -> Tensor:
+    def _rates(self, ob: np.ndarray, counts: list[int], noise: Tensor | None) -> Tensor:
         """Activity of the acting network (step, unit) over packed sequences."""
         network = self.policy.networks[0]
         if isinstance(self.env, VecTransposeImage):
             ob = np.moveaxis(ob, -1, 1)
         features = self.policy.extract_features(self._tensor(ob))
-        draws = network.draw_noise(len(ob), 1, self.rng)
-        noise = None if draws is None else self._tensor(draws[:, :, 0])
         state = network.initial_state(counts[0]) if self._carry is None else self._carry
         rates, after = network.sequence(features, counts, state, noise, last=self._carry is not None)
         if self._carry is not None:

@@ -66,6 +66,14 @@ def join(parts: list[Material]) -> Material:
     )  # fmt: skip
 
 
+def side_by_side(parts: list[Material]) -> Material:
+    """The first row of each part, then the second of each, and so on; all parts have as many rows."""
+    columns = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
+    length = np.concatenate(columns.pop("length"))
+    woven = {name: np.stack(column, 1).reshape(-1, *column[0].shape[1:]) for name, column in columns.items()}
+    return Material(**woven, length=length)
+
+
 class TaskDraw:
     """Which task the trials of a session of several tasks come from.
 

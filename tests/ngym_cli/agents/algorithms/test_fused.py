@@ -181,7 +181,7 @@ def test_the_result_is_the_same_for_any_number_of_threads(recall, reset, acting,
                 model.learn(model.n_steps * model.n_envs)
         finally:
             threads.learn_with(1)
-        assert len(model._fused._workspaces) == min(n, 8)
+        assert len(model._fused.workspaces) == min(n, 8)
         assert len(model._fused._shares) == (min(n, 8, model.n_envs) if acting else 1)
         found.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
     for other in found[1:]:

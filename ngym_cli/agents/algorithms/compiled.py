@@ -1,0 +1,183 @@
+"""What every compiled pass over an agent needs (`agent.c`): its weights, memory, and threads that share an update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.torch_layers import FlattenExtractor
+from torch import Tensor, nn
+
+from neurogym import kernels
+from ngym_cli.agents import threads
+from ngym_cli.agents.algorithms.segments import Minibatches
+from ngym_cli.agents.networks import loops
+from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+BOARD, ENDED = 96, -1  #: numbers through which threads share an update; the first of them when it has ended
+ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
+MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
+PACKED, WORKSPACE = 3, 4  #: places of packed weights and of the workspace among the arguments of compiled functions
+NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: in place of what a step of Adam needs
+NUMBERS = 6  #: what an update finds of each minibatch: five sums over its steps, and how many were learned from
+
+
+class Compiled:
+    """An agent of which gradients are found in a compiled pass.
+
+    Args:
+        policy: one for which `fits` holds.
+        valued: whether values are learned as well as actions; if not, the critic's weights have no part in it.
+
+    Attributes:
+        sizes: what `parse_agent` in `fused.c` reads.
+        weights: in the order of `agent.c`.
+        underlying: parameters that some of these are computed from.
+        weight_buffer: the numbers of all weights, as they were last taken.
+        packed: memory for packed weights, for each thread that learns.
+        workspaces: memory to work in, for each thread.
+    """
+
+    def __init__(self, policy: RecurrentPolicy, valued: bool) -> None:
+        self.policy, self._valued = policy, valued
+        parameters, self.weights = list(policy.parameters()), self._find_weights()
+        self._gradient = torch.zeros(sum(part.numel() for part in parameters))
+        slots = self._gradient.split([part.numel() for part in parameters])
+        self._gradient_of = {id(p): part.view_as(p) for p, part in zip(parameters, slots, strict=True)}
+        known = {id(part) for part in self.weights}
+        self.sizes, parts = self._find_sizes(), [part.numel() for part in self.weights]
+        # Those that weights are computed from.
+        self.underlying = [p for net in self._networks for p in net.parameters() if id(p) not in known]
+        self.weight_buffer, self._gradient_buffer = np.empty(sum(parts), np.float32), torch.empty(sum(parts))
+        self._weight_views, self._gradient_views = (
+            [p.view_as(q) for p, q in zip(buffer.split(parts), self.weights, strict=True)]
+            for buffer in (torch.from_numpy(self.weight_buffer), self._gradient_buffer)
+        )
+        begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
+        own = [(begins[id(part)], part.numel()) for part in self.weights if id(part) in begins]
+        # Where weights lie among all parameters, and how many numbers each has.
+        self._places = np.array(own, np.int64).reshape(-1, 2).T.copy()
+
+    @staticmethod
+    def fits(policy: RecurrentPolicy) -> bool:
+        """Whether this policy can act and learn in compiled passes."""
+        space, actions = policy.observation_space, policy.action_space
+        flat = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
+        flat = flat and policy.features_extractor_class is FlattenExtractor
+        simple = isinstance(actions, spaces.Discrete) or (isinstance(actions, spaces.Box) and len(actions.shape) == 1)
+        heads = [_hidden(part) for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)]
+        usual = policy.activation_fn in ACTIVATIONS and max(map(len, heads)) <= MOST_HIDDEN
+        known = policy.networks[0].cell is not None and policy.networks[0].num_layers <= MOST_LAYERS
+        return flat and simple and usual and known and loops.usable(next(policy.parameters()))
+
+    @property
+    def _networks(self) -> list[Any]:
+        """The networks that are learned."""
+        return self.policy.networks if self._valued else self.policy.networks[:1]
+
+    def make_room(self, n_envs: int, longest: int) -> None:
+        """Take memory for sequences of so many environments that have at most so many steps."""
+        sizes: Any = kernels.get("sizes")
+        found = np.empty(5, np.int64)
+        sizes(self.sizes, int(bool(self._networks[0].noise_scale)), n_envs, longest, found)
+        _, packed, sums, work, chunks = found.tolist()
+        n = min(threads.learning(), chunks)
+        self.packed = [np.empty(packed, np.float32) for _ in range(n)]  # each thread that learns packs its own
+        self.workspaces = [np.empty(work, np.float32) for _ in range(n)]
+        self._sums = np.empty((chunks, sums), np.float32)
+
+    def take_weights(self) -> None:
+        """Let the compiled agent have the present weights."""
+        if self.underlying:
+            self.weights = self._find_weights()  # kept, for they were computed for this
+        with torch.no_grad():
+            for place, part in zip(self._weight_views, self.weights, strict=True):
+                place.copy_(part)
+
+    def found_gradient(self) -> Tensor:
+        """The gradient with respect to all parameters of the policy, overwritten by the next."""
+        for part, slope in zip(self.weights, self._gradient_views, strict=True):
+            if id(part) in self._gradient_of:
+                self._gradient_of[id(part)].copy_(slope)
+        if self.underlying:
+            computed = [part.grad_fn is not None for part in self.weights]
+            outputs, slopes = ([*compress(parts, computed)] for parts in (self.weights, self._gradient_views))
+            found = torch.autograd.grad(outputs, self.underlying, slopes)
+            for part, slope in zip(self.underlying, found, strict=True):
+                self._gradient_of[id(part)].copy_(slope)
+        return self._gradient
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What every compiled function takes first."""
+        net = self._networks[0]
+        return self.sizes, net.alpha, net.noise_scale, self.packed[0], self.workspaces[0]
+
+    def update(
+        self, function: Any, agent: tuple[Any, ...], parts: Minibatches, n_envs: int, adam: Sequence[object], own: tuple
+    ) -> np.ndarray:
+        """Let all threads share an update; without arrays of Adam, the gradient alone is found.
+
+        Args:
+            function: the compiled one.
+            agent: its arguments before those of the update.
+            parts: sequences of each minibatch.
+            n_envs: environments of the rollout that they lie in.
+            adam: what a step needs, or `NO_STEP`.
+            own: the arguments after those of the update.
+
+        Returns:
+            Sums over steps, and the number of these, of each minibatch that was looked at (minibatch, `NUMBERS`).
+        """
+        segments = parts.segments[parts.longest_first]
+        board = np.zeros(BOARD, np.int64)  # its own, for threads may still look at that of the last update
+        numbers = np.empty((len(parts), NUMBERS))
+        results = (self._sums, numbers, self.weight_buffer, self._gradient_buffer.numpy())
+        given = (board, segments.first(n_envs), segments.length, parts.begin, *results, *self._places)
+        n = len(self.workspaces)
+        done = np.zeros(n, np.int64)
+
+        def take_part(rank: int) -> None:
+            memory = self.packed[rank], self.workspaces[rank]
+            before = (*agent[:PACKED], *memory, *agent[WORKSPACE + 1 :])
+            done[rank] = function(*before, rank, n, *given, self._gradient.numpy(), *adam, *own)
+
+        try:
+            threads.share(take_part, range(n))
+        except BaseException:
+            board[0] = ENDED  # so that nobody waits for a leader who never began
+            raise
+        return numbers[: done[0]]
+
+    def _find_weights(self) -> list[Tensor]:
+        """In the order of `agent.c`."""
+        policy, found = self.policy, list[Any]()
+        for net in self._networks:
+            for layer in range(net.num_layers):
+                found += net.weights(layer)
+        extractor: Any = policy.mlp_extractor
+        heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
+        for hidden, head in heads if self._valued else heads[:1]:
+            for part in (*_hidden(hidden), head):
+                found += [part.weight, part.bias]
+        return [*found, policy.log_std] if isinstance(policy.action_space, spaces.Box) else found
+
+    def _find_sizes(self) -> np.ndarray:
+        """What `parse_agent` in `fused.c` reads."""
+        policy, net = self.policy, self._networks[0]
+        cell, continuous = loops.CELLS.index(net.cell), isinstance(policy.action_space, spaces.Box)
+        heads = [_hidden(policy.mlp_extractor.policy_net)]
+        heads.append(_hidden(policy.mlp_extractor.value_net) if self._valued else [])
+        network = (cell, net.input_size, net.hidden_size, net.num_layers, len(self._networks))
+        read_out = (policy.action_net.out_features, continuous, ACTIVATIONS.index(policy.activation_fn))
+        hidden = [part.out_features for head in heads for part in head]
+        return np.array([*network, *read_out, *map(len, heads), self._valued, *hidden], np.int64)
+
+
+def _hidden(read_out: nn.Module) -> list[nn.Linear]:
+    """The hidden layers of a read-out."""
+    return [part for part in read_out.modules() if isinstance(part, nn.Linear)]

@@ -1,0 +1,104 @@
+"""The compiled gradient of the loss is that of automatic differentiation."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+
+from ngym_cli.agents import threads
+from ngym_cli.agents.networks import NETWORKS
+
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+TASKS = {"discrete": "ContextDecisionMaking-v0", "continuous": "ReachingDelayResponse-v0"}
+AGENTS = [
+    {},
+    {"layers": 2},
+    {"shared": False},
+    {"readout": [8]},
+    {"readout": [40, 5], "shared": False, "layers": 2},
+]
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def both_ways(model):
+    """Gradient, numbers and the states carried on, compiled and by automatic differentiation, of one batch."""
+    material, sequences = model.batch()
+    state = model.rng.bit_generator.state
+    carry = None if model._carry is None else tuple(part.clone() for part in model._carry)
+    taught, found = model._taught, []
+    for one in (taught, None):
+        model._taught, model.rng.bit_generator.state = one, state
+        model._carry = None if carry is None else tuple(part.clone() for part in carry)
+        gradient, numbers = model.gradient(material, sequences)
+        found.append((gradient.clone(), numbers, model._carry or ()))
+    model._taught = taught
+    return found
+
+
+def compare(model):
+    """Over some batches, between which the network learns."""
+    assert model._taught is not None
+    for _ in range(3):
+        (gradient, numbers, carry), (known, same, known_carry) = both_ways(model)
+        scale = max(1.0, known.abs().max().item())
+        torch.testing.assert_close(gradient / scale, known / scale, atol=3e-6, rtol=1e-5)
+        torch.testing.assert_close(numbers, same, atol=3e-6, rtol=1e-5)
+        for ours, theirs in zip(carry, known_carry, strict=True):
+            torch.testing.assert_close(ours, theirs, atol=3e-6, rtol=1e-5)
+        model.policy.descend(known, 1.0)
+
+
+def noisy(network):
+    return {"noise": 0.1} if "noise" in NETWORKS[network].defaults else {}
+
+
+@pytest.mark.parametrize("units", [3, 21, 40])
+@pytest.mark.parametrize("actions", TASKS)
+@pytest.mark.parametrize("reset", ["trial", "never"])
+@pytest.mark.parametrize("network", RECURRENT)
+def test_gradient_numbers_and_states_are_those_of_automatic_differentiation(learner, network, reset, actions, units):
+    options = noisy(network) | ({"inhibitory": 0.34} if network == "ei_rnn" else {})
+    model = learner(TASKS[actions], network=network, reset=reset, units=units, network_args=options)
+    compare(model)
+
+
+@pytest.mark.parametrize("actions", TASKS)
+@pytest.mark.parametrize("reset", ["trial", "never"])
+@pytest.mark.parametrize("network", ["lstm", "ctrnn", "ei_rnn"])
+@pytest.mark.parametrize("options", AGENTS, ids=str)
+def test_larger_networks_and_penalties(learner, options, network, reset, actions):
+    penalties = {"l1_rate": 0.3, "l2_rate": 0.2, "l1_weight": 0.5, "l2_weight": 0.4}
+    compare(learner(TASKS[actions], network=network, reset=reset, network_args=noisy(network) | options, **penalties))
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 50])  # less than a group of sequences, more than one
+@pytest.mark.parametrize("reset", ["trial", "never"])
+def test_batches_of_any_size(learner, reset, batch_size):
+    for n in (1, 3):
+        with nullcontext(threads.learn_with(n)):
+            compare(learner(reset=reset, batch_size=batch_size, seq_len=70))
+    threads.learn_with(1)
+
+
+def test_room_grows_with_the_trials(learner):
+    model = learner(batch_size=2, seq_len=10)
+    compare(model)
+    model.seq_len = 300
+    compare(model)
+
+
+def test_weights_that_have_no_part_in_it_stay(learner):
+    model = learner(network_args={"shared": False})
+    before = {name: value.clone() for name, value in model.policy.state_dict().items()}
+    model.learn(1000)
+    moved = {name for name, value in model.policy.state_dict().items() if not torch.equal(value, before[name])}
+    assert moved and not any("critic" in name or "value" in name for name in moved)
+
+
+def test_what_is_not_finite_is_told(learner):
+    model = learner()
+    with torch.no_grad():
+        model.policy.action_net.bias.fill_(np.nan)
+    with pytest.raises(FloatingPointError, match="not finite"):
+        model.learn(1000)
