@@ -10,10 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 import gymnasium as gym
 import numpy as np
 
+from neurogym.state.columns import each_once, is_plain, packed
 from neurogym.state.values import (
     CONSTANTS,
     KIND,
     MAPPINGS,
+    PLAIN,
     SIMPLE,
     bits_of,
     container_of,
@@ -74,7 +76,7 @@ class Encoder:
         return {KIND: "constant"} if data is _CONSTANT else data
 
     def _data(self, value: Any, path: str) -> Any:
-        if value is None or type(value) in (bool, int, float, str):
+        if type(value) in PLAIN:
             return value
         if isinstance(value, np.generic):
             return {KIND: "scalar", "value": self._array(np.asarray(value), path)}
@@ -130,13 +132,27 @@ class Encoder:
             return _CONSTANT
         plain = np.asarray(value)
         if plain.dtype == object:
-            values = [self.encode(part, f"{path}[{i}]") for i, part in enumerate(plain.ravel())]
-            return {KIND: "objects", "shape": list(plain.shape), "values": values}
-        if plain.dtype.kind in "biufU" and plain.dtype.itemsize <= 8 or plain.dtype.kind == "U":
+            return {KIND: "objects", "shape": list(plain.shape), **self._items(plain.ravel().tolist(), path)}
+        if plain.dtype.kind == "U" or is_plain(plain.dtype):
             return {KIND: "array", "value": plain, "fixed": not plain.flags.writeable}
         if plain.dtype.hasobject:
             raise _refusal(value, path)
         return {KIND: "bytes_of_array", **bits_of(plain)}
+
+    def _items(self, items: list[Any], path: str) -> dict[str, Any]:
+        """What an array of objects holds: each object once, those of one type in one array where that can be."""
+        distinct, places = each_once(items)
+        found: dict[str, Any] = {} if places is None else {"places": places}
+        several = list(distinct.values())
+        is_new = not any(id(part) in self._numbers for part in several)
+        together = packed(several) if len(several) > 1 and is_new else None
+        if together is None:
+            return {**found, "values": [self.encode(part, f"{path}[{i}]") for i, part in distinct.items()]}
+        if together["of"] == "array":  # may be met again
+            together["number"] = self._next
+            self._numbers.update({id(part): (self._next + k, part) for k, part in enumerate(several)})
+            self._next += len(several)
+        return {**found, "packed": together}
 
     def _method(self, value: Any, path: str) -> Any:
         """A method of something that has state; functions have none."""
@@ -150,7 +166,9 @@ class Encoder:
         if kind in MAPPINGS:
             data["pairs"] = [[self.encode(k, path), self.encode(v, f"{path}[{k!r}]")] for k, v in value.items()]
         else:
-            data["values"] = [self.encode(part, f"{path}[{i}]") for i, part in enumerate(value)]
+            data["values"] = [
+                part if type(part) in PLAIN else self.encode(part, f"{path}[{i}]") for i, part in enumerate(value)
+            ]
         if kind == "deque":
             data["longest"] = value.maxlen
         if kind == "defaultdict":

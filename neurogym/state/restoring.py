@@ -15,6 +15,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.state.checks import check_block, check_place
+from neurogym.state.columns import unpacked
 from neurogym.state.encoding import BLOCK, NOT_STATE, attributes_of, class_name
 from neurogym.state.values import (
     CONTAINERS,
@@ -108,11 +109,26 @@ class Decoder:
             array = np.array(data["value"])
             array.flags.writeable = not data["fixed"]
             return array
-        flat = np.empty(len(data["values"]), dtype=object)
+        return self._objects(data, path)
+
+    def _objects(self, data: dict[str, Any], path: str) -> np.ndarray:
+        """An array of objects, as :meth:`neurogym.state.encoding.Encoder._items` says what it holds."""
+        places = data["places"].tolist() if "places" in data else None
+        together = unpacked(data["packed"]) if "packed" in data else None
+        there = len(data["values"] if together is None else together)
+        flat = np.empty(there if places is None else len(places), dtype=object)
         array = flat.reshape(data["shape"])
-        self._made[data["number"]] = array
-        for i, part in enumerate(data["values"]):
-            flat[i] = self.decode(part, None, f"{path}[{i}]")
+        self._made[data["number"]] = array  # may hold itself
+        if together is None:
+            items = [self.decode(part, None, f"{path}[{i}]") for i, part in enumerate(data["values"])]
+        else:
+            items = together
+            if data["packed"]["of"] == "array":
+                self._made.update(enumerate(items, data["packed"]["number"]))
+        if places and not 0 <= min(places) <= max(places) < there:
+            raise ValueError(f"{path}: an entry that is not there")
+        for i, place in enumerate(range(there) if places is None else places):
+            flat[i] = items[place]
         return array
 
     def _container(self, kind: str, data: dict[str, Any], present: Any, path: str) -> Any:

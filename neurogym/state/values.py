@@ -23,6 +23,9 @@ from gymnasium.envs.registration import EnvSpec
 
 KIND = "__kind__"  #: key under which a dictionary of a saved state says what it stands for
 
+#: What is plain data already.
+PLAIN = frozenset({type(None), bool, int, float, str})
+
 #: What stays as the constructor made it.
 CONSTANTS = (
     *(type, types.FunctionType, types.ModuleType, types.GenericAlias, re.Pattern, np.dtype, np.ufunc, logging.Logger),

@@ -47,6 +47,7 @@ def test_resumed_equals_uninterrupted(tmp_path, alg):
         ("RDM-v0", {"wrappers": "trial_history,noise,pass_gt"}),
         ("Bandit-v0", {"network": "ei_rnn"}),
         ("DawTwoStep-v0", {"network": "rnn"}),
+        ("NAltPerceptualDecisionMaking-v0", {"wrappers": "trial_history_evolution,variable_nch,pass_reward"}),
     ],
 )
 def test_resumed_equals_uninterrupted_for_other_tasks(tmp_path, task, more):

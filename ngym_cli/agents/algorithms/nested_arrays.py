@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 _TENSOR, _WORDS, _OBJECTS, _FLOAT = "__tensor__", "__words__", "__objects__", "__float__"
-_AS_IT_IS = (str, int, bool)
+_AS_IT_IS = frozenset({type(None), str, int, bool})  # most of what there is
 
 #: A tree that is deeper than this was not made here.
 DEEPEST = 100
@@ -28,7 +28,7 @@ def take_apart(tree: object, name: str, tensors: dict[str, Tensor]) -> Any:
         >>> put_together({"a": {"__tensor__": "env/a"}}, tensors)
         {'a': array([1., 1.])}
     """
-    if tree is None or type(tree) in _AS_IT_IS:  # most of what there is
+    if type(tree) in _AS_IT_IS:
         return tree
     if isinstance(tree, np.ndarray):
         if tree.dtype.kind == "U":
@@ -42,9 +42,15 @@ def take_apart(tree: object, name: str, tensors: dict[str, Tensor]) -> Any:
     if isinstance(tree, float) and not math.isfinite(tree):
         return {_FLOAT: repr(tree)}
     if isinstance(tree, dict):
-        return {str(key): take_apart(value, f"{name}/{key}", tensors) for key, value in tree.items()}
+        return {
+            str(key): value if type(value) in _AS_IT_IS else take_apart(value, f"{name}/{key}", tensors)
+            for key, value in tree.items()
+        }
     if isinstance(tree, list | tuple):
-        return [take_apart(value, f"{name}/{i}", tensors) for i, value in enumerate(tree)]
+        return [
+            value if type(value) in _AS_IT_IS else take_apart(value, f"{name}/{i}", tensors)
+            for i, value in enumerate(tree)
+        ]
     return tree
 
 
