@@ -25,10 +25,6 @@ from neurogym.wrappers.stack import Stack
 _OUTCOMES = tuple(OUTCOMES)
 
 
-#: What an action did: whether it ended the trial, the action, reward, info, and what a programmed step told beside it.
-Done = tuple[bool, Any, float, Info, Told | None]
-
-
 @runtime_checkable
 class _Seeded(Protocol):
     """A duration that draws from a generator of its own."""
@@ -193,15 +189,22 @@ class TrialCycle(TaskHooks):
 
     def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
         """:meth:`step`, with the observation as some wrappers show it."""
-        done = self.act_in_trial(action)
-        if done[0] and self.next_by_itself:
-            (self if self._made_ahead or not self.stack.begins_trials else self.top).new_trial()
-        return self.step_result(stack, done)
+        ended, action, reward, info, told = self.act_in_trial(action)
+        if ended and self.next_by_itself:
+            self.begin_next()
+        return self.step_result(stack, action, reward, info, told)
 
-    def act_in_trial(self, action: Any) -> Done:
+    def begin_next(self) -> None:
+        """Begin the trial after one that has ended, as the wrappers have it where one of them begins trials."""
+        (self.top if self.stack.begins_trials else self).new_trial()
+
+    def act_in_trial(self, action: Any) -> tuple[bool, Any, float, Info, Told | None]:
         """The first part of :meth:`step`: act on the current row, and report the trial if that ends it.
 
         The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
+
+        Returns:
+            Whether the trial has ended, and what :meth:`step_result` takes.
         """
         cursor = self.cursor
         if cursor.block is None:
@@ -230,9 +233,16 @@ class TrialCycle(TaskHooks):
                 info["gt"] = truth
         return event >= END, action, reward, info, told
 
-    def step_result(self, stack: Stack | None, done: Done) -> StepResult:
-        """The second part of :meth:`step`: what it returns, with the observation of the row that is now the current."""
-        _, action, reward, info, told = done
+    def step_result(self, stack: Stack | None, action: Any, reward: float, info: Info, told: Told | None) -> StepResult:
+        """The second part of :meth:`step`: what it returns, with the observation of the row that is now the current.
+
+        Args:
+            stack: The wrappers that show it, None if there are none.
+            action: The action.
+            reward: What it earned.
+            info: What there is to say of it.
+            told: What a programmed step told beside it.
+        """
         cursor = self.cursor
         ob = cursor.ob[cursor.row]
         if told is None:
@@ -288,7 +298,9 @@ class TrialCycle(TaskHooks):
             result = self._step(action)
         finally:
             self._acting = False
-        ob, reward, terminated, truncated, info = five_values(result, self)
+        if type(result) is not tuple or len(result) != 5:
+            result = five_values(result, self)
+        ob, reward, terminated, truncated, info = result
         ended = bool(info.setdefault("new_trial", False))
         if self.rule is None:
             reward += cursor.bonus

@@ -77,6 +77,10 @@ class Generators:
     def __init__(self, each: Sequence[np.random.Generator]):
         self.each = each
 
+    def of(self, trials: np.ndarray) -> Generators:
+        """Those of some of the trials."""
+        return Generators([self.each[i] for i in trials.tolist()])
+
     def random(self, size: Any) -> np.ndarray:
         """Uniform on [0, 1); the first axis is the trial."""
         own = self._of_one(size)
@@ -94,6 +98,8 @@ class Generators:
 
     def noise(self, trial: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Standard normal numbers in single precision for rows of the trials ``trial``; shape (rows, *shape)."""
+        if not len(trial):
+            return np.empty((0, *shape), np.float32)
         counts = np.bincount(trial, minlength=len(self.each)).tolist()
         drawn = [rng.standard_normal((n, *shape), np.float32) for rng, n in zip(self.each, counts, strict=True)]
         noise = np.empty((len(trial), *shape), np.float32)

@@ -14,6 +14,7 @@ import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
+from neurogym.sampling.generator import Generators
 from neurogym.trials.events import Info
 from neurogym.trials.layout import Period, for_each
 from neurogym.trials.row_arrays import RowArrays, Task
@@ -66,14 +67,24 @@ class Trials(RowArrays):
         if name in self.given:
             drawn = np.asarray(self.given[name])
         else:
-            values = self.env.conditions[name] if values is None else values_of(values)
-            if isinstance(values, Distribution):
-                drawn = values.sample(self.rng, self.n)
-            elif p is not None:
-                drawn = np.asarray(values)[self.rng.choice(len(values), size=self.n, p=p)]
-            else:
-                drawn = np.asarray(values)[self.rng.integers(len(values), size=self.n)]
+            drawn = _drawn(self.env.conditions[name] if values is None else values_of(values), p, self.rng, self.n)
         self.info[name] = drawn
+        return drawn
+
+    def draw_rest(self, name: str, settled: np.ndarray) -> np.ndarray:
+        """:meth:`draw`, where the condition is settled for some trials; for these nothing is drawn.
+
+        Args:
+            name: Name in the trial's record.
+            settled: The condition of each trial, 0 where it is drawn; shape (n,).
+        """
+        rest = np.flatnonzero(settled == 0)
+        if name in self.given or len(rest) == self.n:
+            return self.draw(name)
+        drawn = self.info[name] = settled.copy()
+        if len(rest):
+            rng = self.rng.of(rest) if isinstance(self.rng, Generators) else self.rng
+            drawn[rest] = _drawn(self.env.conditions[name], None, rng, len(rest))
         return drawn
 
     def sample_time(self, period: str) -> np.ndarray:
@@ -205,6 +216,13 @@ class Trials(RowArrays):
         part.go = None if self.go is None else self.go[at]
         part.go_period, part.has_gt = self.go_period, self.has_gt
         return part
+
+
+def _drawn(values: Any, p: Sequence[float] | None, rng: Any, n: int) -> np.ndarray:
+    """``n`` values of a sequence, with probabilities ``p`` if there are any, or of a distribution."""
+    if isinstance(values, Distribution):
+        return values.sample(rng, n)
+    return np.asarray(values)[rng.integers(len(values), size=n) if p is None else rng.choice(len(values), size=n, p=p)]
 
 
 class _Told:

@@ -124,10 +124,12 @@ class SingleTrial(BaseEnv):
     def in_period(self, period: str, t: float | None = None) -> bool:
         """Whether time ``t`` (ms; default: now) lies in a period, start included, end excluded."""
         trials, k = self._place()
-        if period not in trials.starts:
+        start = trials.starts.get(period)
+        if start is None:
             raise ValueError(unknown("period", period, trials.starts))
-        step = self.t_ind if t is None else t / self.dt
-        return bool(trials.starts[period].item(k) <= step < trials.ends[period].item(k))
+        cursor = self.cursor
+        step = cursor.row - cursor.first if t is None else t / self.dt
+        return bool(start.item(k) <= step < trials.ends[period].item(k))
 
     # -- observations and ground truth --------------------------------------------------------------------------------
 

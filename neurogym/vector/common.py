@@ -18,6 +18,7 @@ Seeds = int | Sequence[int | None] | None
 _PLAIN = {float, bool, str}  # what a table holds as it is
 _SEVERAL = (dict, list, tuple)
 _NUMBERS = {float, int, bool}
+_SIMPLE = {*_PLAIN, int, type(None)}
 
 #: Per-trial columns that every finished trial has, beside the scalars of its record, and their names in ``info``.
 FINISHED = {
@@ -223,17 +224,54 @@ def _plain(value: Any) -> Any:
 
 def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     """Rows as columns; a value that a row lacks is nan, or None in columns that are not numbers."""
-    columns = {}
     alike = all(row.keys() == rows[0].keys() for row in rows)
-    for name in rows[0] if alike else dict.fromkeys(name for row in rows for name in row):
-        values = [row[name] for row in rows] if alike else [row.get(name) for row in rows]
-        kinds = set(map(type, values))
-        if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
-            columns[name] = np.array(values)
-        elif name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
-            columns[name] = np.empty(len(values), dtype=object)
-            for i, value in enumerate(values):
-                columns[name][i] = value
-        else:
-            columns[name] = np.array([np.nan if v is None else v for v in values])
-    return columns
+    names = rows[0] if alike else dict.fromkeys(name for row in rows for name in row)
+    return {name: _as_column(name, [row[name] if alike else row.get(name) for row in rows]) for name in names}
+
+
+def _as_column(name: str, values: list[Any]) -> np.ndarray:
+    kinds = set(map(type, values))
+    if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
+        return np.array(values)
+    if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
+        column = np.empty(len(values), dtype=object)
+        for i, value in enumerate(values):
+            column[i] = value
+        return column
+    return np.array([np.nan if v is None else v for v in values])
+
+
+def finished_columns(infos: Mapping[int, dict[str, Any]]) -> dict[str, np.ndarray]:
+    """What environments report of the trials that ended, as columns.
+
+    Args:
+        infos: Index of an environment to what it said.
+    """
+    found = _columns_of_alike(list(infos), list(infos.values()))
+    if found is None:
+        return as_columns([finished_row(i, info) for i, info in infos.items()])
+    return {name: _as_column(name, values) for name, values in found.items()}
+
+
+def _columns_of_alike(envs: list[int], infos: list[dict[str, Any]]) -> dict[str, list[Any]] | None:
+    """What :func:`finished_row` gives for each, column by column; None if not all say the same in plain values."""
+    found: dict[str, list[Any]] = {"env": envs}
+    try:
+        found |= {name: [info[said] for info in infos] for name, said in FINISHED.items()}
+        found["performance"] = list(map(float, found["performance"]))
+        for part in ("trial", "periods"):
+            records = [info[part] for info in infos]
+            if len(set(map(len, records))) > 1:
+                return None
+            for name in records[0]:
+                values = [record[name] for record in records]
+                kinds = set(map(type, values))
+                if kinds.issubset(_SEVERAL) or (kinds == {np.ndarray} and all(value.ndim for value in values)):
+                    continue
+                large = int in kinds and max(abs(value) for value in values if type(value) is int) >= 2**63
+                if large or not kinds <= _SIMPLE:
+                    return None
+                found.setdefault(str(name), values)
+    except KeyError:
+        return None
+    return found

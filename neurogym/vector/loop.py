@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.trials.single import SingleTrial
-from neurogym.vector.common import Batch, Moved, Seeds, as_columns, finished_row, gathered
+from neurogym.vector.common import Batch, Moved, Seeds, finished_columns, gathered
 from neurogym.wrappers.stack import Stack
 
 
@@ -63,8 +63,11 @@ class LoopVectorEnv(Batch):
         if not self._stacks:
             return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
         done = [task.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
-        self.together.begin([i for i, its in enumerate(done) if its[0]])
-        return [task.step_result(*its) for task, *its in zip(self.tasks, self._stacks, done, strict=True)]
+        self.together.begin([i for i, (ended, _, _, _, _) in enumerate(done) if ended])
+        return [
+            task.step_result(stack, action, reward, info, told)
+            for task, stack, (_, action, reward, info, told) in zip(self.tasks, self._stacks, done, strict=True)
+        ]
 
     def _shown_by(self) -> list[Stack | None]:
         """The wrappers that show what each environment does, if they do nothing else; then all can wait in between."""
@@ -82,11 +85,11 @@ class LoopVectorEnv(Batch):
         actions = actions.tolist() if self._integers and isinstance(actions, np.ndarray) else actions
         shown, rewards, terminated, truncated, self._infos = map(list, zip(*self._each(actions), strict=True))
         ended = [bool(info.get("new_trial")) for info in self._infos]
-        finished = [finished_row(i, info) for i, info in enumerate(self._infos) if ended[i]]
+        finished = {i: info for i, info in enumerate(self._infos) if ended[i]}
         last_seen = {i: shown[i] for i in range(n) if terminated[i] or truncated[i]}
         for i in last_seen:
             shown[i], _ = self.envs[i].reset()
-        self.finished = as_columns(finished) if finished else None
+        self.finished = finished_columns(finished) if finished else None
         self._shown = shown
         truths = [info["gt"] for info in self._infos if "gt" in info]
         return Moved(

@@ -41,7 +41,7 @@ class Together:
         """Begin trials of tasks that describe the same; returns the block of all."""
         first = several[0]
         if len(several) == 1:
-            (first.top if first.stack.begins_trials else first).new_trial()
+            first.begin_next()
             return first.cursor.block
         block: Trials = first.make_together(several)
         for k, task in enumerate(several):

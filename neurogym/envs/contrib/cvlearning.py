@@ -95,20 +95,17 @@ class CVLearning(TrialEnv):
     # -- one trial ----------------------------------------------------------------------------------------------------
 
     @property
-    def _asked_side(self) -> int | None:
-        """The side that alone pays after the other was chosen too often; None if either does, or one is drawn."""
-        return sum(SIDES) - self._last_choice if self.stage == FREE and self._run >= self.max_num_reps else None
+    def _asked_side(self) -> int:
+        """The side that alone pays after the other was chosen too often; 0 if either does, or one is drawn."""
+        return sum(SIDES) - self._last_choice if self.stage == FREE and self._run >= self.max_num_reps else 0
 
-    def next_follows_from(self) -> tuple[int, int | None]:
-        """The stage and, in the first, the side that alone pays; of each session also how long the delay is."""
-        return self.stage, self._asked_side
+    def next_follows_from(self) -> int:
+        """The stage; of each session also the side that alone pays, and how long the delay is."""
+        return self.stage
 
     def _new_trials(self, trials: Trials) -> None:
-        stage, full, asked = self.stage, self.stage == FULL, self._asked_side
-        if asked is not None and "ground_truth" not in trials.given:
-            side = trials.info["ground_truth"] = np.full(trials.n, asked)
-        else:
-            side = trials.draw("ground_truth")
+        stage, full = self.stage, self.stage == FULL
+        side = trials.draw_rest("ground_truth", trials.of_each(lambda task: task._asked_side))
         coh = trials.draw("coh") if full or "coh" in trials.given else np.full(trials.n, 100.0)
         sigma = self.sigma if full else 0.0
         trials.info.update(coh=coh, sigma=np.full(trials.n, sigma), stage=np.full(trials.n, stage))

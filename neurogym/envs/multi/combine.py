@@ -196,14 +196,16 @@ class Combine(OfSeveral, TrialEnv):
     # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _step(self, action: Any) -> StepResult:
-        shared, defaults = self.share_action_space, self.defaults
-        parts = (action, action) if shared else divmod(int(action), self._sizes[1])
+        shared, cursor, running, defaults = self.share_action_space, self.cursor, self._running, self.defaults
         rewards, truths = list(defaults), [0, 0]
         infos: list[dict[str, Any]] = [{}, {}]
-        step = self.t_ind
-        for j, shift in enumerate((0, self._start)):
-            if self._running[j] and step >= shift:
-                rewards[j], truths[j], infos[j] = self._advance(j, parts[j], step - shift)
+        step = cursor.row - cursor.first
+        if running[0]:
+            part = action if shared else int(action) // self._sizes[1]
+            rewards[0], truths[0], infos[0] = self._advance(0, part, step)
+        if running[1] and step >= self._start:
+            part = action if shared else int(action) % self._sizes[1]
+            rewards[1], truths[1], infos[1] = self._advance(1, part, step - self._start)
         info: Info = {"task_type": self.trial["task_type"], "env_info": infos[0], "distractor_info": infos[1]}
         if shared:
             use_other = rewards[0] == defaults[0] and rewards[1] != defaults[1]
@@ -212,8 +214,8 @@ class Combine(OfSeveral, TrialEnv):
                 info["gt"] = truths[1]
         else:
             reward, info["gt"] = sum(rewards), self._joint(*truths)
-        info["new_trial"] = not any(self._running)
-        if info["new_trial"] or self.cursor.at_end:
+        ended = info["new_trial"] = not (running[0] or running[1])
+        if ended or cursor.row + 1 >= cursor.end:
             self._score()
         return self.ob_now, float(reward), False, False, info
 
@@ -229,8 +231,9 @@ class Combine(OfSeveral, TrialEnv):
             self.report(rules.ABORT)
         if ended:
             self._stop(j)
-        info = {"reward": float(reward), "gt": truth, "new_trial": ended}
-        return info["reward"], truth, info if told is None else {**told.info, **info}
+        reward = float(reward)
+        info = {"reward": reward, "gt": truth, "new_trial": ended}
+        return reward, truth, info if told is None else {**told.info, **info}
 
     def _stop(self, j: int) -> None:
         """A task that has ended shows nothing more and asks for nothing more."""

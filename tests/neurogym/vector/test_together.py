@@ -84,7 +84,11 @@ def says(id_):
 OPPONENTS = [("MatchingPenny-v0", {"opponent_type": kind}) for kind in ("random", "algorithm1", "algorithm2")]
 
 
-@pytest.mark.parametrize(("id_", "kwargs"), [*((id_, {}) for id_ in every_task() if says(id_)), *OPPONENTS])
+#: A side that was chosen once is not asked for the next time, so that some sessions draw a side and others do not.
+SIDES = [("CVLearning-v0", {"max_num_reps": 1, "n_ch": 2})]
+
+
+@pytest.mark.parametrize(("id_", "kwargs"), [*((id_, {}) for id_ in every_task() if says(id_)), *OPPONENTS, *SIDES])
 def test_a_batch_is_as_its_environments_are_alone(id_, kwargs):
     batch, alone = (started(lambda: ngym.make(id_, **kwargs), n=n) for n in (9, 1))
     everything, ends = seen(batch, 200)
