@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurogym.analysis.results import Curve, Estimate, FloatArray, bootstrap, normal_quantile
+from neurogym.analysis.results import Curve, Estimate, FloatArray, bootstrap, normal_quantile, student_quantile
 from neurogym.analysis.trial_tables import sessions
 
 Labels = NDArray[np.int64]
@@ -150,9 +150,7 @@ def quantile(level: float, groups: int) -> float:
     """Student's quantile for the spread of so many groups; the normal one for many."""
     if groups > 1000:
         return normal_quantile(level)
-    from scipy.stats import t
-
-    return float(t.ppf((1 + level) / 2, max(1, groups - 1)))
+    return student_quantile(level, max(1, groups - 1))
 
 
 def _score_interval(p: float, n: float, z: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from neurogym.messages.plain_data import plain
 
@@ -78,14 +78,12 @@ class Estimate(Result):
     @classmethod
     def mean(cls, values: ArrayLike, level: float = 0.95) -> Estimate:
         """Return the mean of the finite values with its t interval."""
-        from scipy.stats import t
-
         finite = np.asarray(values, float)
         finite = finite[np.isfinite(finite)]
         if finite.size < 2:
             return cls(float(finite[0]) if finite.size else np.nan, np.nan, np.nan, np.nan)
         se = float(finite.std(ddof=1) / np.sqrt(finite.size))
-        half = float(t.ppf((1 + level) / 2, finite.size - 1)) * se
+        half = student_quantile(level, finite.size - 1) * se
         return cls(float(finite.mean()), float(finite.mean()) - half, float(finite.mean()) + half, se)
 
     def __contains__(self, value: float) -> bool:
@@ -132,6 +130,14 @@ def normal_quantile(level: float) -> float:
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
     return float(ndtri((1 + level) / 2))
+
+
+def student_quantile(level: float, freedom: int) -> float:
+    """Return how many standard errors a two-sided interval of this level reaches with so many degrees of freedom.
+
+    The same as by ``scipy.stats.t``, which takes longer to import than all else that an interval needs.
+    """
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def wilson(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:

@@ -1,11 +1,15 @@
 """Intervals cover what they say, of independent and of linked trials."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from experiments.ceilings.coverage import CASES, coverage
 from neurogym.analysis.intervals import clusters, mean_interval, proportion_curve
-from neurogym.analysis.results import Estimate
+from neurogym.analysis.results import Estimate, student_quantile
 from neurogym.analysis.trial_tables import in_sequence, sessions
 from ngym_cli.runs import summary
 
@@ -92,3 +96,20 @@ def test_curves_take_sessions_into_account():
 def test_two_hundred_evaluations_of_a_fixed_agent_are_covered(name):
     linked, _ = coverage(CASES[name], 200)
     assert 0.92 <= linked <= 0.98
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5, 0.9, 0.95, 0.999, 1.0])
+def test_students_quantile_is_that_of_scipy_to_the_bit(level):
+    for freedom in [1, 2, 3, 10, 99, 999]:
+        assert student_quantile(level, freedom) == float(stats.t.ppf((1 + level) / 2, freedom))
+
+
+def test_intervals_of_sessions_import_no_distributions():
+    """These take most of a second, once in every run whose trials are linked."""
+    program = (
+        "import sys; from neurogym.analysis.intervals import mean_interval; "
+        "mean_interval([1, 0, 1, 1], [0, 0, 1, 1]); mean_interval([1.5, 2], [0, 1], bounded=False); "
+        "print('scipy.stats' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
