@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -117,11 +117,13 @@ class Ahead:
         block: The trials; None if there are none.
         next: The next of them.
         is_stale: Whether those that have not begun are to be made anew.
-        drops: How often they were to be, since a parameter had changed.
+        last_drop: Stands for the last time that those of any session were to be, since a parameter had changed: while
+            it is the same object, none has changed.
     """
 
+    last_drop: ClassVar[object] = object()
+
     def __init__(self) -> None:
-        self.drops = 0
         self.restart()
 
     def restart(self) -> None:
@@ -131,8 +133,7 @@ class Ahead:
 
     def drop(self) -> None:
         """Forget the trials that have not begun; as many are made the next time."""
-        self.is_stale = True
-        self.drops += 1
+        self.is_stale, Ahead.last_drop = True, object()
 
     @property
     def is_used_up(self) -> bool:

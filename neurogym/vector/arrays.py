@@ -18,8 +18,8 @@ from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
 from neurogym.trials.cursor import Ahead
 from neurogym.trials.events import OUTCOMES
-from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked, spread
-from neurogym.vector.pools import Pools, Records
+from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked
+from neurogym.vector.pools import Pools
 from neurogym.vector.saved_rows import SavedRows
 from neurogym.vector.step import Ended, advance
 from neurogym.wrappers.base import TrialTask, no_action
@@ -55,7 +55,9 @@ class TrialVectorEnv(Batch):
         self.dt = self.tasks[0].dt
         hold = self.tasks[0].rule.hold
         self._pools = Pools(self.num_envs, -1 if hold is None else hold)
-        self._records: Records = []  # of the trials that ended
+        self._stale: set[int] = set()  # environments some of whose trials are to be made anew
+        self._looked: object = None  # the last change of a parameter when they were looked for
+        self._record: dict[str, np.ndarray] = {}  # of the trials that ended
         self._forget(np.arange(self.num_envs))
 
     def _forget(self, i: np.ndarray) -> None:
@@ -79,11 +81,17 @@ class TrialVectorEnv(Batch):
         self._pools.load(i, block)
         block.let_go_of_rows()
         self._pools.begin(i)
+        self._stale.discard(i)
 
     def _used_up(self, env: np.ndarray) -> list[int]:
         """Those of some environments that need new trials: none is left, or a parameter has changed."""
-        over, tasks = (self._pools.trial.take(env) >= self._pools.n_trials.take(env)).tolist(), self.tasks
-        return [i for i, none_left in zip(env.tolist(), over, strict=True) if none_left or tasks[i].ahead.is_stale]
+        over = env[self._pools.trial.take(env) >= self._pools.n_trials.take(env)].tolist()
+        if self._looked is not Ahead.last_drop:
+            self._looked = Ahead.last_drop
+            self._stale = {i for i, task in enumerate(self.tasks) if task.ahead.is_stale}
+        if not self._stale:
+            return over
+        return sorted({*over, *(i for i in self._stale.intersection(env.tolist()) if self.tasks[i].ahead.is_stale)})
 
     def _follow(self, ended: Ended, actions: np.ndarray) -> None:
         """Let environments whose next trial depends on what the agent did make it now, each as it would alone."""
@@ -101,6 +109,7 @@ class TrialVectorEnv(Batch):
     def _take(self, i: int, block: Trials) -> None:
         """Go on with trials of environment ``i`` after which others are to be made."""
         self.tasks[i].ahead.block, self.tasks[i].ahead.is_stale = block, True
+        self._stale.add(i)
         self._pools.load(i, block)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -151,6 +160,7 @@ class TrialVectorEnv(Batch):
         Raises:
             ValueError: If the state belongs to another batch, or is not what :meth:`state` returns.
         """
+        self._looked = None
         if "batch" not in state:
             raise ValueError("the saved state is of environments that are stepped one after the other")
         if not self._pools.rows:
@@ -264,10 +274,7 @@ class TrialVectorEnv(Batch):
 
     def _told(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
         """The trials that ended, as ``finished`` has them."""
-        self._records = self._pools.records(ended.env, ended.trial)
-        record: dict[str, np.ndarray] = {}
-        for names, table in self._records:
-            record.update(zip(names, table, strict=True))
+        self._record = record = self._pools.records(ended.env, ended.trial)
         own = {
             "env": ended.env,
             "performance": ended.performance,
@@ -284,11 +291,8 @@ class TrialVectorEnv(Batch):
         """What there is to say of the trials that ended, in Gymnasium's form."""
         env = finished["env"]
         infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
-        parts: dict[str, dict[str, np.ndarray]] = {"trial": {}, "periods": {}}
-        for names, table in self._records:
-            for name, column in zip(names, spread(table, env, len(mask)), strict=True):
-                part = parts["periods" if name.startswith("period_") else "trial"]
-                part[name], part["_" + name] = column, mask
-        for name, part in parts.items():
-            infos[name], infos["_" + name] = part, mask
+        periods = {name: column for name, column in self._record.items() if name.startswith("period_")}
+        trial = {name: column for name, column in self._record.items() if name not in periods}
+        for name, part in {"trial": trial, "periods": periods}.items():
+            infos[name], infos["_" + name] = masked(part, env, mask), mask
         return infos

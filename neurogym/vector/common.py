@@ -142,23 +142,17 @@ def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray
     """Columns of some environments in Gymnasium's form: an entry for each, and beside it which of them count.
 
     Args:
-        columns: One entry for each of ``envs``.
+        columns: One entry for each of ``envs``; the others have nothing (0 or None).
         envs: Indices of environments.
         mask: The same as booleans, shape (num_envs,).
     """
     infos: dict[str, Any] = {}
+    n = len(mask)
     for name, column in columns.items():
-        infos[name], infos["_" + name] = spread(column, envs, len(mask)), mask
+        full = np.empty(n, object) if column.dtype.hasobject else np.zeros(n, column.dtype)
+        full[envs] = column
+        infos[name], infos["_" + name] = full, mask
     return infos
-
-
-def spread(values: np.ndarray, envs: np.ndarray, n: int) -> np.ndarray:
-    """Values of some of ``n`` environments, (..., environments), with nothing (0 or None) for the others."""
-    full = np.zeros((*values.shape[:-1], n), values.dtype)
-    if values.dtype == object:
-        full[...] = None
-    full[..., envs] = values
-    return full
 
 
 def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:

@@ -15,9 +15,6 @@ from neurogym.vector.step import Places
 #: Entries of the tables that there is room for at first.
 FEWEST_ENTRIES = 16
 
-#: Names of scalars of one type, and these of some trials, shape (scalars, trials).
-Records = list[tuple[list[str], np.ndarray]]
-
 
 class Pools:
     """The trials that environments have made ahead, and where each environment is in them.
@@ -225,12 +222,14 @@ class Pools:
             pool = self.rows[name]
         return pool.reshape(-1, *pool.shape[2:]).take(at, axis=0)
 
-    def records(self, env: np.ndarray, trial: np.ndarray) -> Records:
-        """What describes some trials: scalars of one type together, with their names."""
+    def records(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
+        """What describes some trials: name to array (trials,), in no order of names."""
         if not self._by_kind:
             self._by_kind = self._together()
-        cell = env * self._trial_capacity + trial
-        return [(names, table.take(cell, axis=0).T) for names, table in self._by_kind]
+        cell, found = env * self._trial_capacity + trial, dict[str, np.ndarray]()
+        for names, table in self._by_kind:
+            found.update(zip(names, table.take(cell, axis=0).T, strict=True))
+        return found
 
     def _together(self) -> list[tuple[list[str], np.ndarray]]:
         """Per-trial columns of one type in one table (environment and trial, column), so that one look-up finds all."""

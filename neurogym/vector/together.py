@@ -21,7 +21,7 @@ class Together:
 
     def __init__(self, tasks: Sequence[Any]):
         self._tasks = tasks
-        self._drops: list[int] | None = None  # how often parameters of each had changed when they were compared
+        self._compared: object = None  # the last change of parameters when tasks were compared
         self._alike = False
 
     def begin(self, env: Sequence[int]) -> list[tuple[Sequence[int], Trials]]:
@@ -52,10 +52,8 @@ class Together:
         """Whether tasks would describe the same, as far as their parameters go; asked again when one has changed."""
         if not self._tasks[0].can_make_together:
             return False
-        aheads: list[Ahead] = [task.ahead for task in self._tasks]
-        drops = [ahead.drops for ahead in aheads]
-        if drops != self._drops:
+        if self._compared is not Ahead.last_drop:
             first, *others = self._tasks
             self._alike = all(task.can_make_together and task.has_parameters_of(first) for task in others)
-            self._drops = drops
+            self._compared = Ahead.last_drop
         return self._alike
