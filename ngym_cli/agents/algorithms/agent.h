@@ -50,7 +50,7 @@ struct gradient_sums {
     int64_t size;
 };
 
-enum { OLD_LOG_PROB, ADVANTAGE, RETURN, OLD_VALUE, WEIGHT, PER_STEP, DUE = OLD_LOG_PROB };
+enum { OLD_LOG_PROB, ADVANTAGE, RETURN, OLD_VALUE, WEIGHT, PER_STEP, DUE = OLD_LOG_PROB /* if it is taught */ };
 
 /* Buffers for the steps that are computed at a time. */
 struct workspace {

@@ -258,6 +258,7 @@ static const char *run_teach(struct call *c) {
     const char *problem = parse_shared_arguments(c, &a, &o);
     if (problem) return problem;
     if (a.heads + a.joint > 1) return "an agent that is taught has no value";
+    if (o.h[0] && c->size[MOMENTS] < 1) return SIZE_MISMATCH;
     o.weight = v[WEIGHT_OF_STEP].array, o.due = v[IS_DUE].array;
     struct update u = {.most_kl = INFINITY, .objective = {.l1 = v[L1].real, .l2 = v[L2].real}};
     return share_update(c, &a, &o, &u, WITHOUT_CRITIC);
