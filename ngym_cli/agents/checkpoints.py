@@ -90,7 +90,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    from ngym_cli.agents.algorithms.nested_arrays import take_apart
+    from ngym_cli.agents.algorithms.nested_arrays import join, take_apart
     from ngym_cli.agents.algorithms.training_state import training_state
     from ngym_cli.environments.trial_batch import batch_of
 
@@ -98,15 +98,18 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     bad = not_finite(tensors)
     if bad:
         raise FloatingPointError(f"{bad} is not finite")
+    arrays: dict[str, Tensor] = {}
     state = {
         "format": FORMAT,
         "step": step,
         "learner": learner,
-        "environments": take_apart(batch_of(venv).state(), "environments", tensors),
-        "session": take_apart(session, "session", tensors),
+        "environments": take_apart(batch_of(venv).state(), "environments", arrays),
+        "session": take_apart(session, "session", arrays),
     }
+    arrays, state["joined"] = join(arrays)
     weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
-    others = _apart({name: value.contiguous() for name, value in tensors.items() if name not in weights})
+    rest = {name: value for name, value in tensors.items() if name not in weights}
+    others = _apart({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
     path = folder / folder_of(step)
     with atomic_folder(path, FILES) as temporary:
         try:
@@ -212,7 +215,7 @@ def read(path: Path) -> Saved:
     Raises:
         UserError: if a file is missing, damaged or too large, or a weight is not finite.
     """
-    from ngym_cli.agents.algorithms.nested_arrays import put_together
+    from ngym_cli.agents.algorithms.nested_arrays import put_together, split
 
     try:
         state = json.loads(reading.read_text(path / STATE, LARGEST_STATE))
@@ -228,6 +231,7 @@ def read(path: Path) -> Saved:
         bad = not_finite(tensors)
         if bad:
             raise UserError(f"checkpoint {path}: {bad} holds numbers that are not finite")
+        tensors = split(tensors, state.get("joined", {}))  # earlier versions joined none
         environments, session = (put_together(state[part], tensors) for part in ("environments", "session"))
         return Saved(path, int(state["step"]), tensors, dict(state["learner"]), environments, session)
     except FileNotFoundError as error:

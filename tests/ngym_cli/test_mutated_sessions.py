@@ -14,7 +14,7 @@ from tests.ngym_cli.test_thousands import WRONG, places
 
 #: So many entries of each part of ``state.json``, each with another wrong value.
 EACH = 26
-PARTS = ("session", "learner", "environments")
+PARTS = ("session", "learner", "environments", "joined")
 
 
 def mutated(state: dict, part: str, number: int) -> str:

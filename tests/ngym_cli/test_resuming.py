@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
@@ -106,6 +107,18 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, whole):
     resume(run, make_display=lambda *_: display)
     assert any(newest.name in line and "checksum" in line for line in said)
     assert_same_run(whole, run.path)
+
+
+def test_however_many_environments_a_checkpoint_has_as_many_arrays(tmp_path):
+    """More than so many are not read (``reading.MOST_ARRAYS``), but were written for 600 environments."""
+    numbers = []
+    for n_envs in (2, 9):
+        config = configuration(task="Bandit-v0", timing={}, wrappers="", n_envs=n_envs)
+        run = interrupt(config, tmp_path, str(n_envs), 2)
+        path = checkpoints.found_in(run.path / "checkpoints")[-1]
+        assert len(checkpoints.read(path).environments["envs"]) == n_envs
+        numbers.append(len(load_file(path / checkpoints.ARRAYS)))
+    assert numbers[0] == numbers[1]
 
 
 def test_the_config_of_a_run_repeats_it(ngym, tmp_path, whole):

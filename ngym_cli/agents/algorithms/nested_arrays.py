@@ -1,4 +1,7 @@
-"""Nested plain data with arrays in it, taken apart into tensors (for safetensors) and the rest (for JSON)."""
+"""Nested plain data with arrays in it, taken apart into tensors (for safetensors) and the rest (for JSON).
+
+There may be dozens of small arrays for each of a thousand environments; they are written as one for each type.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ from torch import Tensor
 
 _TENSOR, _WORDS, _OBJECTS, _FLOAT = "__tensor__", "__words__", "__objects__", "__float__"
 _AS_IT_IS = frozenset({type(None), str, int, bool})  # most of what there is
+
+#: Largest array that is joined with others (bytes).
+SMALL = 1 << 15
 
 #: A tree that is deeper than this was not made here.
 DEEPEST = 100
@@ -80,3 +86,43 @@ def put_together(rest: object, tensors: dict[str, Tensor], depth: int = 0) -> An
     if _FLOAT in rest:
         return float(rest[_FLOAT])
     return {key: put_together(value, tensors, depth + 1) for key, value in rest.items()}
+
+
+def join(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, list[Any]]]:
+    """Small arrays as one for each type.
+
+    Returns:
+        The arrays, and by the name of each small one where it is now: the name of the array that it is part of, where
+        it begins there, and its shape.
+    """
+    kept: dict[str, Tensor] = {}
+    parts: dict[str, list[np.ndarray]] = {}
+    ends: dict[str, int] = {}
+    places: dict[str, list[Any]] = {}
+    for name, value in tensors.items():
+        array = value.numpy()
+        if array.nbytes > SMALL:
+            kept[name] = value
+            continue
+        whole = f"joined/{array.dtype.name}"
+        begin = ends.get(whole, 0)
+        ends[whole] = begin + array.size
+        parts.setdefault(whole, []).append(array.ravel())
+        places[name] = [whole, begin, list(array.shape)]
+    return {**kept, **{name: torch.from_numpy(np.concatenate(arrays)) for name, arrays in parts.items()}}, places
+
+
+def split(tensors: dict[str, Tensor], places: dict[str, list[Any]]) -> dict[str, Tensor]:
+    """The arrays that :func:`join` was given.
+
+    Raises:
+        ValueError: if a part lies outside of what it is said to be part of.
+    """
+    whole = {name: tensors[name].numpy() for name in {place[0] for place in places.values()}}
+    found = {name: value for name, value in tensors.items() if name not in whole}
+    for name, (of, begin, shape) in places.items():
+        size = math.prod(shape)
+        if begin < 0 or min(shape, default=0) < 0 or begin + size > whole[of].size:
+            raise ValueError(f"{name} lies outside of {of}")
+        found[name] = torch.from_numpy(whole[of][begin : begin + size].reshape(shape))
+    return found
