@@ -31,7 +31,7 @@ def checked(action: Any, space: gym.Space, n_actions: int) -> Any:
     elif isinstance(space, gym.spaces.Box):
         array = np.asarray(action)
         numbers = array.shape == space.shape and array.dtype.kind in "iubf"
-        if numbers and (space.low <= array).all() and (array <= space.high).all():
+        if numbers and ((space.low <= array) & (array <= space.high)).all():
             return array
     elif space.contains(action):
         return action
