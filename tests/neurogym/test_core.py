@@ -433,7 +433,7 @@ def bad_actions(space):
     if isinstance(space, gym.spaces.Discrete):
         return [int(space.n) + 99, -1, int(space.n), 1.5, "1", None, np.array([0, 1])]
     bad = [np.zeros(space.shape[0] + 1, np.float32), np.full(space.shape, np.nan, np.float32), "left", None]
-    return [*bad, space.high + 1] if np.all(space.high < 1e30) else bad
+    return [*bad, space.high + 1, space.low - 1] if np.all(space.high < 1e30) else bad
 
 
 @pytest.mark.parametrize("id_", every_task())
