@@ -3,8 +3,8 @@
     python -m experiments.records --make --only papers/roitman2002
     python -m experiments.reproductions    # checks all of it again
 
-Networks are kept in ``reproductions/records/``, under a digest of the code and settings that decide them: what was
-begun goes on, and a change of a measure alone trains nothing. ``make papers`` does the second.
+Networks are kept in ``reproductions/records/``, in a folder for each digest of the code and settings that decide them:
+what was begun goes on, and a change of a measure alone trains nothing. ``make papers`` does the second.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make(item: str, seed: int) -> Row:
     """
     threads.in_worker()
     paper = collection.load(collection.library() / item)
-    place = ROOT / f"{item}-{stamp.digest(tasks(item), trained(item))}-s{seed}"
+    place = ROOT / stamp.digest(tasks(item), trained(item)) / f"{item}-s{seed}"  # no runs of other code lie beside it
     parts, claims = paper.chosen([])
     planned = engine.plan(paper, parts, [seed], place)
     launch = LaunchSettings(workers=1)
