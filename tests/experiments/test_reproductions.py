@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from experiments import reproductions
 from ngym_cli import runs
 from ngym_cli.papers import collection
@@ -31,3 +33,25 @@ def test_seconds_are_those_of_training_and_of_measuring(monkeypatch, tmp_path):
     (trained,) = (runs.Run(path.parent).manifest() for path in (tmp_path / "kept").rglob(runs.MANIFEST))
     assert row["claims"] == {"number": 0.5} and not row["why"]
     assert row["cpu_seconds"] > trained["cpu_seconds"] + 3
+
+
+def test_networks_that_other_code_trained_are_not_measured(monkeypatch):
+    """Runs of the same settings that lie beside a reproduction are taken for its own."""
+    beside = {}
+
+    class Planned(Exception):
+        """Far enough."""
+
+    def plan(paper, parts, seeds, place):
+        beside[digest].append(place)
+        raise Planned
+
+    monkeypatch.setattr(reproductions.engine, "plan", plan)
+    for digest in ("before", "now"):
+        beside[digest] = []
+        monkeypatch.setattr(reproductions.stamp, "digest", lambda *_, digest=digest: digest)
+        for paper in ("yang2019", "driscoll2024"):
+            with pytest.raises(Planned):
+                reproductions.make(paper, 0)
+    before, now = ({place.parent for place in places} for places in beside.values())
+    assert len(before) == len(now) == 1 and before != now  # papers share networks, but only those of one code
