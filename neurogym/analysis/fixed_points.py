@@ -7,6 +7,7 @@ Sussillo & Barak 2013, Opening the black box, 10.1162/NECO_a_00409; Mante, Sussi
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,8 @@ def find_fixed_points(
     Args:
         step: the network, ``h' = F(h, x)``: takes states of shape (n, units) and inputs of shape (inputs,), returns
             the next states, shape (n, units).
-        starts: states to start from, shape (starts, units), for instance states visited in trials.
+        starts: states to start from, shape (starts, units), for instance states visited in trials; those from which
+            activity grows beyond all numbers find nothing.
         inputs: the constant input, shape (inputs,).
         jacobian: derivative of the step with respect to one state, takes (units,) and returns (units, units), row i the
             gradient of unit i; by default central differences.
@@ -87,8 +89,13 @@ def find_fixed_points(
     def motion(h: FloatArray) -> FloatArray:
         return step(h[None], x)[0] - h
 
-    found = [least_squares(motion, h, jac=lambda h: derivative(h) - np.eye(units), max_nfev=max_steps) for h in h0]
+    found = []
+    for h in h0:
+        if np.isfinite(h).all() and np.isfinite(motion(h)).all():
+            with suppress(np.linalg.LinAlgError):  # where the least squares fail, other starts go on
+                found.append(least_squares(motion, h, jac=lambda h: derivative(h) - np.eye(units), max_nfev=max_steps))
     points, speed = np.array([fit.x for fit in found]), np.array([float(fit.cost) for fit in found])
+    points = points.reshape(-1, units)
     kept: list[int] = []
     for i in np.argsort(speed):
         near = distance * np.sqrt(units)

@@ -1,5 +1,6 @@
 """Stable points of one network by task and period, and how they move from the input of one task to that of another."""
 
+from contextlib import suppress
 from functools import cache
 from itertools import combinations, permutations
 
@@ -66,7 +67,10 @@ def _nearest(a, b):
 def _pairs(run, same):
     found = _points(run)
     tasks = [task for task in KIND if (task, "delay") in found]
-    return [pair for pair in combinations(tasks, 2) if (KIND[pair[0]] == KIND[pair[1]]) == same]
+    pairs = [pair for pair in combinations(tasks, 2) if (KIND[pair[0]] == KIND[pair[1]]) == same]
+    if not pairs:
+        raise ValueError(f"no two tasks of {'one kind' if same else 'different kinds'} have stable points in the delay")
+    return pairs
 
 
 def _distance(run, same):
@@ -141,12 +145,20 @@ def followed_difference(run):
     return _followed(run, True) - _followed(run, False)
 
 
+def _first_with_points(paper):
+    """The first network that has stable points in the delay of two tasks of one kind and of two of different kinds."""
+    for run in paper.runs("tasks"):
+        with suppress(ValueError):
+            return run, _pairs(run, True), _pairs(run, False)
+    raise ValueError("no network has stable points in the delay of two tasks of one kind")
+
+
 def figure_4_points_in_the_delay(paper):
-    """First network. Left: stable points of each task in the delay along the first two principal components of all of
-    them; a colour for each kind of task, a marker for each task. Right: distance between the points of two tasks,
-    sorted by kind; squares along the diagonal are of one kind.
+    """First network that has points for two tasks of one kind. Left: stable points of each task in the delay along the
+    first two principal components of all of them; a colour for each kind of task, a marker for each task. Right:
+    distance between the points of two tasks, sorted by kind; squares along the diagonal are of one kind.
     """
-    run = paper.runs("tasks")[0]
+    run, *_ = _first_with_points(paper)
     found = _points(run)
     tasks = [task for task in KIND if (task, "delay") in found]
     space = pca_trajectories(np.concatenate([found[task, "delay"][1] for task in tasks])[None], 2)
@@ -174,12 +186,13 @@ def figure_4_points_in_the_delay(paper):
 
 
 def figure_3_from_task_to_task(paper):
-    """First network: stable points in the delay (open: at the input of the first task, full: at that of the second) as
-    the input goes over in twenty steps; left between two tasks of one kind, right between two of different kinds.
+    """The same network: stable points in the delay (open: at the input of the first task, full: at that of the second)
+    as the input goes over in twenty steps; left between two tasks of one kind, right between two of different kinds.
     """
-    run = paper.runs("tasks")[0]
+    run, *pairs = _first_with_points(paper)
     figure, panels = new_figure(1, 2, width=3.6)
-    for axes, (first, second) in zip(panels, (("dlydm1", "ctxdlydm1"), ("dlydm1", "dms")), strict=True):
+    for axes, found, shown in zip(panels, pairs, (("dlydm1", "ctxdlydm1"), ("dlydm1", "dms")), strict=True):
+        first, second = shown if shown in found else found[0]
         path = _path(run, first, second)
         space = pca_trajectories(path.reshape(1, -1, path.shape[2]), 2)
         for k in range(path.shape[1]):

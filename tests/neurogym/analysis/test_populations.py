@@ -206,6 +206,27 @@ def test_fixed_points_of_a_bistable_network(analytic, rng):
     assert found.to_dict()["n_starts"] == 30
 
 
+def test_starts_from_which_activity_grows_without_bound_are_passed_over():
+    def step(h, x):
+        return np.where(np.abs(h) < 1, 0.5 * h, h * 1e200)
+
+    with np.errstate(over="ignore"):
+        found = analysis.find_fixed_points(step, [[0.5, 0.2], [1e200, 0], [np.inf, 0]], np.zeros(2))
+        none = analysis.find_fixed_points(step, [[1e200, 0]], np.zeros(2))
+    assert np.allclose(found.points, [[0, 0]], atol=1e-3) and found.stable.all() and found.n_starts == 3
+    assert none.points.shape == (0, 2) and none.eigenvalues.shape == (0, 2)
+
+
+def test_a_search_that_fails_does_not_end_the_others():
+    def jacobian(h, x):
+        if h[0] > 0:
+            raise np.linalg.LinAlgError("did not converge")
+        return 0.5 * np.eye(2)
+
+    found = analysis.find_fixed_points(lambda h, x: 0.5 * h, [[1, 1], [-1, 1]], np.zeros(2), jacobian=jacobian)
+    assert len(found.points) == 1
+
+
 def integrator(rng, units=6, leak=0.999):
     """A linear network that keeps what lies along one direction, and forgets the rest at once."""
     right = rng.normal(size=units)
