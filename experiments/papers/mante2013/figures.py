@@ -244,7 +244,8 @@ def figure_5_line_attractors(paper):
         axes.set_xticks(places)
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
     spectrum.axhline(1, color=GREY, linestyle="--", linewidth=1)
-    spectrum.set(ylabel="size of the eigenvalue", ylim=(0, 1.08), title="eigenvalues, median of points")
+    spectrum.set(ylabel="size of the eigenvalue", title="eigenvalues, median of points")
     selection.set(ylabel="movement by 100 % evidence", title="input along the slow direction")
-    selection.set_ylim(bottom=0)
+    for axes in (spectrum, selection):
+        axes.set_ylim(bottom=0)
     return figure
