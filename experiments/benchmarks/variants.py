@@ -27,9 +27,9 @@ def learning(name: str, n_threads: int = 1) -> Callable[[], int]:
     with kernels.use(name):
         threads.learn_with(n_threads)
         train = turn(ours(settings(reset=True)), 2)
-        threads.learn_with(1)
 
     def run() -> int:
+        threads.learn_with(n_threads)
         with kernels.use(name):
             return train()
 

@@ -137,8 +137,7 @@ def try_out(
                 break
             configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), facts)
             for count in counts:
-                threads.learn_with(count)
-                turns[n_envs, count] = _turn(configs[n_envs], clock)
+                turns[n_envs, count] = _turn(configs[n_envs], count, clock)
         speeds = _in_turns(turns, lambda: clock() - began < seconds)
     finally:
         threads.learn_with(kept)
@@ -150,14 +149,16 @@ def try_out(
     return best, found, START + _evaluations(best, facts)
 
 
-def _turn(config: RunConfig, clock: Callable[[], float]) -> Callable[[], float]:
+def _turn(config: RunConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
     """Return what trains for a moment and tells how many steps a second it made; the first turn is over already."""
+    threads.learn_with(n_threads)
     venv = build_venv(config, int(config.n_envs or 1))
     model = build_model(config, venv)
     venv.seed(config.seed)
     each = steps_of_a_turn(model) * model.n_envs
 
     def take() -> float:
+        threads.learn_with(n_threads)
         before, began = model.num_timesteps, clock()
         model.learn(each, reset_num_timesteps=False)
         return (model.num_timesteps - before) / max(clock() - began, 1e-9)

@@ -44,10 +44,22 @@ def test_candidates_take_turns_until_the_time_is_over():
 
 def test_of_those_about_as_fast_the_fewest_environments_are_best(monkeypatch):
     speed = {16: 50.0, 64: 95.0, 256: 100.0}
-    monkeypatch.setattr(timing, "_turn", lambda config, clock: lambda: speed[config.n_envs])
+    monkeypatch.setattr(timing, "_turn", lambda config, n_threads, clock: lambda: speed[config.n_envs])
     moment = iter(range(10_000))
     _, found, _ = timing.try_out(from_dict(FEW), n_threads=1, seconds=40, clock=lambda: float(next(moment)))
     assert [timed.n_envs for timed in found] == [64, 256, 16]
+
+
+def test_every_turn_has_the_threads_that_it_is_to_tell_of(monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    moment, in_force = iter(range(10_000)), []
+
+    def clock():
+        in_force.append(threads.learning())
+        return float(next(moment))
+
+    timing.try_out(from_dict({**FEW, "n_envs": 4}), seconds=40, clock=clock)
+    assert set(in_force[-10:]) >= {1, 2}
 
 
 @pytest.mark.parametrize(
