@@ -1,6 +1,7 @@
-"""Settings shared by all tests: no display, one thread."""
+"""Settings shared by all tests: no display, one thread, signals as in a terminal."""
 
 import os
+import signal
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -11,6 +12,10 @@ from neurogym import kernels
 from neurogym.compat import leniency
 
 pytest.register_assert_rewrite("tests.ngym_cli.sameness")
+
+# Under nohup or in the background these are ignored, by the commands that tests start as well.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
