@@ -28,8 +28,7 @@ environment() {
     "$python" -c "import sys; print(*[path for path in sys.path if path.endswith('site-packages')], sep='\n')" >"$site/base.pth"
     settings=("--config-settings=build-dir=$folder/cmake")
     for setting in "$@"; do settings+=("--config-settings=cmake.define.$setting"); done
-    NGYM_REQUIRE_KERNELS=true "$folder/env/bin/python" -m pip install --quiet --no-deps \
-        "${settings[@]}" -e .
+    NGYM_REQUIRE_KERNELS=true "$folder/env/bin/python" -m pip install --quiet --no-deps "${settings[@]}" -e .
 }
 
 case $way in

@@ -89,13 +89,15 @@ def find_fixed_points(
     def motion(h: FloatArray) -> FloatArray:
         return step(h[None], x)[0] - h
 
+    def slope(h: FloatArray) -> FloatArray:
+        return derivative(h) - np.eye(units)
+
     found = []
     for h in h0:
         if np.isfinite(h).all() and np.isfinite(motion(h)).all():
             with suppress(np.linalg.LinAlgError):  # where the least squares fail, other starts go on
-                found.append(least_squares(motion, h, jac=lambda h: derivative(h) - np.eye(units), max_nfev=max_steps))
-    points, speed = np.array([fit.x for fit in found]), np.array([float(fit.cost) for fit in found])
-    points = points.reshape(-1, units)
+                found.append(least_squares(motion, h, jac=slope, max_nfev=max_steps))
+    points, speed = np.array([fit.x for fit in found]).reshape(-1, units), np.array([float(fit.cost) for fit in found])
     kept: list[int] = []
     for i in np.argsort(speed):
         near = distance * np.sqrt(units)

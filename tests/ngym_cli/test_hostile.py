@@ -344,9 +344,9 @@ def crafted(name, change):
     """An attack that changes one saved array of the environments."""
 
     def attack(path):
-        arrays = {name: value.numpy().copy() for name, value in checkpoints.read(path).tensors.items()}
+        tensors = checkpoints.read(path).tensors
+        arrays = {key: value.numpy().copy() for key, value in tensors.items() if not key.startswith("policy/")}
         edit_state(path, lambda state: state.pop("joined"))  # as earlier versions wrote it, each array by itself
-        arrays = {name: value for name, value in arrays.items() if not name.startswith("policy/")}
         key = next(key for key in arrays if key.startswith("environments/") and key.endswith(name))
         arrays[key] = change(arrays[key])
         save_file(arrays, path / checkpoints.ARRAYS)
