@@ -55,7 +55,7 @@ def modules(package: str) -> dict[str, Path]:
 
 
 def imports(module: str, path: Path, known: dict[str, Path]) -> Iterator[tuple[int, str]]:
-    """Yield line and name of each module of the same package that a module imports, including imports inside functions."""
+    """Yield line and name of each import from the same package, including imports inside functions."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names: list[str] = []
