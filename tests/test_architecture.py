@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-#: Layers of each package, lowest first. A part imports only from lower layers, and parts of one layer not from each other.
+#: Layers of each package, lowest first. A part imports only from lower layers, never from its own.
 #: A module named with its folder, such as ``compat.table``, has a layer of its own.
 LAYERS: dict[str, list[tuple[str, ...]]] = {
     "neurogym": [
