@@ -27,7 +27,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("compat.finder", "compat.full_input", "compat.lists", "compat.script"),
     ],
     "ngym_cli": [
-        ("errors",),
+        ("errors", "processes"),
         ("files",),
         ("terminal",),
         ("config",),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli import processes
 from ngym_cli.catalog import own_tasks
 from ngym_cli.catalog.rows import Row
 from ngym_cli.errors import UserError
@@ -34,7 +34,7 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
     Raises:
         UserError: if a task does not exist, or none is named.
     """
-    context = multiprocessing.get_context("spawn")  # the same on every system, and nothing of this process is shared
+    context = processes.spawn_context()
     ours, theirs = context.Pipe(duplex=False)
     longest = own_tasks.LONGEST
     arguments = (list(names), everything, longest, theirs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import signal
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli import runs
+from ngym_cli import processes, runs
 from ngym_cli.agents import threads
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.reading import read_json
@@ -66,7 +65,7 @@ def measure_all(
     work = [(*job, place, {claim: keys[claim, job[1]] for claim in claims}) for job in jobs if job[1] in open_]
     results: list[list[Measured]] = []
     if len(work) > 1 and workers > 1:
-        context = multiprocessing.get_context("spawn")
+        context = processes.spawn_context()
         with ProcessPoolExecutor(min(workers, len(work)), context, initializer=_begin) as pool:
             try:
                 results = list(pool.map(_measure_seed, *zip(*work, strict=True)))

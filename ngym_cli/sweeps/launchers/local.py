@@ -13,6 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, 
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
 
+from ngym_cli import processes
 from ngym_cli.agents import threads
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import worker
@@ -109,7 +110,7 @@ def _renewed(old: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
     """
     if old is not None:
         old.shutdown()
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
+    return ProcessPoolExecutor(1, processes.spawn_context(), initializer=_begin)
 
 
 def _begin() -> None:
