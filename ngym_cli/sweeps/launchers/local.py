@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import queue
 import signal
 import threading
-import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection
 
 from ngym_cli.agents import threads
+from ngym_cli.files import children
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import worker
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
 
 #: Jobs after which a worker makes place for a new process.
 JOBS_PER_PROCESS = 100
-
-#: Seconds that a worker whose sweep was killed is given to write a checkpoint.
-GRACE = 60.0
 
 
 class Local:
@@ -109,20 +104,10 @@ def _renewed(old: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
     """
     if old is not None:
         old.shutdown()
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
+    return ProcessPoolExecutor(1, children.spawn_context(), initializer=_begin)
 
 
 def _begin() -> None:
-    """Prepare a worker: Ctrl-C is the sweep's affair, and a worker does not outlive its sweep."""
+    """Prepare a worker: Ctrl-C is handled by the sweep, and a worker ends with the sweep's process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    connection.wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(GRACE)
-    os._exit(1)
+    children.end_with_parent()

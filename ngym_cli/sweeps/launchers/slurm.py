@@ -106,7 +106,8 @@ class Slurm:
             given["array_parallelism"] = self.workers
         further = {key.replace("_", "-"): given.pop(key) for key in list(given) if key not in SUBMITIT}
         one_thread = [f"export {name}=${{{name}:-1}}" for name in threads.VARIABLES]
-        executor.update_parameters(**given, additional_parameters=further, setup=one_thread)
+        setup = [*one_thread, "export PYTHONSAFEPATH=1"]  # no module of the current folder is imported at start
+        executor.update_parameters(**given, additional_parameters=further, setup=setup)
         return executor
 
     def _watch(self, order: Order, names: set[str]) -> None:
