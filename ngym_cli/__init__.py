@@ -13,10 +13,29 @@ if TYPE_CHECKING:
 __all__ = ["load"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what a program uses when it is first used: it needs torch, which the command line seldom does."""
-    if name == "load":
-        from ngym_cli.agents.loading import load
+#: Public names and the modules that define them; imported on first use, because some of them need torch.
+_MODULES = {"load": "ngym_cli.agents.loading"}
 
-        return load
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use.
+
+    Raises:
+        ImportError: if a package of the extra ``run`` is missing; says how to install it.
+    """
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    try:
+        return getattr(import_module(_MODULES[name]), name)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing == __name__:
+            raise
+        message = f"{missing} is not installed, which ngym_cli.{name} needs: pip install 'ngym[run]'"
+        raise ImportError(message, name=missing) from error
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES])

@@ -1,4 +1,4 @@
-"""Entry point of the ``ngym`` command and of ``python -m ngym_cli``: what is looked at before all else is imported."""
+"""Entry point of the ``ngym`` command and of ``python -m ngym_cli``; checks that come before all other imports."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ import glob
 import re
 import sys
 
+from ngym_cli import processes
 from ngym_cli.agents import threads
 
-#: New objects after which Python looks for those that nothing refers to any more. Importing torch and Matplotlib makes
-#: 600,000 that all stay; with Python's 700, looking through them again and again takes a twelfth of a short run.
+#: New objects between two garbage collections. Importing torch and Matplotlib makes 600,000 permanent objects; with
+#: Python's default of 700, collections take a twelfth of a short run.
 NEW_OBJECTS = 10_000
 
 
 def main() -> None:
-    """Run the command line, unless packages that it needs are not installed."""
+    """Run the command line; report missing packages in one line."""
+    processes.protect_command_line()
+    processes.open_closed_streams()
     gc.set_threshold(NEW_OBJECTS)
-    atexit.register(gc.freeze)  # what is left when the process ends need not be looked through once more
+    atexit.register(gc.freeze)  # no garbage collection when the process ends
     warn_of_namesake()
     threads.one_in_blas()
     try:
@@ -51,11 +54,11 @@ def of_extra(extra: str) -> set[str]:
 
 
 def warn_of_namesake() -> None:
-    """Say so if the distribution ``neurogym``, whose package has the same name as ours, is installed too."""
+    """Warn if the distribution ``neurogym``, whose package has the same name as ours, is installed too."""
     if not any(glob.glob("neurogym-*.dist-info", root_dir=folder) for folder in sys.path):
         return
-    mend = "pip uninstall -y neurogym && pip install --force-reinstall --no-deps ngym"
-    sys.stderr.write(f"ngym: neurogym is installed too, and one overwrites files of the other; to mend it: {mend}\n")
+    repair = "pip uninstall -y neurogym && pip install --force-reinstall --no-deps ngym"
+    sys.stderr.write(f"ngym: neurogym is installed too and overwrites files of ngym; to fix this: {repair}\n")
 
 
 if __name__ == "__main__":

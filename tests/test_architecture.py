@@ -1,23 +1,130 @@
-"""The house: rooms in their order, no circles, few entries at the top, names that can be told apart."""
+"""Imports run one way: layers of each package, no import circles, nothing private to another module."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-spec = importlib.util.spec_from_file_location("rooms", ROOT / "docs" / "rooms.py")
-rooms = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(rooms)
 
-#: Entries that a reader of the package's top level has to keep in mind.
-MOST_ENTRIES = {"neurogym": 24, "ngym_cli": 14}
+#: Layers of each package, lowest first. A part imports only from lower layers, never from its own.
+#: A module named with its folder, such as ``compat.table``, has a layer of its own.
+LAYERS: dict[str, list[tuple[str, ...]]] = {
+    "neurogym": [
+        ("kernels", "messages", "scores", "spaces"),
+        ("compat", "sampling", "metadata", "ceilings.processes"),
+        ("parameters", "trials", "recording", "analysis", "ceilings.effects"),
+        ("rules", "plotting"),
+        ("state", "wrappers"),
+        ("cycle", "vector"),
+        ("core",),
+        ("stream", "envs"),
+        ("ceilings", "info", "utils", "config"),
+        ("compat.table",),
+        ("compat.finder", "compat.full_input", "compat.lists", "compat.script"),
+    ],
+    "ngym_cli": [
+        ("errors", "processes"),
+        ("files",),
+        ("terminal",),
+        ("config",),
+        ("environments",),
+        ("runs",),
+        ("agents",),
+        ("figures",),
+        ("evaluation",),
+        ("training",),
+        ("sweeps",),
+        ("papers",),
+        ("catalog",),
+        ("commands",),
+    ],
+}
 
-#: Endings that make two names hard to tell apart.
-ENDINGS = ("s", "ing", "ed", "ion", "ation", "er", "or")
+
+def modules(package: str) -> dict[str, Path]:
+    """Return every module of a package by its dotted name."""
+    found = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(module: str, path: Path, known: dict[str, Path]) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each import from the same package, including imports inside functions."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join([*package.split(".")[: len(package.split(".")) - node.level + 1], *base.split(".")])
+            base = base.rstrip(".")
+            names = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names]
+        for name in names:
+            if name in known and name != module:
+                yield node.lineno, name
+
+
+def part_of(module: str) -> str:
+    """Return the part of the package that a module belongs to: the longest matching name in ``LAYERS``."""
+    package, *parts = module.split(".")
+    named = {name for row in LAYERS.get(package, ()) for name in row}
+    for k in range(len(parts), 1, -1):
+        if ".".join(parts[:k]) in named:
+            return ".".join(parts[:k])
+    return parts[0] if parts else package
+
+
+def imports_between_parts(package: str) -> dict[tuple[str, str], list[str]]:
+    """Return pairs (importing part, imported part) with the lines of the imports."""
+    known = modules(package)
+    found: dict[tuple[str, str], list[str]] = {}
+    for module, path in known.items():
+        for line, target in imports(module, path, known):
+            pair = part_of(module), part_of(target)
+            if pair[0] != pair[1]:
+                found.setdefault(pair, []).append(f"{path.relative_to(ROOT)}:{line}")
+    return found
+
+
+def import_circles(package: str) -> list[list[str]]:
+    """Return the groups of modules that import each other (strongly connected; Tarjan 1972)."""
+    known = modules(package)
+    graph = {
+        module: {name for _, name in imports(module, path, known) if known[name].name != "__init__.py"}
+        for module, path in known.items()
+    }
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    groups: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for target in sorted(graph[module]):
+            if target not in index:
+                visit(target)
+                low[module] = min(low[module], low[target])
+            elif target in stack:
+                low[module] = min(low[module], index[target])
+        if low[module] == index[module]:
+            group = stack[stack.index(module) :]
+            del stack[stack.index(module) :]
+            if len(group) > 1:
+                groups.append(group)
+
+    for module in graph:
+        if module not in index:
+            visit(module)
+    return groups
 
 
 def entries(package: str) -> list[str]:
@@ -28,56 +135,27 @@ def entries(package: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("package", rooms.LAYERS)
-def test_arrows_between_rooms_run_one_way(package):
-    level = {name: k for k, row in enumerate(rooms.LAYERS[package]) for name in row}
+@pytest.mark.parametrize("package", LAYERS)
+def test_imports_go_to_lower_layers_only(package):
+    level = {name: k for k, row in enumerate(LAYERS[package]) for name in row}
     wrong = [
         f"{place}: {user} imports {used}"
-        for (user, used), places in rooms.arrows(package).items()
+        for (user, used), places in imports_between_parts(package).items()
         for place in places
         if user in level and used in level and level[used] >= level[user]
     ]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("package", rooms.LAYERS)
-def test_every_room_has_its_place(package):
-    known = {name.partition(".")[0] for row in rooms.LAYERS[package] for name in row}
+@pytest.mark.parametrize("package", LAYERS)
+def test_every_part_has_a_layer(package):
+    known = {name.partition(".")[0] for row in LAYERS[package] for name in row}
     assert {name.removesuffix(".py") for name in entries(package)} == known
 
 
-@pytest.mark.parametrize("package", rooms.LAYERS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_no_modules_import_each_other(package):
-    assert not rooms.circles(package)
-
-
-@pytest.mark.parametrize("package", MOST_ENTRIES)
-def test_few_entries_at_the_top(package):
-    assert len(entries(package)) <= MOST_ENTRIES[package]
-
-
-@pytest.mark.parametrize("package", rooms.LAYERS)
-def test_every_room_says_what_belongs_in_it(package):
-    for name in (name for row in rooms.LAYERS[package] for name in row):
-        if (ROOT / package / name).is_dir():
-            text = (ROOT / package / name / "__init__.py").read_text(encoding="utf-8")
-            assert "Belongs here" in text and "May use" in text, name
-        else:
-            assert rooms.purpose(package, name), name
-
-
-@pytest.mark.parametrize("package", rooms.LAYERS)
-def test_no_two_modules_differ_by_an_ending_only(package):
-    places: dict[str, str] = {}
-    for module in rooms.modules(package):
-        if "." in module and not module.startswith(("ngym_cli.commands.", "ngym_cli.catalog.templates.")):
-            places.setdefault(module.rpartition(".")[2], module)
-    alike = [(places[name], places[name + ending]) for name in places for ending in ENDINGS if name + ending in places]
-    assert not alike
-
-
-def test_the_picture_of_the_rooms_is_that_of_the_code():
-    assert rooms.main(["--check"]) == 0, "python docs/rooms.py draws it anew"
+    assert not import_circles(package)
 
 
 def _own_names(tree: ast.Module) -> set[str]:
@@ -95,9 +173,9 @@ def _own_names(tree: ast.Module) -> set[str]:
     return {name for name in found if name.startswith("_") and not name.startswith("__")}
 
 
-@pytest.mark.parametrize("package", rooms.LAYERS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_no_module_uses_what_is_private_to_another(package):
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in rooms.modules(package).values()}
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules(package).values()}
     private = {path: _own_names(tree) for path, tree in trees.items()}
     ours = set().union(*private.values())
     wrong = []

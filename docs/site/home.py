@@ -38,7 +38,6 @@ def write(site: Site, tasks: int) -> None:
     for name, source in TEXTS.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         site.write(name, _as_page(text.replace("# ngym\n", "# Overview\n", 1) if source == "README.md" else text))
-    site.write("rooms.svg", (ROOT / "docs" / "rooms.svg").read_bytes())
     for path in sorted(TUTORIALS.glob("*.md")):
         site.write(f"tutorials/{path.name}", path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "docs" / "static").glob("*")):

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli import processes
 from ngym_cli.catalog import own_tasks
 from ngym_cli.catalog.rows import Row
 from ngym_cli.errors import UserError
-from ngym_cli.files.children import spawn_context
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -34,7 +34,7 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
     Raises:
         UserError: if a task does not exist, or none is named.
     """
-    context = spawn_context()  # the same on every system, and nothing of this process is shared
+    context = processes.spawn_context()
     ours, theirs = context.Pipe(duplex=False)
     longest = own_tasks.LONGEST
     arguments = (list(names), everything, longest, theirs)

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ngym_cli.errors import UserError
-from ngym_cli.files.processes import start_of_process
+from ngym_cli.files.locks import start_of_process
 
 #: Name of a hidden folder for unfinished files: target, writing process, and inode number of the hidden folder.
 _HIDDEN = re.compile(r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-(?P<inode>\d{1,20})")

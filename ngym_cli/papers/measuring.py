@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli import runs
+from ngym_cli import processes, runs
 from ngym_cli.agents import threads
 from ngym_cli.errors import UserError, one_line
-from ngym_cli.files.children import spawn_context
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection
@@ -66,7 +65,7 @@ def measure_all(
     work = [(*job, place, {claim: keys[claim, job[1]] for claim in claims}) for job in jobs if job[1] in open_]
     results: list[list[Measured]] = []
     if len(work) > 1 and workers > 1:
-        context = spawn_context()
+        context = processes.spawn_context()
         with ProcessPoolExecutor(min(workers, len(work)), context, initializer=_begin) as pool:
             try:
                 results = list(pool.map(_measure_seed, *zip(*work, strict=True)))

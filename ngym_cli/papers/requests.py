@@ -13,7 +13,7 @@ from ngym_cli import runs, terminal
 from ngym_cli.agents.threads import cores
 from ngym_cli.config import trust
 from ngym_cli.errors import Taken, UserError
-from ngym_cli.files import processes
+from ngym_cli.files import locks
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection, engine, html, kept, measuring, printing
@@ -82,7 +82,7 @@ def reproduce(
     place = root / paper.id
     code = require_trust(paper, place, trusted)
     launcher = launchers.find(launch)
-    if place.exists() and processes.in_use(place):
+    if place.exists() and locks.in_use(place):
         raise Taken(f"{place} is in use by another process")
     everything, _ = paper.chosen([])
     whole = engine.plan(paper, everything, range(seeds or paper.config.seeds), place)

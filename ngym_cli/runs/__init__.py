@@ -3,7 +3,7 @@
 Belongs here: what is known of a run without its agent. May use: `environments`, `config`, `files`. Imports no torch.
 """
 
-from ngym_cli.files.processes import start_of_process, this_process
+from ngym_cli.files.locks import start_of_process, this_process
 from ngym_cli.files.writing import clear_leftovers
 from ngym_cli.runs.finding import describe, find, find_all
 from ngym_cli.runs.folder import (

@@ -14,8 +14,8 @@ from typing import Any
 
 from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import Taken, UserError
-from ngym_cli.files import processes
-from ngym_cli.files.processes import is_alive
+from ngym_cli.files import locks
+from ngym_cli.files.locks import is_alive
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
 from ngym_cli.runs import records
 
@@ -204,7 +204,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
             raise UserError(f"{path} is not a run folder; it will not be overwritten")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
-    if processes.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
+    if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
         raise Taken(f"run folder {path} is in use by another process")
 
 

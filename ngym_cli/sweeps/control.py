@@ -12,7 +12,7 @@ from typing import Any
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, merge, read_toml
 from ngym_cli.errors import UserError
-from ngym_cli.files import processes
+from ngym_cli.files import locks
 from ngym_cli.sweeps import folder, launchers, live_table, plan, printing, results, status, validation
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import Sweep
@@ -126,7 +126,7 @@ def do_jobs(
     shown_on = terminal.console(stderr=True)
     interrupted = False
     with (
-        processes.lock(sweep.path),
+        locks.lock(sweep.path),
         live_table.LiveTable(observer, shown_on, min(workers, len(jobs))) as shown,
         _stoppable(),
     ):

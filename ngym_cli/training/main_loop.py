@@ -16,7 +16,7 @@ from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts, inspect
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
-from ngym_cli.files import processes
+from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import ending, tracking
@@ -118,7 +118,7 @@ def train(
             runs.discard(run, missing)
         raise
     run = run or make()
-    with processes.lock(run.path):
+    with locks.lock(run.path):
         run.update(**references, **({"init_from": begun} if begun else {}))
         return _go(_Parts(run, config, goal, model, venv, hooks, course))
 
@@ -137,7 +137,7 @@ def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Ou
         UserError: if the run is finished, in use, damaged, or fails as in ``train``.
     """
     hooks = hooks or Hooks()
-    with processes.lock(run.path):
+    with locks.lock(run.path):
         runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":

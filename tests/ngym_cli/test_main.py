@@ -77,3 +77,17 @@ main()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "full collections 0 set aside True"
+
+
+def test_the_python_interface_says_what_to_install():
+    program = """
+import sys
+sys.modules["torch"] = None
+import ngym_cli
+try:
+    ngym_cli.load
+except ImportError as error:
+    print(error, "load" in dir(ngym_cli))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "torch is not installed, which ngym_cli.load needs: pip install 'ngym[run]' True\n"

@@ -10,8 +10,8 @@ import threading
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
+from ngym_cli import processes
 from ngym_cli.agents import threads
-from ngym_cli.files import children
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import worker
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
@@ -104,10 +104,10 @@ def _renewed(old: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
     """
     if old is not None:
         old.shutdown()
-    return ProcessPoolExecutor(1, children.spawn_context(), initializer=_begin)
+    return ProcessPoolExecutor(1, processes.spawn_context(), initializer=_begin)
 
 
 def _begin() -> None:
     """Prepare a worker: Ctrl-C is handled by the sweep, and a worker ends with the sweep's process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    children.end_with_parent()
+    processes.end_with_parent()

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ngym_cli import processes
 from ngym_cli.agents import threads
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.reading import read_json
@@ -105,8 +106,8 @@ class Slurm:
         if self.workers:
             given["array_parallelism"] = self.workers
         further = {key.replace("_", "-"): given.pop(key) for key in list(given) if key not in SUBMITIT}
-        one_thread = [f"export {name}=${{{name}:-1}}" for name in threads.VARIABLES]
-        setup = [*one_thread, "export PYTHONSAFEPATH=1"]  # no module of the current folder is imported at start
+        setup = [f"export {name}=${{{name}:-1}}" for name in threads.VARIABLES]
+        setup += [f"export {name}={value}" for name, value in processes.SAFE_ENVIRONMENT.items()]
         executor.update_parameters(**given, additional_parameters=further, setup=setup)
         return executor
 

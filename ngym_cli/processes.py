@@ -1,0 +1,102 @@
+"""Child processes that never import modules from the current folder and that end with their parent.
+
+Python puts the current folder first on the import path of a process started with ``-c`` or ``-m``. A file called
+``multiprocessing.py`` beside a run would then be executed by every worker. Two measures prevent this: the environment
+variable ``PYTHONSAFEPATH`` for all children of the command line, and ``spawn_context`` for children of any program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from multiprocessing import context, parent_process
+from typing import Any
+
+#: Environment of children: no current folder on the import path, and (on Windows) none on the search path of programs.
+SAFE_ENVIRONMENT = {"PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}
+
+
+_LOCK = threading.Lock()
+
+
+@contextlib.contextmanager
+def _safe_environment() -> Iterator[None]:
+    with _LOCK:
+        before = {name: os.environ.get(name) for name in SAFE_ENVIRONMENT}
+        os.environ.update(SAFE_ENVIRONMENT)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+class _SafeProcess(context.SpawnProcess):
+    """Child process started with ``PYTHONSAFEPATH``."""
+
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:  # noqa: N802 - name given by multiprocessing
+        with _safe_environment():
+            return context.SpawnProcess._Popen(process_obj)
+
+
+class _SafeContext(context.SpawnContext):
+    Process = _SafeProcess
+
+
+def spawn_context() -> context.SpawnContext:
+    """Return the multiprocessing context of all worker processes: freshly started, with a safe import path."""
+    if os.name == "posix":
+        from multiprocessing import resource_tracker
+
+        with _safe_environment():  # the tracker of shared resources is a child process too
+            resource_tracker.ensure_running()
+    return _SafeContext()
+
+
+def end_with_parent() -> None:
+    """Let a child process of ``spawn_context`` end at once when its parent process is gone.
+
+    Runs are resumed exactly from their last checkpoint, so that nothing else has to be written.
+    """
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def protect_command_line() -> None:
+    """Make the import path safe for the command line and all its children.
+
+    ``python -m ngym_cli`` puts the current folder first on the import path; it moves to the end, behind all installed
+    packages, so that a checkout that is not installed still runs.
+    """
+    os.environ.update(SAFE_ENVIRONMENT)
+    here = os.getcwd()
+    if sys.path and sys.path[0] in ("", here) and not sys.flags.safe_path:
+        sys.path.append(sys.path.pop(0))
+
+
+def open_closed_streams() -> None:
+    """Connect standard streams that the caller has closed to the null device.
+
+    Otherwise the next opened file takes the descriptor of standard output, and printed text ends up in that file.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
