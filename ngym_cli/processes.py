@@ -1,4 +1,4 @@
-"""Child processes that never import modules from the current folder.
+"""Child processes that never import modules from the current folder and that end with their parent.
 
 Python puts the current folder first on the import path of a process started with ``-c`` or ``-m``. A file called
 ``multiprocessing.py`` beside a run would then be executed by every worker. Two measures prevent this: the environment
@@ -10,26 +10,31 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
-from multiprocessing import context
+from multiprocessing import context, parent_process
 from typing import Any
 
 #: Environment of children: no current folder on the import path, and (on Windows) none on the search path of programs.
 SAFE_ENVIRONMENT = {"PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}
 
 
+_LOCK = threading.Lock()
+
+
 @contextlib.contextmanager
 def _safe_environment() -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in SAFE_ENVIRONMENT}
-    os.environ.update(SAFE_ENVIRONMENT)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    with _LOCK:
+        before = {name: os.environ.get(name) for name in SAFE_ENVIRONMENT}
+        os.environ.update(SAFE_ENVIRONMENT)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
 
 
 class _SafeProcess(context.SpawnProcess):
@@ -47,7 +52,27 @@ class _SafeContext(context.SpawnContext):
 
 def spawn_context() -> context.SpawnContext:
     """Return the multiprocessing context of all worker processes: freshly started, with a safe import path."""
+    if os.name == "posix":
+        from multiprocessing import resource_tracker
+
+        with _safe_environment():  # the tracker of shared resources is a child process too
+            resource_tracker.ensure_running()
     return _SafeContext()
+
+
+def end_with_parent() -> None:
+    """Let a child process of ``spawn_context`` end at once when its parent process is gone.
+
+    Runs are resumed exactly from their last checkpoint, so that nothing else has to be written.
+    """
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def protect_command_line() -> None:

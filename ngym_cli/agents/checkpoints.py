@@ -150,7 +150,7 @@ def not_finite(tensors: dict[str, Tensor]) -> str | None:
 def found_in(folder: Path) -> list[Path]:
     """Return the checkpoints in a folder, oldest first."""
     named = sorted(folder.glob("step_*")) if folder.is_dir() else []
-    return [path for path in named if path.name[5:].isdecimal() and path.is_dir()]
+    return [path for path in named if path.name[5:].isdecimal() and path.is_dir() and not path.is_symlink()]
 
 
 def best_of(folder: Path) -> dict[str, Any]:

@@ -155,6 +155,7 @@ def begin_with(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[s
     Raises:
         UserError: if the networks differ, or the weights are missing, damaged or not finite.
     """
+    run.require_model()
     folder = run.path / runs.MODEL
     description = records.read(folder / DESCRIPTION, records.Description)
     for name, here in (("network", config.network), ("units", config.units)):
@@ -173,8 +174,9 @@ def load_policy(run: runs.Run, config: RunConfig) -> tuple[BasePolicy, int]:
     """Return the trained policy of a run and the steps that it was trained for.
 
     Raises:
-        UserError: see ``load_model``.
+        UserError: if the run has no model yet, and as ``load_model``.
     """
+    run.require_model()
     venv = build_venv(config, 1)
     try:
         model, steps = load_model(run.path / runs.MODEL, config, venv)

@@ -50,6 +50,7 @@ def command(
     """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
     from ngym_cli.agents import threads as of_libraries
     from ngym_cli.config import flags
+    from ngym_cli.errors import UserError
     from ngym_cli.training import requests, smoke_test
 
     of_libraries.learn_with(threads)
@@ -59,6 +60,8 @@ def command(
         typer.echo(context.get_help())
         raise typer.Exit
     if smoke:
+        if resume or name:
+            raise UserError(f"--smoke keeps nothing; --{'resume' if resume else 'name'} does not go with it")
         code = smoke_test.smoke(given, config, json, trust)
     else:
         code = requests.run(given, config, runs, name, overwrite, json, resume, trust)

@@ -50,7 +50,7 @@ def remove(
     from ngym_cli.errors import UserError
     from ngym_cli.runs import managing
 
-    found = list(dict.fromkeys(room.find(reference, runs) for reference in run))
+    found = list(dict.fromkeys(room.find(reference, runs, checked=False) for reference in run))
     if not yes:
         if not sys.stdin.isatty():
             raise UserError(f"{len(found)} runs would be removed, the first {found[0].path}; say --yes to do it")

@@ -1,55 +1,98 @@
-"""One process at a time writes a run folder."""
+"""Processes that write run folders: identity of a process, and a lock so that only one process writes a folder."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import platform
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ngym_cli.errors import Taken, UserError
 
 try:
     import fcntl
-except ImportError:  # not a POSIX system: there runs are told apart by the process in their manifest alone
+except ImportError:  # not a POSIX system: only the process named in the manifest protects a run there
     fcntl = None  # type: ignore[assignment]
 
 
+def this_process() -> dict[str, Any]:
+    """Return host, number and start of this process, for ``is_alive``."""
+    return {"host": platform.node(), "pid": os.getpid(), "started": start_of_process(os.getpid())}
+
+
+def is_alive(process: Mapping[str, object]) -> bool:
+    """Return whether a process still exists on this machine; a process of another machine counts as alive.
+
+    Args:
+        process: result of ``this_process`` in that process.
+    """
+    if process.get("host") != platform.node():
+        return True
+    pid = process.get("pid")
+    return isinstance(pid, int) and pid > 0 and start_of_process(pid) == process.get("started")
+
+
+def start_of_process(pid: int) -> str | None:
+    """Return the start time of a process, which tells reused process numbers apart; None if the process is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        pass
+    if Path("/proc/self").exists():
+        return None
+    import psutil
+
+    try:
+        return f"{psutil.Process(pid).create_time():.0f}"
+    except (psutil.Error, OverflowError):
+        return None
+
+
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run folder; the system releases it with the process, however that ends.
+def lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run folder; the system releases the lock when the process ends, however that happens.
 
     Raises:
-        Taken: if another process holds it.
+        Taken: if another process holds the lock.
         UserError: if the folder cannot be read.
     """
+    with _opened(folder) as handle:
+        if not _lock(handle):
+            raise Taken(f"run folder {folder} is in use by another process")
+        yield
+
+
+def in_use(folder: Path) -> bool:
+    """Return whether a process holds the lock of a folder."""
+    try:
+        with _opened(folder) as handle:
+            return not _lock(handle)
+    except UserError:
+        return False
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int | None]:
+    """Yield a handle of a folder; None where folders cannot be locked (Windows)."""
+    if fcntl is None:
+        yield None
+        return
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise UserError(f"cannot read run folder {folder}: {error.strerror}") from None
     try:
-        if not _lock(handle):
-            raise Taken(f"run folder {folder} is in use by another process")
-        yield
+        yield handle
     finally:
         os.close(handle)
 
 
-def in_use(folder: Path) -> bool:
-    """Say whether a process holds the lock of a folder."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        return not _lock(handle)
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int) -> bool:
-    """Take the lock; say whether it could be had. A file system without locks has it always."""
-    if fcntl is None:
+def _lock(handle: int | None) -> bool:
+    """Take the lock and return whether it was free; a file system without locks always grants it."""
+    if handle is None:
         return True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

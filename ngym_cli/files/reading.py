@@ -51,7 +51,7 @@ LONGEST_WORD = 4096
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that holds a link leading out of it, or anything that is neither a file nor a folder.
+    """Refuse a folder with a link that leads out of the folder or to itself, or with anything but files and folders.
 
     Raises:
         UserError: names the first such entry.
@@ -69,14 +69,23 @@ def check_folder(folder: Path) -> None:
         for entry in entries:
             path = Path(entry.path)
             if entry.is_symlink():
-                if not path.resolve().is_relative_to(root):
-                    raise UserError(
-                        f"{folder / path.relative_to(root)} is a link that leads out of its folder; refused"
-                    )
+                _check_link(path, root, folder)
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
             elif not entry.is_file(follow_symlinks=False):
                 raise UserError(f"{folder / path.relative_to(root)} is not a regular file; refused")
+
+
+def _check_link(path: Path, root: Path, folder: Path) -> None:
+    name = folder / path.relative_to(root)
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError):  # Python 3.11 and 3.12 raise RuntimeError
+        target = path
+    if target.is_symlink():
+        raise UserError(f"{name} is a link to itself; remove the link")
+    if not target.is_relative_to(root):
+        raise UserError(f"{name} is a link that leads out of its folder; refused")
 
 
 def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
@@ -104,11 +113,21 @@ def parse_json(text: str, path: Path) -> Any:
         UserError: if it is damaged or nested too deeply.
     """
     try:
-        return _shallow(json.loads(text), path)
+        data = _shallow(json.loads(text), path)
+        return _writable(data) if "\\ud" in text.lower() else data
     except RecursionError:
         raise UserError(f"{path} is nested too deeply; refused") from None
     except ValueError as error:
         raise UserError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+
+
+def _writable(data: Any) -> Any:
+    """Return data with a question mark for each half of a surrogate pair, which no file or terminal takes."""
+    if isinstance(data, dict):
+        return {_writable(key): _writable(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_writable(item) for item in data]
+    return data.encode("utf-8", "replace").decode() if isinstance(data, str) else data
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""Writing files and folders as a whole or not at all; nothing is removed that this call did not make.
+"""Atomic writing of files and folders; nothing is removed or moved that ngym did not create.
 
-While something is written it lies in a hidden folder beside its place, ``.NAME.ngym-HOST-PID-STARTED-RANDOM``, whose
-name says which process writes it: what a process that was killed has left can be told from what is being written.
+While something is written, a hidden folder next to the target, ``.NAME.ngym-HOST-PID-STARTED-INODE``, holds the
+unfinished files. The name states the writing process, so that leftovers of a killed process are recognised, and the
+inode number of the hidden folder itself: a folder that was copied, unpacked or planted has another inode number and is
+never touched.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import fnmatch
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import stat
@@ -20,15 +23,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ngym_cli.errors import UserError
-from ngym_cli.files.process import start_of_process
+from ngym_cli.files.locks import start_of_process
 
-#: Name of a hidden folder in which something is being written: its name, and the process that writes it.
-_HIDDEN = re.compile(r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-\w+")
+#: Name of a hidden folder for unfinished files: target, writing process, and inode number of the hidden folder.
+_HIDDEN = re.compile(r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-(?P<inode>\d{1,20})")
 
-#: Seconds without a change after which a hidden folder made on another machine is taken to be left over.
+#: Seconds without a change after which a hidden folder from another machine counts as a leftover.
 QUIET = 3600.0
 
-#: Where what stands in the place of a new file or folder is kept until that has taken it.
+#: Subfolder of the hidden folder for the replaced file or folder, until the new one is in place.
 _OLD = "old"
 
 
@@ -95,38 +98,59 @@ def _refuse_foreign(path: Path, ours: tuple[str, ...]) -> None:
 
 
 def foreign(folder: Path, ours: Iterable[str]) -> str | None:
-    """Return the first thing in a folder, by its relative path, that this program does not write; None if all is its.
+    """Return the relative path of the first file in a folder that ngym did not write, or None.
+
+    A link that leads nowhere (to itself or to a missing file) is not counted: no data is lost with such a link.
 
     Args:
         folder: the folder.
-        ours: patterns of what it writes, as of ``atomic_folder``; what is being written counts as well.
+        ours: patterns of the files that ngym writes, as in ``atomic_folder``; unfinished files count as well.
     """
     patterns = tuple(ours)
-    for entry in sorted(folder.rglob("*")):
-        inside = entry.relative_to(folder).as_posix()
-        if entry.is_symlink() or not entry.is_dir():
-            known = any(fnmatch.fnmatchcase(inside, pattern) for pattern in patterns)
-            if not known and not any(_HIDDEN.fullmatch(part) for part in Path(inside).parts):
-                return inside
+    for path in _entries(folder):
+        inside = path.relative_to(folder).as_posix()
+        if not any(fnmatch.fnmatchcase(inside, pattern) for pattern in patterns) and not is_broken_link(path):
+            return inside
     return None
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """Yield all files and links below a folder in order, without following links or entering unfinished folders."""
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink() or not path.is_dir():
+            yield path
+        elif not _is_own_hidden(path):
+            yield from _entries(path)
+
+
+def is_broken_link(path: Path) -> bool:
+    """Return whether a path is a link to itself or to a missing file."""
+    try:
+        return path.is_symlink() and not path.exists()
+    except OSError:  # a loop of links
+        return True
 
 
 @contextlib.contextmanager
 def _holder(path: Path) -> Iterator[Path]:
-    """Yield the hidden folder in which something is written; what dead processes left beside it is removed."""
+    """Yield a new hidden folder for unfinished files, after removing leftovers of dead processes next to the target."""
     path.parent.mkdir(parents=True, exist_ok=True)
     clear_leftovers(path.parent)
     pid = os.getpid()
     prefix = f".{path.name[:40]}.ngym-{_this_host()}-{pid}-{start_of_process(pid)}-"
-    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+    holder = made
     try:
+        holder = path.parent / f"{prefix}{made.lstat().st_ino}"
+        os.rename(made, holder)
         yield holder
     finally:
+        shutil.rmtree(made, ignore_errors=True)
         shutil.rmtree(holder, ignore_errors=True)
 
 
 def _this_host() -> str:
-    return hashlib.sha256(os.uname().nodename.encode()).hexdigest()[:8]
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def _rename_over(new: Path, path: Path, holder: Path) -> None:
@@ -147,34 +171,47 @@ def _rename_over(new: Path, path: Path, holder: Path) -> None:
 
 
 def _put_back(holder: Path) -> None:
-    """Put back what was moved aside for something that did not come."""
+    """Return a replaced file or folder to its place if the new one never arrived."""
+    old = holder / _OLD
     with contextlib.suppress(OSError):
-        for old in list((holder / _OLD).iterdir()):
-            if not os.path.lexists(holder.parent / old.name):
-                os.rename(old, holder.parent / old.name)
+        if old.is_symlink():
+            return
+        for entry in list(old.iterdir()):
+            if not os.path.lexists(holder.parent / entry.name):
+                os.rename(entry, holder.parent / entry.name)
 
 
 def clear_leftovers(folder: Path, below: bool = False) -> None:
-    """Remove what processes that were killed had not yet finished writing; what they had moved aside is put back.
+    """Remove unfinished files of killed processes and return replaced files to their places.
 
     Args:
-        folder: in which they wrote.
-        below: also in all folders below it.
+        folder: the folder in which the killed processes wrote.
+        below: whether all subfolders are searched as well.
     """
     with contextlib.suppress(OSError):
-        for path in folder.rglob(".*.ngym-*") if below else folder.glob(".*.ngym-*"):
-            if path.is_dir() and not path.is_symlink() and _is_left_over(path):
+        for path in list(folder.rglob(".*.ngym-*") if below else folder.glob(".*.ngym-*")):
+            if _is_left_over(path):
                 _put_back(path)
                 shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_left_over(path: Path) -> bool:
     found = _HIDDEN.fullmatch(path.name)
-    if found is None:
+    if found is None or not _is_own_hidden(path):
         return False
     if found["host"] != _this_host():
         return time.time() - path.stat().st_mtime > QUIET
     return start_of_process(int(found["pid"])) != found["started"]
+
+
+def _is_own_hidden(path: Path) -> bool:
+    """Return whether a path is a hidden folder that ngym created at this place: of this user, with the inode named."""
+    found = _HIDDEN.fullmatch(path.name)
+    if found is None:
+        return False
+    status = path.lstat()
+    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return stat.S_ISDIR(status.st_mode) and own and status.st_ino == int(found["inode"])
 
 
 def remove_folder(path: Path, ours: Iterable[str]) -> None:

@@ -3,7 +3,7 @@
 Belongs here: what is known of a run without its agent. May use: `environments`, `config`, `files`. Imports no torch.
 """
 
-from ngym_cli.files.process import start_of_process, this_process
+from ngym_cli.files.locks import start_of_process, this_process
 from ngym_cli.files.writing import clear_leftovers
 from ngym_cli.runs.finding import describe, find, find_all
 from ngym_cli.runs.folder import (
@@ -16,6 +16,7 @@ from ngym_cli.runs.folder import (
     TRIALS,
     Run,
     create,
+    discard,
     folder_for,
     is_plain_name,
     now,
@@ -38,6 +39,7 @@ __all__ = [
     "clear_leftovers",
     "create",
     "describe",
+    "discard",
     "find",
     "find_all",
     "folder_for",

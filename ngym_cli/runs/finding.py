@@ -39,14 +39,23 @@ def _started(manifest: Path) -> tuple[str, float]:
     return started, written
 
 
-def find(reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lambda run: True) -> Run:
+def find(
+    reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lambda run: True, checked: bool = True
+) -> Run:
     """Return the run that a user means: a folder, ``latest``, or the name of a run below ``root``.
 
+    Args:
+        reference: folder, name or ``latest``.
+        root: folder of all runs.
+        accept: condition on runs that a name or ``latest`` may mean.
+        checked: refuse folders with links that lead elsewhere; False to remove a run without reading its files.
+
     Raises:
-        UserError: if there is none, with the nearest name; or if it holds links that lead out of it.
+        UserError: if there is none, with the nearest name; or if the folder is refused.
     """
     run = _find(reference, root, accept)
-    reading.check_folder(run.path)
+    if checked:
+        reading.check_folder(run.path)
     return run
 
 

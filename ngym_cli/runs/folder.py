@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +15,8 @@ from typing import Any
 from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
-from ngym_cli.files.process import is_alive
-from ngym_cli.files.writing import atomic_folder, write_json
+from ngym_cli.files.locks import is_alive
+from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
 from ngym_cli.runs import records
 
 CONFIG = "config.toml"
@@ -94,6 +95,17 @@ class Run:
             raise UserError(f"damaged run folder {self.path}: {CONFIG} is missing")
         return load(path, {}, trust)
 
+    def require_model(self) -> None:
+        """Refuse a run that has not written a model yet.
+
+        Raises:
+            UserError: names the state of the run and how to continue.
+        """
+        if not os.path.lexists(self.path / MODEL):
+            status = self.manifest()["status"]
+            hint = "wait for its end" if status == "running" else f"continue it with ngym run --resume {self.path}"
+            raise UserError(f"run {self.path} has no trained model yet (status: {status}); {hint}")
+
     def evaluations(self) -> list[Path]:
         """Return the folders of its evaluations, oldest first."""
         folder = self.path / "eval"
@@ -163,6 +175,19 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
             raise UserError(f"cannot make run folder {place}: {error.strerror or error}") from None
 
 
+def discard(run: Run, folders: Sequence[Path]) -> None:
+    """Remove the folder of a run that could not be built, and parent folders that were made with the run folder.
+
+    Args:
+        run: a run with nothing but its configuration and manifest.
+        folders: parent folders that did not exist before the run.
+    """
+    remove_folder(run.path, (CONFIG, MANIFEST))
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Refuse a folder that a new run must not take the place of.
 
@@ -199,7 +224,7 @@ def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
     if manifest["status"] != "running" or process.get("pid") == os.getpid():
         return
     host, age = process.get("host"), time.time() - (run.path / MANIFEST).stat().st_mtime
-    if host == os.uname().nodename:
+    if host == platform.node():
         raise Taken(f"run folder {run.path} is in use by another process")
     if host is not None and age < QUIET:
         raise Taken(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")

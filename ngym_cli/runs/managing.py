@@ -63,8 +63,10 @@ def note(run: Run, text: str) -> None:
     """Write what a user wants to remember of a run in place of what was there; an empty text takes it away.
 
     Raises:
-        UserError: if it is too long.
+        UserError: if the text is too long or not valid UTF-8.
     """
+    if not text.isascii() and text != text.encode("utf-8", "replace").decode():
+        raise UserError("a note must be valid UTF-8 text")
     if len(text) > LONGEST:
         raise UserError(f"a note has at most {LONGEST:,} characters, not {len(text):,}")
     run.manifest()

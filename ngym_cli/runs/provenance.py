@@ -47,7 +47,6 @@ def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
         "started": runs.now(),
         "steps": 0,
         "trials": 0,
-        **facts.references,
         "rt_from": facts.rt_from,
         "process": runs.this_process(),
         "machine": machine(threads),

@@ -51,6 +51,7 @@ class TrialRecorder:
         self._fresh: list[tuple[Mapping[str, np.ndarray], int]] = []
         self._unwritten: list[Table] = []
         self._last: dict[str, list[Any]] = {name: [None] * n_envs for name in PREVIOUS}
+        self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
 
     def begin_stage(self, stage: int, task: str, dt: float, rt_from: str) -> None:
         """Record the coming trials as those of a stage of a curriculum; sessions begin anew.
@@ -148,6 +149,7 @@ class TrialRecorder:
             "constants": self.constants,
             "fresh": [[dict(chunk), step] for chunk, step in self._fresh],
             "last": self._last,
+            "extra": self._extra,
         }
 
     def set_state(self, state: Mapping[str, Any] | None) -> None:
@@ -159,6 +161,7 @@ class TrialRecorder:
             last = {name: list(state["last"][name]) for name in PREVIOUS}
             self._require_fitting(fresh, last)
             self._fresh, self._last = fresh, last
+            self._extra = [str(name) for name in state.get("extra", ())]
             self.require_parts()
         if self.folder is not None:
             for path in parts_in(self.folder):
@@ -178,7 +181,8 @@ class TrialRecorder:
             if name not in joined:
                 joined[name] = np.full(n, value, object if isinstance(value, str) else None)
         table = {name: _column(joined.pop(name, None), kind, n) for name, kind in COLUMNS.items()}
-        table.update(joined)
+        self._extra += [name for name in joined if name not in self._extra]
+        table.update({name: joined[name] for name in self._extra if name in joined})
         self._add_previous(table)
         return table
 

@@ -118,7 +118,9 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
         _require_columns(part, file)
         wanted = part.column_names if columns is None else [name for name in columns if name in part.column_names]
         parts.append({name: _from_arrow(part.column(name)) for name in wanted})
-    return concatenate(parts)
+    table = concatenate(parts)
+    previous = [f"prev_{name}" for name in PREVIOUS]  # last in every part, also where later parts have further columns
+    return {name: table[name] for name in sorted(table, key=previous.__contains__)}
 
 
 def _require_columns(part: pa.Table, file: Path) -> None:

@@ -126,7 +126,7 @@ def do_jobs(
     shown_on = terminal.console(stderr=True)
     interrupted = False
     with (
-        locks.held(sweep.path),
+        locks.lock(sweep.path),
         live_table.LiveTable(observer, shown_on, min(workers, len(jobs))) as shown,
         _stoppable(),
     ):

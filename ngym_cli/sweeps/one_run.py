@@ -55,16 +55,16 @@ def run_one(
 
 
 def _attempt(sweep: Sweep, path: Path, values: Values, trust: bool, watch: Watch | None) -> tuple[str, dict[str, Any]]:
-    run = runs.Run(path)
+    run, hooks = runs.Run(path), main_loop.Hooks(watch=watch)
     if (path / runs.MANIFEST).exists():
         manifest = run.manifest()
         if manifest["status"] == "finished":
             return "finished", manifest
         if manifest.get("exit_reason") == PRUNED:
             return "pruned", manifest
-        outcome = main_loop.resume(run, trust, watch=watch)
+        outcome = main_loop.resume(run, trust, hooks)
     else:
-        outcome = main_loop.train(sweep.config(values), sweep.root, path.name, watch=watch)
+        outcome = main_loop.train(sweep.config(values), sweep.root, path.name, hooks=hooks)
     manifest = outcome.run.manifest()
     if outcome.status != "finished" and manifest.get("exit_reason") == PRUNED:
         return "pruned", manifest

@@ -32,18 +32,15 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
 
-MakeDisplay = Callable[[RunConfig, Facts, Path], Display]
-Announce = Callable[[RunConfig, Facts], None]
-
 
 @dataclass
 class Outcome:
-    """How a run ended.
+    """Result of a run.
 
     Attributes:
-        run: its folder.
+        run: the run folder.
         status: one of ``runs.STATES``.
-        summary: of the evaluation at the end, as in ``ngym_cli.evaluation.fresh_trials.summarise``.
+        summary: the final evaluation, as in ``ngym_cli.evaluation.fresh_trials.summarise``.
     """
 
     run: runs.Run
@@ -51,34 +48,47 @@ class Outcome:
     summary: Numbers
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """Functions that a run calls on its way.
+
+    Attributes:
+        announce: called with the complete configuration and the facts of the task, before torch is imported.
+        make_display: returns the display of the progress.
+        watch: called after each evaluation; may end the run early.
+    """
+
+    announce: Callable[[RunConfig, Facts], None] = lambda *_: None
+    make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Silent()
+    watch: Watch | None = None
+
+
 def train(
     config: RunConfig,
     root: Path = runs.ROOT,
     name: str | None = None,
     overwrite: bool = False,
-    announce: Announce = lambda *_: None,
-    make_display: MakeDisplay = lambda *_: Silent(),
-    watch: Watch | None = None,
+    hooks: Hooks | None = None,
     facts: Facts | None = None,
 ) -> Outcome:
-    """Train an agent and leave a run folder behind.
+    """Train an agent and write a run folder.
 
-    Everything is built and tried before the folder is made, so that a mistake in the configuration leaves nothing.
+    The folder is made before torch is imported, so that a run that is killed early is listed and can be resumed. A
+    mistake in the configuration leaves nothing behind, and a run that is replaced stays until the new one is built.
 
     Args:
-        config: what to run.
-        root: folder below which the run's own is made.
-        name: its name; default from the time and the seed.
+        config: configuration of the run.
+        root: folder of all runs.
+        name: name of the run; default from the time and the seed.
         overwrite: replace a run of that name.
-        announce: told the complete configuration, and what is known of the task, before torch is imported.
-        make_display: returns what shows the progress.
-        watch: told of each evaluation; may end the run early.
-        facts: what is known of the task, where it has been tried and the configuration spells its defaults out.
+        hooks: functions that the run calls.
+        facts: facts of the task, if the task has been tried and the configuration is resolved.
 
     Raises:
         UserError: if the configuration does not work, the folder cannot be made or written to, the user's task fails,
             or a number is not finite.
     """
+    hooks = hooks or Hooks()
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
     if name is not None:
         runs.refuse_existing(path, overwrite)
@@ -86,44 +96,48 @@ def train(
         config, facts = resolve(config)
     tracking.check(config)
     config = complete(config, facts)
-    announce(config, facts)
+    hooks.announce(config, facts)
     course = _course(config, facts)
-    _until(config, _goal(course, facts))  # refused before anything is written
-    venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
-    model = build_model(config, venv)
-    begun = saving.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
-    venv.seed(streams(config.seed)["environments"])
-    manifest = provenance.opening(config, _goal(course, facts), threads.learning()) | (
-        {"init_from": begun} if begun else {}
-    )
-    manifest |= {"stages": course.record()} if course else {}
-    run = runs.create(path, overwrite, config.to_toml(), manifest, rename=name is None)
-    with locks.held(run.path):
-        return _go(_Parts(run, config, _goal(course, facts), model, venv, make_display, watch, course))
+    goal = _goal(course, facts)
+    _until(config, goal)  # refused before anything is written
+    manifest = provenance.opening(config, goal, threads.learning()) | ({"stages": course.record()} if course else {})
+
+    def make() -> runs.Run:
+        return runs.create(path, overwrite, config.to_toml(), manifest, rename=name is None)
+
+    missing = [folder for folder in path.parents if not folder.exists()]
+    run = None if path.exists() and name is not None else make()
+    try:
+        venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
+        model = build_model(config, venv)
+        begun = saving.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
+        venv.seed(streams(config.seed)["environments"])
+        references = goal.references
+    except Exception:
+        if run is not None:
+            runs.discard(run, missing)
+        raise
+    run = run or make()
+    with locks.lock(run.path):
+        run.update(**references, **({"init_from": begun} if begun else {}))
+        return _go(_Parts(run, config, goal, model, venv, hooks, course))
 
 
-def resume(
-    run: runs.Run,
-    trust: bool = False,
-    announce: Announce = lambda *_: None,
-    make_display: MakeDisplay = lambda *_: Silent(),
-    watch: Watch | None = None,
-) -> Outcome:
-    """Continue a run that did not finish from its last checkpoint; without one, from its beginning.
+def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Outcome:
+    """Continue an unfinished run from its last checkpoint; without a checkpoint, from its beginning.
 
     What was recorded after the checkpoint is recorded anew, so that the run ends as if never interrupted.
 
     Args:
-        run: its folder.
-        trust: let its record name a user's own code.
-        announce: told the configuration and what is known of the task, before torch is imported.
-        make_display: returns what shows the progress.
-        watch: told of each evaluation; may end the run early.
+        run: the run folder.
+        trust: allow the configuration to name a user's own code.
+        hooks: functions that the run calls.
 
     Raises:
         UserError: if the run is finished, in use, damaged, or fails as in ``train``.
     """
-    with locks.held(run.path):
+    hooks = hooks or Hooks()
+    with locks.lock(run.path):
         runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":
@@ -132,24 +146,26 @@ def resume(
         config = run.config(trust)
         facts = inspect(config)
         find_algorithm(config.alg)
-        announce(config, facts)
+        hooks.announce(config, facts)
         saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
         with checkpoints.fitting(saved):
             course = _course(config, facts, saved)
         venv = build_venv(course.stage.config if course else config, int(config.n_envs or 1))
         model = build_model(config, venv)
-        begun = {}
+        goal = _goal(course, facts)
+        begun: Numbers = {}
         if saved is not None:
             checkpoints.restore(saved, model, venv)
         else:
+            if "chance" not in manifest:  # the run was killed while the learner was built
+                begun.update(goal.references)
             if config.init_from:
-                begun = {"init_from": saving.begin_with(model, config, runs.find(config.init_from))}
+                begun["init_from"] = saving.begin_with(model, config, runs.find(config.init_from))
             venv.seed(streams(config.seed)["environments"])
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
             run.update(**provenance.reopening(manifest, saved.step if saved else 0, threads.learning()), **begun)
-        parts = _Parts(run, config, _goal(course, facts), model, venv, make_display, watch, course)
-        return _go(parts, saved, complaints)
+        return _go(_Parts(run, config, goal, model, venv, hooks, course), saved, complaints)
 
 
 def _course(config: RunConfig, facts: Facts, saved: checkpoints.Saved | None = None) -> Curriculum | None:
@@ -185,8 +201,7 @@ class _Parts:
     facts: Facts
     model: BaseAlgorithm
     venv: VecEnv
-    make_display: MakeDisplay
-    watch: Watch | None
+    hooks: Hooks
     course: Curriculum | None
 
     def session(self, saved: checkpoints.Saved | None) -> Session:
@@ -200,7 +215,7 @@ class _Parts:
         if self.course is not None:
             stage = self.course.stage
             recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
-        display = self.make_display(self.config, facts, path)
+        display = self.hooks.make_display(self.config, facts, path)
         board = tracking.board_of(self.run, self.config, state.get("board"), display.say)
         session = Session(
             self.run,
@@ -209,7 +224,7 @@ class _Parts:
             curves=Curves(recorder, board, display, int(self.config.timesteps or 0)),
             evaluator=Evaluator(self.run, self.config, facts, lambda: self.model.policy, board, display),
             checkpoints=CheckpointKeeper(path / checkpoints.FOLDER, self.config.checkpoint, self.write_checkpoint),
-            plan=Plan(self.course, _until(self.config, facts), self.watch),
+            plan=Plan(self.course, _until(self.config, facts), self.hooks.watch),
         )
         if saved is None:
             board.hyperparameters(self.config.model_dump(), self.config.to_toml())

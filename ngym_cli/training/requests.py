@@ -73,10 +73,11 @@ def run(
         actions = "most probable actions" if find_algorithm(resolved.alg).needs_truth else "sampled actions"
         return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references, actions)
 
+    hooks = main_loop.Hooks(announce, display)
     if config is None:
-        outcome = main_loop.resume(runs.find(str(resume), root), trust, announce, display)
+        outcome = main_loop.resume(runs.find(str(resume), root), trust, hooks)
     else:
-        outcome = main_loop.train(config, root, name, overwrite, announce, display)
+        outcome = main_loop.train(config, root, name, overwrite, hooks)
     if json:
         terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
     else:

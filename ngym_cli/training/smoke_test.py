@@ -24,7 +24,7 @@ EXPECTED = ("Official support for the `seed` function", "is different from the u
 
 
 def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: bool = False) -> int:
-    """Build, check and briefly train one task or all; print a row for each and return the exit code."""
+    """Build, check and briefly train one task or all tasks; print a row for each task and return the exit code."""
     from neurogym.envs import registration
     from ngym_cli.config.tasks import find_task
 

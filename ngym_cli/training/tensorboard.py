@@ -120,7 +120,7 @@ def settings(config: Mapping[str, Any]) -> dict[str, Any]:
 def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:
     """Let event files hold what they held when they had certain sizes, and no others be there."""
     for path in folder.glob("events.out.tfevents.*"):
-        size = int(sizes.get(path.name, 0))
+        size = 0 if path.is_symlink() else int(sizes.get(path.name, 0))
         if size <= 0:
             path.unlink()
         elif size < path.stat().st_size:

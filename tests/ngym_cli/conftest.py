@@ -121,8 +121,8 @@ def configuration(alg="recurrent_ppo", **more):
 
 def interrupt(config, root, name, step, number=signal.SIGTERM):
     """Train until a step and be interrupted there; returns the run."""
-    from ngym_cli.training.main_loop import train
+    from ngym_cli.training.main_loop import Hooks, train
 
-    outcome = train(config, root, name, make_display=lambda *_: Interrupting(step, number))
+    outcome = train(config, root, name, hooks=Hooks(make_display=lambda *_: Interrupting(step, number)))
     assert outcome.status == "interrupted"
     return outcome.run

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 #: Modules that commands or their children import after start-up, from the standard library and from other packages.
@@ -68,3 +70,31 @@ def test_workers_of_a_program_are_safe_too(planted):
 def test_closed_streams_are_not_a_traceback(tmp_path, closed):
     done = run(["sh", "-c", f"{NGYM} list tasks rdm {closed}"], tmp_path)
     assert done.returncode == 0 and "Traceback" not in done.stderr
+
+
+PARENT = """
+import os, time
+from concurrent.futures import ProcessPoolExecutor
+from ngym_cli.processes import end_with_parent, spawn_context
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1, spawn_context(), initializer=end_with_parent) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        pool.submit(time.sleep, 60)
+        time.sleep(60)
+"""
+
+
+def test_workers_end_with_their_parent(tmp_path):
+    (tmp_path / "parent.py").write_text(PARENT)
+    parent = subprocess.Popen([sys.executable, str(tmp_path / "parent.py")], stdout=subprocess.PIPE, text=True)
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    deadline = time.monotonic() + 2
+    while _exists(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _exists(child)
+
+
+def _exists(pid):
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

@@ -15,7 +15,7 @@ from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.errors import UserError
-from ngym_cli.training.main_loop import resume, train
+from ngym_cli.training.main_loop import Hooks, resume, train
 from ngym_cli.training.progress import Silent
 from tests.ngym_cli.conftest import Interrupting, configuration, interrupt
 from tests.ngym_cli.files.test_writing import killed_while_writing
@@ -62,7 +62,7 @@ def test_resumed_equals_uninterrupted_for_other_tasks(tmp_path, task, more):
 def test_interrupted_again_and_again(tmp_path, whole):
     run = interrupt(configuration(), tmp_path, "cut", 2000, signal.SIGINT)
     for step in (4000, 6000):
-        assert resume(run, make_display=lambda *_, step=step: Interrupting(step)).status == "interrupted"
+        assert resume(run, hooks=Hooks(make_display=lambda *_, step=step: Interrupting(step))).status == "interrupted"
         assert_whole(run.path)
     resume(run)
     assert_same_run(whole, run.path)
@@ -104,7 +104,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, whole):
     said = []
     display = Silent()
     display.say = said.append
-    resume(run, make_display=lambda *_: display)
+    resume(run, hooks=Hooks(make_display=lambda *_: display))
     assert any(newest.name in line and "checksum" in line for line in said)
     assert_same_run(whole, run.path)
 
@@ -163,7 +163,7 @@ def test_a_run_in_use_is_left_alone(ngym, tmp_path):
 
     config = configuration(timesteps=4096)
     worker = threading.Thread(
-        target=lambda: train(config, tmp_path / "runs", "busy", make_display=lambda *_: Waiting())
+        target=lambda: train(config, tmp_path / "runs", "busy", hooks=Hooks(make_display=lambda *_: Waiting()))
     )
     worker.start()
     assert started.wait(20)

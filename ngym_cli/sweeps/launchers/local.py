@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import queue
 import signal
 import threading
-import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection
 
 from ngym_cli import processes
 from ngym_cli.agents import threads
@@ -21,9 +18,6 @@ from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
 
 #: Jobs after which a worker makes place for a new process.
 JOBS_PER_PROCESS = 100
-
-#: Seconds that a worker whose sweep was killed is given to write a checkpoint.
-GRACE = 60.0
 
 
 class Local:
@@ -114,16 +108,6 @@ def _renewed(old: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """Prepare a worker: Ctrl-C is the sweep's affair, and a worker does not outlive its sweep."""
+    """Prepare a worker: Ctrl-C is handled by the sweep, and a worker ends with the sweep's process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    connection.wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(GRACE)
-    os._exit(1)
+    processes.end_with_parent()

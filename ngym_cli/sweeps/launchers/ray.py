@@ -31,6 +31,7 @@ class Ray:
 
     def __init__(self, address: str, workers: int | None = None):
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers import no module of the current folder at start
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:
             import ray

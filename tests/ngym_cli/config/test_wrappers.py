@@ -209,7 +209,7 @@ def test_tasks_that_cannot_be_mixed_are_refused(ngym, arguments, message):
 
 
 def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
-    from ngym_cli.training.main_loop import resume, train
+    from ngym_cli.training.main_loop import Hooks, resume, train
     from tests.ngym_cli.conftest import Interrupting
     from tests.ngym_cli.sameness import assert_same_run
 
@@ -227,7 +227,7 @@ def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
         }
     )
     whole = train(config, tmp_path, "whole").run
-    cut = train(config, tmp_path, "cut", make_display=lambda *_: Interrupting(2500)).run
+    cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(2500))).run
     assert cut.manifest()["status"] == "interrupted"
     resume(cut)
     assert_same_run(whole.path, cut.path)

@@ -103,6 +103,54 @@ def test_what_was_moved_aside_by_a_killed_process_is_put_back(tmp_path):
     assert (tmp_path / "run/manifest.json").exists()
 
 
+def plant(folder, inode=None):
+    """Plant a hidden folder, named like an unfinished one of a dead process on another machine."""
+    made = folder / "made"
+    made.mkdir()
+    hidden = folder / f".a.ngym-0badcafe-1-1-{made.stat().st_ino if inode is None else inode}"
+    made.rename(hidden)
+    os.utime(hidden, (0, 0))
+    return hidden
+
+
+def test_a_planted_hidden_folder_is_left_alone(tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/thesis.tex").write_text("years of work")
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for inode in ("abc", "12"):
+        hidden = plant(runs, inode)
+        (hidden / "old").symlink_to(tmp_path / "precious")
+        os.utime(hidden, (0, 0))
+    (plant(runs, "17") / "old").mkdir()
+    (runs / ".a.ngym-0badcafe-1-1-17/old/b").write_text("a file of somebody")
+    os.utime(runs / ".a.ngym-0badcafe-1-1-17", (0, 0))
+    before = sorted(os.listdir(runs))
+    write_text(runs / "a", "text")
+    assert sorted(os.listdir(runs)) == sorted([*before, "a"])
+    assert (tmp_path / "precious/thesis.tex").read_text() == "years of work"
+    assert writing.foreign(runs, ("a",)) is not None
+
+
+def test_a_link_in_place_of_the_folder_of_replaced_files_is_not_followed(tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/thesis.tex").write_text("years of work")
+    hidden = plant(tmp_path)  # with the right inode number, as if a link came later
+    (hidden / "old").symlink_to(tmp_path / "precious")
+    os.utime(hidden, (0, 0))
+    clear_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["precious"]
+    assert (tmp_path / "precious/thesis.tex").read_text() == "years of work"
+
+
+def test_a_link_to_itself_is_nothing_to_lose(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/self").symlink_to("self")
+    assert writing.foreign(tmp_path / "run", ()) is None
+    (tmp_path / "run/other").symlink_to(tmp_path)
+    assert writing.foreign(tmp_path / "run", ()) == "other"
+
+
 def test_a_disk_on_which_a_rename_replaces_nothing(tmp_path, monkeypatch):
     """As sshfs and some network disks."""
 

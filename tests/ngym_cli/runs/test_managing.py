@@ -67,3 +67,28 @@ def test_what_ngym_did_not_write_keeps_a_run_from_being_removed(ngym, both):
     assert refused.code == 2 and "thesis.tex" in refused.err
     assert (both / "one" / "thesis.tex").read_text() == "mine"
     assert (both / "one" / "config.toml").is_file()
+
+
+def test_a_link_to_itself_is_refused_in_one_line_and_does_not_keep_a_run_from_being_removed(ngym, both):
+    (both / "one" / "self").symlink_to("self")
+    for command in (("plot", "one"), ("eval", "one"), ("run", "--resume", "one")):
+        refused = ngym(*command)
+        assert refused.code == 2 and "link to itself" in refused.err and refused.err.count("\n") == 1
+    assert ngym("runs", "rm", "one", "--yes").code == 0
+    assert not (both / "one").exists()
+
+
+def test_a_note_that_is_not_utf8(ngym, both):
+    refused = ngym("runs", "note", "one", "caf\udce9")
+    assert refused.code == 2 and "UTF-8" in refused.err
+    manifest = json.loads((both / "one" / "manifest.json").read_text())
+    (both / "one" / "manifest.json").write_text(json.dumps({**manifest, "note": "caf\udce9"}))
+    assert ngym("report", "one").code == 0
+
+
+def test_a_run_without_a_model(ngym, both):
+    shutil.rmtree(both / "one" / "model")
+    manifest = json.loads((both / "one" / "manifest.json").read_text())
+    (both / "one" / "manifest.json").write_text(json.dumps({**manifest, "status": "failed"}))
+    refused = ngym("eval", "one")
+    assert refused.code == 2 and "no trained model yet" in refused.err and "--resume" in refused.err

@@ -14,7 +14,7 @@ from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
-from ngym_cli.training.main_loop import resume, train
+from ngym_cli.training.main_loop import Hooks, resume, train
 from ngym_cli.training.progress import LiveDisplay, Silent
 from tests.ngym_cli.conftest import Interrupting
 from tests.ngym_cli.sameness import assert_same_run
@@ -59,7 +59,7 @@ def course(*stages, **more):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     heard = Heard()
-    found = train(from_dict(BASE), tmp_path_factory.mktemp("staged"), "run", make_display=lambda *_: heard)
+    found = train(from_dict(BASE), tmp_path_factory.mktemp("staged"), "run", hooks=Hooks(make_display=lambda *_: heard))
     return found.run, heard
 
 
@@ -120,7 +120,7 @@ def test_resumed_within_a_stage_equals_uninterrupted(tmp_path, alg):
     whole = train(config, tmp_path, "whole").run
     assert len(whole.manifest()["stages"]) >= 2
     halfway = min(4500, whole.manifest()["steps"] // 2)
-    cut = train(config, tmp_path, "cut", make_display=lambda *_: Interrupting(halfway)).run
+    cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(halfway))).run
     assert cut.manifest()["status"] == "interrupted"
     assert resume(cut).status == "finished"
     assert_same_run(whole.path, cut.path)

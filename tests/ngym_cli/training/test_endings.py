@@ -21,7 +21,7 @@ from ngym_cli.agents import checkpoints
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.interruption import StopRequest, stopping_on_signals
-from ngym_cli.training.main_loop import train
+from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.progress import LiveDisplay
 
 NGYM = [sys.executable, "-m", "ngym_cli"]
@@ -91,7 +91,7 @@ def test_a_run_that_lost_files_has_not_finished(tmp_path, what):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     with pytest.raises(UserError, match="missing|removed|No such file"):
-        train(from_dict(SMALL), tmp_path, "it", watch=take_away)
+        train(from_dict(SMALL), tmp_path, "it", hooks=Hooks(watch=take_away))
     record = tmp_path / "RDM-v0/recurrent_ppo/it/manifest.json"
     assert not record.exists() or json.loads(record.read_text())["status"] == "failed"
 

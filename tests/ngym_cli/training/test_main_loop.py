@@ -19,7 +19,8 @@ from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import read_trials
-from ngym_cli.training.main_loop import train
+from ngym_cli.training import main_loop
+from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.progress import Silent
 
 SMALL = {
@@ -167,9 +168,8 @@ class Interrupting(Silent):
 
 def test_ctrl_c_ends_cleanly_with_a_usable_model(tmp_path, ngym):
     before = signal.getsignal(signal.SIGINT)
-    outcome = train(
-        from_dict({**SMALL, "timesteps": 10**9}), tmp_path / "runs", "it", make_display=lambda *_: Interrupting()
-    )
+    hooks = Hooks(make_display=lambda *_: Interrupting())
+    outcome = train(from_dict({**SMALL, "timesteps": 10**9}), tmp_path / "runs", "it", hooks=hooks)
     assert outcome.status == "interrupted"
     manifest = outcome.run.manifest()
     assert manifest["status"] == "interrupted"
@@ -223,3 +223,31 @@ def test_several_layers_with_rollouts_of_one_step(ngym, network):
     """A view of a state that was made without gradients once ended such a run."""
     arguments = "--network-arg layers=2 --set n_steps=1 --timesteps 64 --n-envs 8 --units 8 --eval-trials 4".split()
     assert ngym("run", "--task", "RDM-v0", "--network", network, *arguments).code == 0
+
+
+def test_a_run_that_is_killed_while_it_is_built_is_listed_and_can_be_resumed(tmp_path, monkeypatch):
+    monkeypatch.setattr(main_loop, "build_model", lambda *_: os._exit(9))
+    pid = os.fork()
+    if pid == 0:
+        train(from_dict(SMALL), tmp_path / "runs", "killed")
+    os.waitpid(pid, 0)
+    monkeypatch.undo()
+    (run,) = runs.find_all(tmp_path / "runs")
+    assert run.manifest()["status"] == "crashed"
+    assert main_loop.resume(run).status == "finished"
+    assert run.manifest()["chance"] is not None
+
+
+def test_a_learner_that_cannot_be_built_leaves_nothing(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise UserError("refused")
+
+    monkeypatch.setattr(main_loop, "build_model", refuse)
+    with pytest.raises(UserError, match="refused"):
+        train(from_dict(SMALL), tmp_path / "runs", "it")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_smoke_test_resumes_nothing(ngym):
+    refused = ngym("run", "--smoke", "--resume", "latest")
+    assert refused.code == 2 and "--resume" in refused.err
