@@ -80,5 +80,7 @@ def first_page(tasks: int) -> str:
                                           "launchers", "api")],
             "Reference",
         ),
-        hidden_tree(["values", "learned", "migrating", "glossary", "architecture", "contributing", "changelog"], "Background"),
+        hidden_tree(
+            ["values", "learned", "migrating", "glossary", "architecture", "contributing", "changelog"], "Background"
+        ),
     )  # fmt: skip
