@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli.catalog.rows import Row
-from ngym_cli.config.tasks import Task, find_task, place_of
+from ngym_cli.config.parts import place_of
+from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, one_line
 
 if TYPE_CHECKING:

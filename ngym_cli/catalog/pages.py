@@ -17,7 +17,8 @@ from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
 from ngym_cli.catalog import docstrings, listing, oracle_trial, reference
 from ngym_cli.catalog.rows import Row
-from ngym_cli.config.tasks import find_task, keyword_parameters, task_names, user_errors
+from ngym_cli.config.parts import keyword_parameters, user_errors
+from ngym_cli.config.tasks import find_task, task_names
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
 from ngym_cli.environments.stack import inner_task, make_env

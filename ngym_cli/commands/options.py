@@ -66,7 +66,7 @@ def with_flags(
 
 def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
     """Return the type and the option of a parameter of a command."""
-    several = flag.kind == "table" or (many and flag.kind == "wrappers")
+    several = flag.kind in ("table", "words") or (many and flag.kind == "wrappers")
     kind: Any = list[str] if several else str
     more: dict[str, Any] = {}
     if not many:

@@ -15,7 +15,7 @@ from ngym_cli.config.model import RunConfig
 from ngym_cli.config.sections import AGENT, TASK, Section
 from ngym_cli.config.values import Value, parse_assignments, parse_scalar, parse_value, parse_wrappers
 
-Kind = Literal["word", "number", "whole", "wrappers", "table"]
+OptionType = Literal["word", "words", "number", "whole", "wrappers", "table"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Flag:
     Attributes:
         name: with underscores, as in Python; ``set_`` is ``--set``.
         key: dotted key in the configuration; of a table, that of the table.
-        kind: "table" takes NAME=VALUE and may be given several times.
+        kind: type of the value; "table" takes NAME=VALUE and, like "words", may be repeated.
         help: what it is.
         panel: group of options in the help.
         completes: what the shell completes it with.
@@ -36,7 +36,7 @@ class Flag:
 
     name: str
     key: str
-    kind: Kind
+    kind: OptionType
     help: str
     panel: str
     completes: str = ""
@@ -80,14 +80,16 @@ def _from_fields(model: type[Section], prefix: str = "") -> Iterator[Flag]:
         if told:
             key, more = f"{prefix}{name}", {k: told[k] for k in ("panel", "completes", "changes", "sweeps")}
             parse = PARSERS.get(name, parse_value)
-            yield Flag(told["flag"], key, _kind(name, kinds), str(field.description), parse=parse, **more)
+            yield Flag(told["flag"], key, _option_type(name, kinds), str(field.description), parse=parse, **more)
         elif inner and get_origin(field.annotation) is not list:
             yield from _from_fields(inner[0], f"{prefix}{name}.")
 
 
-def _kind(name: str, kinds: list[Any]) -> Kind:
+def _option_type(name: str, kinds: list[Any]) -> OptionType:
     if name == "wrappers":
         return "wrappers"
+    if any(get_origin(kind) is list for kind in kinds):
+        return "words"
     if any(get_origin(kind) is dict for kind in kinds):
         return "table"
     return "whole" if int in kinds else "number" if float in kinds else "word"

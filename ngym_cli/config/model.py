@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from ngym_cli.config.sections import (
     AGENT,
@@ -114,6 +114,11 @@ class RunConfig(TaskSettings):
         description="send the curves to wandb or mlflow as well as to TensorBoard (an extra of that name installs it)",
         json_schema_extra=written("track", RUN, "trackers"),
     )
+    callbacks: list[str] = Field(
+        default_factory=list,
+        description="Stable-Baselines3 callback of your own, path/to/file.py:Class",
+        json_schema_extra=written("callback", RUN, sweeps=False),
+    )
     stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
     hyperparameters: dict[str, Any] = Field(
         default_factory=dict,
@@ -134,6 +139,12 @@ class RunConfig(TaskSettings):
     @classmethod
     def _none(cls, arguments: dict[str, Any]) -> dict[str, Any]:
         return {key: None if value == "none" else value for key, value in arguments.items()}
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out fields that older versions do not know where they are not used."""
+        found: dict[str, Any] = dump(self)
+        return {key: value for key, value in found.items() if key != "callbacks" or value}
 
     @model_validator(mode="after")
     def _one_criterion(self) -> RunConfig:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli.config.model import RunConfig
+from ngym_cli.config.parts import file_of, is_reference
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest, read_json
 
@@ -25,7 +26,8 @@ FILE_WRAPPERS = ("monitor", "Monitor")
 def references(config: RunConfig) -> list[str]:
     """Return what a configuration names beyond this package: code to import, and wrappers that touch files."""
     found = [text for k in range(len(config.stages)) for text in references(config.in_stage(k))]
-    found += [config.task] if ":" in config.task else []
+    named = [config.task, config.network, config.alg, *config.callbacks, *(entry.name for entry in config.wrappers)]
+    found += [name for name in named if name is not None and is_reference(name)]
     found += [text for text in _texts(config.task_args) if _is_reference(text)]
     for entry in config.wrappers:
         found += [text for text in _texts(entry.args) if _is_reference(text)]
@@ -102,8 +104,7 @@ def files(names: Iterable[str]) -> dict[str, str]:
 
 def _digest_of(reference: str) -> str | None:
     """Return the digest of the file that a reference to code names, or None if it is not a file below this folder."""
-    where = reference.rpartition(":")[0]
-    path = Path(where if where.endswith(".py") else where.replace(".", "/") + ".py")
+    path = file_of(reference)
     try:
         below = path.resolve().is_relative_to(Path.cwd().resolve())
         return digest(path) if below and path.is_file() else None

@@ -1,29 +1,32 @@
-"""Wrappers by name, with arguments as they are written on a command line or in a configuration file.
+"""Wrappers by name, with arguments as written on the command line or in a configuration file.
 
-What an argument takes is read from the signature of the wrapper: numbers are checked, one value is as good as a list of
-one, a task's id becomes an environment, the name of a schedule a schedule.
+The signature of the wrapper determines how an argument is read: numbers are checked, a single value becomes a list
+where a list is expected, the id of a task becomes an environment, the name of a schedule becomes a schedule.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 
-from ngym_cli.config.tasks import check_arguments
+from ngym_cli.config import parts
+from ngym_cli.config.parts import check_arguments, keyword_parameters
 from ngym_cli.config.values import match_type
 from ngym_cli.errors import UserError, unknown
 
-#: Makes a further environment: what was written, and the time step (ms).
+#: Function that makes a further environment from a written task and the time step (ms).
 MakeTask = Callable[[Any, float], gym.Env]
 
-#: An example of each type that is checked.
+#: Example of each type that is checked.
 EXAMPLES: dict[Any, Any] = {float: 0.0, int: 0, bool: False, str: ""}
 
-#: Wrappers that only a program can use, and what to say of them.
+#: Wrappers that only a program can use, with the reason.
 FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
 
 AUTO = "auto"
@@ -38,61 +41,72 @@ WRONG = (TypeError, ValueError, AttributeError, AssertionError, KeyError, IndexE
 
 
 def wrapper_names() -> list[str]:
-    """Return the wrappers as they are named on the command line."""
+    """Return the names of all wrappers on the command line, those of other packages included."""
     from neurogym import wrappers
 
-    return [wrappers.key_of(name) for name in wrappers.all_wrappers()]
+    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *parts.offered("wrapper")]
 
 
 def find_wrapper(name: str) -> Any:
-    """Return a wrapper by its name on the command line.
+    """Return the class of a wrapper: built in, a user's own, or offered by another package.
 
     Raises:
-        UserError: if there is none, with the nearest name.
+        UserError: if no wrapper has this name, with the nearest one, or the user's class is not a wrapper.
     """
     from neurogym import wrappers
 
-    try:
-        return wrappers.wrapper_class(name)
-    except ValueError:
-        raise unknown("wrapper", name, wrapper_names()) from None
+    if not parts.is_reference(name) and not name.endswith(".py"):
+        with contextlib.suppress(ValueError):
+            return wrappers.wrapper_class(name)
+    own = parts.find_own("wrapper", name)
+    if own is None:
+        raise unknown("wrapper", name, wrapper_names())
+    if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
+        raise UserError(f"wrapper {name}: expected {parts.KINDS['wrapper'].base}")
+    return own
 
 
 def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) -> gym.Env:
-    """Put one wrapper on an environment.
+    """Put a wrapper around an environment.
 
     Args:
-        env: the stack so far.
-        name: the wrapper's, on the command line.
-        args: its arguments as written.
-        make: makes the further tasks of wrappers that take some.
+        env: task with the wrappers so far.
+        name: name of the wrapper on the command line.
+        args: arguments of the wrapper as written.
+        make: function that makes the further tasks of wrappers that take several.
 
     Raises:
-        UserError: if there is no such wrapper, it lacks or refuses an argument, or it does not fit what is below it.
+        UserError: if the wrapper does not exist, lacks or refuses an argument, or does not fit the environment.
     """
     cls = find_wrapper(name)
+    own = parts.is_reference(name) or name in parts.offered("wrapper")
     if cls.__name__ in FOR_PROGRAMS:
         raise UserError(f"wrapper {name}: {FOR_PROGRAMS[cls.__name__]}")
     try:
         written = {**ALWAYS.get(cls.__name__, {}), **args}
         given = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
         check_arguments(cls, given, f"wrapper {name}", without=("env",))
+        if own:
+            with parts.user_errors(f"wrapper {name}"):
+                return _made(cls, env, given, make)
         return _made(cls, env, given, make)
     except UserError as error:
-        own = str(error).startswith("unknown argument of wrapper")
-        raise error if own else UserError(f"wrapper {name}: {error}") from error
+        complete = str(error).startswith(("unknown argument of wrapper", f"wrapper {name}:"))
+        raise error if complete else UserError(f"wrapper {name}: {error}") from error
     except WRONG as error:
         text = " ".join(str(error).split())
         raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
 
 
 def _made(cls: Any, env: gym.Env, args: dict[str, Any], make: MakeTask) -> gym.Env:
-    """Turn what is written into what the wrapper takes, and put it on."""
+    """Convert written arguments to the types of the signature and make the wrapper."""
     from neurogym.core import BaseEnv, OrderEnforcing
 
     dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
     parameters = argument_types(cls)
-    given = {key: _value(value, parameters[key], key, lambda one: make(one, dt)) for key, value in args.items()}
+    given = {
+        key: _value(value, parameters.get(key, Any), key, lambda task: make(task, dt)) for key, value in args.items()
+    }
     if given.get("share_action_space") == AUTO:
         others = [given[key] for key in ("distractor", "task2") if key in given]
         given["share_action_space"] = all(_actions(other) == _actions(env) for other in others)
@@ -110,7 +124,10 @@ def _actions(env: gym.Env) -> Any:
 
 @functools.cache
 def argument_types(cls: type) -> dict[str, Any]:
-    """Return the types of a class's arguments; what only a type checker imports counts as anything."""
+    """Return the types of a class's arguments, without annotations those of their defaults.
+
+    Names that only a type checker imports count as ``Any``.
+    """
     unknown_names: dict[str, Any] = {}
     while True:
         try:
@@ -118,11 +135,15 @@ def argument_types(cls: type) -> dict[str, Any]:
         except NameError as error:
             unknown_names[str(error.name)] = Any
             continue
-        return {name: kind for name, kind in hints.items() if name not in ("env", "return")}
+        defaults = {
+            name: Any if default in (inspect.Parameter.empty, None) else type(default)
+            for name, default in (keyword_parameters(cls) or {}).items()
+        }
+        return {name: kind for name, kind in {**defaults, **hints}.items() if name not in ("env", "return")}
 
 
 def _value(value: Any, kind: object, key: str, make: Callable[[Any], gym.Env]) -> Any:
-    """Return a written value as its type in the signature."""
+    """Return a written value as the type in the signature."""
     options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     some = [option for option in options if option is not NoneType]
     if Callable in {*some, *map(get_origin, some)} and value is not None and not callable(value):
@@ -133,7 +154,7 @@ def _value(value: Any, kind: object, key: str, make: Callable[[Any], gym.Env]) -
         return value
     if len(some) > 1:
         return value
-    if get_origin(some[0]) is Sequence:
+    if (get_origin(some[0]) or some[0]) in (Sequence, list, tuple):
         if gym.Env in get_args(some[0]):
             return _tasks(value, make)
         return value if value is None or isinstance(value, list | tuple) else [value]
@@ -145,7 +166,7 @@ def _value(value: Any, kind: object, key: str, make: Callable[[Any], gym.Env]) -
 
 
 def _is_range(key: str, value: object) -> bool:
-    """Say whether a duration is given as a range: wrappers take those as tuples."""
+    """Return whether a value is a range of durations, which wrappers take as a tuple."""
     return key.endswith("_dur") and isinstance(value, list) and len(value) == 2
 
 
@@ -155,7 +176,7 @@ def _tasks(value: Any, make: Callable[[Any], gym.Env]) -> list[gym.Env]:
 
 
 def _scheduled(given: dict[str, Any], n: int) -> dict[str, Any]:
-    """Return the arguments with the schedule made, over ``n`` conditions, where there is one by name."""
+    """Replace the name of a schedule by a schedule over ``n`` conditions."""
     if isinstance(given.get("schedule"), str):
         from neurogym.sampling.scheduler import schedule_from
 

@@ -11,7 +11,8 @@ import gymnasium as gym
 
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import RunConfig, from_dict
-from ngym_cli.config.tasks import Task, find_task, keyword_parameters
+from ngym_cli.config.parts import keyword_parameters
+from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.config.values import written_duration
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper
 from ngym_cli.environments.facts import Facts, carries, inspect

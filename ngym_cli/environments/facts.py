@@ -23,7 +23,8 @@ from neurogym.state import check as check_state
 from neurogym.vector import layers
 from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
-from ngym_cli.config.tasks import Task, find_task, user_errors
+from ngym_cli.config.parts import user_errors
+from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ngym_cli.config.tasks import user_errors
+from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.measures import MEASURES
 from ngym_cli.papers.model import SCRIPT

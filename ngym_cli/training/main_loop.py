@@ -12,6 +12,8 @@ from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving, threads
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig, streams
+from ngym_cli.config.parts import culprit, is_reference, place_of
+from ngym_cli.config.trust import references
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts, inspect
 from ngym_cli.environments.stack import build_venv
@@ -262,8 +264,11 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
         ending.abandon(parts.run, session, error)
         if not isinstance(error, Exception | KeyboardInterrupt):  # of a user's task: no code of ours ends in this way
             raise UserError(f"task {parts.config.task} ended the program: {one_line(error)}") from error
-        if isinstance(error, Exception) and ":" in parts.config.task and not isinstance(error, UserError):
-            raise UserError(f"task {parts.config.task} failed during training: {one_line(error)}") from error
+        own = [name for name in references(parts.config) if is_reference(name)]
+        if isinstance(error, Exception) and own and not isinstance(error, UserError):
+            name = culprit(error, own)
+            noun = "task " if name == parts.config.task else ""
+            raise UserError(f"{noun}{name} failed during training: {one_line(error)}{place_of(error)}") from error
         raise
     finally:
         if session is not None:
@@ -290,12 +295,13 @@ def _writing(run: runs.Run) -> Iterator[None]:
 
 def _learn(model: BaseAlgorithm, config: RunConfig, session: Session) -> None:
     """Let a Stable-Baselines3 learner report to the session."""
-    from ngym_cli.training.sb3_callback import SessionCallback, keep_losses
+    from ngym_cli.training.sb3_callback import SessionCallback, keep_losses, own_callbacks
 
     keep_losses(model)
     left = int(config.timesteps or 0) - int(model.num_timesteps)
     try:
-        model.learn(left, callback=SessionCallback(session), reset_num_timesteps=session.checkpoints.last is None)
+        callbacks = [SessionCallback(session), *own_callbacks(config.callbacks)]
+        model.learn(left, callback=callbacks, reset_num_timesteps=session.checkpoints.last is None)
     except Stop:
         return
     except NotFinite as error:

@@ -1,0 +1,278 @@
+"""Users' own parts: tasks, wrappers, networks, algorithms, figures, callbacks and models outside this package.
+
+Wherever the name of a built-in part is accepted, a part of one's own is accepted, too:
+
+* ``path/to/file.py:Name`` or ``package.module:Name``, a *reference*, which ``ngym_cli.config.trust`` guards;
+* a plain name that an installed package offers through an entry point in the group of its kind (``KINDS``).
+
+``find_own`` turns either form into the object. Each registry decides what the object has to be.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ngym_cli.errors import UserError, did_you_mean, one_line, unknown
+
+
+@dataclass(frozen=True)
+class PartKind:
+    """A kind of part that users can write themselves.
+
+    Attributes:
+        name: as it appears in messages.
+        listing: the listing of ``ngym list`` that shows parts of this kind.
+        base: description of what the object must be.
+    """
+
+    name: str
+    listing: str
+    base: str
+
+    @property
+    def group(self) -> str:
+        """Group of entry points through which packages offer parts of this kind."""
+        return f"ngym.{self.listing}"
+
+
+#: Every kind of part by its name.
+KINDS = {
+    kind.name: kind
+    for kind in (
+        PartKind("task", "tasks", "a subclass of neurogym.TrialEnv"),
+        PartKind("wrapper", "wrappers", "a subclass of gymnasium.Wrapper"),
+        PartKind("network", "networks", "a network cell"),
+        PartKind("algorithm", "algorithms", "a Stable-Baselines3 algorithm"),
+        PartKind("figure", "figures", "a figure function"),
+        PartKind("callback", "callbacks", "a Stable-Baselines3 callback"),
+        PartKind("model", "models", "a model of behaviour"),
+    )
+}
+
+
+def is_reference(name: object) -> bool:
+    """Return whether a name refers to a user's own code: ``path/to/file.py:Name`` or ``package.module:Name``."""
+    return isinstance(name, str) and ":" in name
+
+
+def find_own(kind: str, name: str) -> Any | None:
+    """Return a user's own part, or None for a name that is neither a reference nor offered by an installed package.
+
+    Args:
+        kind: a key of ``KINDS``.
+        name: as the user gave it.
+
+    Raises:
+        UserError: if the file, module or object does not exist or cannot be imported.
+    """
+    if is_reference(name):
+        return _load(kind, name)
+    if name.endswith(".py"):
+        raise _without_object(kind, Path(name))
+    entry = offered(kind).get(name)
+    if entry is None:
+        return None
+    with user_errors(f"{kind} {name} of package {package_of(entry)}"):
+        return entry.load()
+
+
+@functools.cache
+def offered(kind: str) -> dict[str, metadata.EntryPoint]:
+    """Return the parts that installed packages offer through entry points, by their names."""
+    return {entry.name: entry for entry in metadata.entry_points(group=KINDS[kind].group)}
+
+
+def package_of(entry: metadata.EntryPoint) -> str:
+    """Return the name of the distribution that offers a part."""
+    return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
+
+
+def file_of(reference: str) -> Path:
+    """Return the file that a reference names, relative to the current folder; a module may lie elsewhere."""
+    where = reference.rpartition(":")[0]
+    return Path(where if where.endswith(".py") else where.replace(".", "/") + ".py")
+
+
+def _load(kind: str, reference: str) -> Any:
+    where, _, attribute = reference.rpartition(":")
+    if not where or not attribute:
+        raise UserError(f"{kind} '{reference}': expected path/to/file.py:Name or package.module:Name")
+    module = import_file(Path(where), f"{kind} file") if where.endswith(".py") else _import_module(where)
+    found = getattr(module, attribute, None)
+    if found is None:
+        fits = inspect.isfunction if kind == "figure" else inspect.isclass
+        names = [key for key, value in vars(module).items() if fits(value) and not key.startswith("_")]
+        raise unknown(f"{'function' if kind == 'figure' else 'class'} in {where}", attribute, names)
+    if not callable(found):
+        raise UserError(f"{kind} '{reference}': {attribute} is not a class")
+    return found
+
+
+def _without_object(kind: str, path: Path) -> UserError:
+    """Return the error for a file without the name of an object; the file is parsed, not run."""
+    import ast
+
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return UserError(f"{kind} '{path}': expected path/to/file.py:Class")
+    kinds = ast.FunctionDef if kind == "figure" else ast.ClassDef
+    names = [node.name for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")]
+    noun = "function" if kind == "figure" else "class"
+    if not names:
+        return UserError(f"{kind} '{path}': expected path/to/file.py:Name, but there is no {noun} in the file")
+    others = f" (it also holds {', '.join(names[:-1])})" if len(names) > 1 else ""
+    return UserError(f"{kind} '{path}' is a file; say which {noun} in it, as {path}:{names[-1]}{others}")
+
+
+def import_file(path: Path, what: str = "file") -> ModuleType:
+    """Import a Python file, again only after a change.
+
+    Args:
+        path: the file.
+        what: subject of messages, such as "network file".
+
+    Raises:
+        UserError: if the file does not exist or fails while being imported.
+    """
+    if not path.is_file():
+        siblings = [str(other) for other in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        raise UserError(f"no such {what}: {path}" + did_you_mean(str(path), siblings))
+    place = str(path.resolve())
+    name = f"ngym_own_{path.stem}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+    version = hashlib.sha256(path.read_bytes()).hexdigest()
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__ngym_version__", None) == version:
+        return known
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"cannot import {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with user_errors(f"{what} {path}"):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    module.__dict__["__ngym_version__"] = version
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    """Import a module of the current folder or an installed one.
+
+    Only a module that the current folder holds makes the folder part of the import path: first for this import, last
+    from then on, so that no other file of the folder takes the place of an installed package.
+    """
+    here, top = str(Path.cwd()), name.partition(".")[0]
+    with user_errors(f"module {name}"):
+        if not (Path(f"{top}.py").is_file() or Path(top).is_dir()):
+            return importlib.import_module(name)
+        before = list(sys.path)
+        sys.path.insert(0, here)
+        try:
+            return importlib.import_module(name)
+        finally:
+            sys.path[:] = [*before, *([] if here in before else [here])]
+
+
+class user_errors:  # noqa: N801 - reads as a statement
+    """Turn exceptions of a user's code into one-line errors that name the place in that code.
+
+    Args:
+        what: subject of the message.
+        everything: whether every exception is the user's; otherwise only ValueError, TypeError and KeyError.
+    """
+
+    def __init__(self, what: str, everything: bool = True):
+        self.what = what
+        self.kinds: Any = Exception if everything else (ValueError, TypeError, KeyError)
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise a UserError in place of an exception.
+
+        Raises:
+            UserError: if the code failed.
+        """
+        if error is None or isinstance(error, UserError):
+            return
+        if not isinstance(error, Exception | KeyboardInterrupt):
+            raise UserError(f"{self.what} ended the program while being used: {one_line(error)}") from error
+        if isinstance(error, self.kinds):
+            message = str(error) if isinstance(error, ValueError) and not self._all else one_line(error)
+            raise UserError(f"{self.what}: {' '.join(message.split())}{self._place(error)}") from error
+
+    @property
+    def _all(self) -> bool:
+        return self.kinds is Exception
+
+    def _place(self, error: BaseException) -> str:
+        return place_of(error) if self._all else ""
+
+
+def place_of(error: BaseException) -> str:
+    """Return file and line in a user's own code where an exception arose, in brackets; otherwise an empty text."""
+    if isinstance(error, SyntaxError):
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "site-packages" not in frame.filename and not _ours(frame.filename)]
+    own = [frame for frame in own if not frame.filename.startswith("<")]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+
+
+def culprit(error: BaseException, references: Iterable[str]) -> str:
+    """Return the reference in whose file an exception arose; the first one where that is not known."""
+    known = list(references)
+    files = {Path(frame.filename).resolve() for frame in traceback.extract_tb(error.__traceback__)}
+    return next((name for name in known if file_of(name).resolve() in files), known[0])
+
+
+def _ours(filename: str) -> bool:
+    root = Path(__file__).resolve().parents[2]
+    return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
+
+
+def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str, without: tuple[str, ...] = ()) -> None:
+    """Refuse arguments that a class or function does not take.
+
+    Args:
+        entry: the class or function.
+        given: names of arguments.
+        what: subject of the message.
+        without: parameters that are not set by users.
+
+    Raises:
+        UserError: names the argument and the nearest valid name.
+    """
+    parameters = keyword_parameters(entry)
+    if parameters is None:
+        return
+    valid = [name for name in parameters if name not in without]
+    for name in given:
+        if name not in valid:
+            raise unknown(f"argument of {what}", name, valid)
+
+
+@functools.cache
+def keyword_parameters(entry: Callable[..., Any]) -> dict[str, Any] | None:
+    """Return the keyword parameters of a class or function with their defaults; None if any keyword is accepted."""
+    parameters = inspect.signature(entry).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}
