@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Page -> text of the repository that it is.
 TEXTS = {
     "architecture.md": "docs/architecture.md",
+    "values.md": "docs/values.md",
     "glossary.md": "docs/glossary.md",
     "migrating.md": "docs/migrating.md",
     "learned.md": "experiments/defaults/README.md",
@@ -79,5 +80,7 @@ def first_page(tasks: int) -> str:
                                           "launchers", "api")],
             "Reference",
         ),
-        hidden_tree(["learned", "migrating", "glossary", "architecture", "contributing", "changelog"], "Background"),
+        hidden_tree(
+            ["values", "learned", "migrating", "glossary", "architecture", "contributing", "changelog"], "Background"
+        ),
     )  # fmt: skip

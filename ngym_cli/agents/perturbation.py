@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngym_cli.agents.acting import Stepping
-from ngym_cli.config.values import parse_scalar
+from ngym_cli.config.values import parse_call, parse_scalar
 from ngym_cli.errors import UserError, unknown
 
 KINDS = ("lesion", "silence", "clamp", "noise")
@@ -77,13 +77,12 @@ def parse(kind: str, text: str) -> Perturbation:
         UserError: if it cannot be read, or says too little.
     """
     found: dict[str, Any] = {}
-    for part in text.replace(":", " ").split():
-        key, sign, value = part.partition("=")
-        if not sign:
-            key, value = KEYS[kind][0], part
+    pieces = sorted(text.replace(":", " ").split(), key=lambda piece: "=" in piece)
+    call = parse_call(":".join([kind, *pieces]), "perturbation")
+    for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
         if key not in KEYS[kind]:
             raise unknown(f"word of --{kind}", key, KEYS[kind])
-        if key in found:
+        if key in found:  # as a positional argument and by name
             raise UserError(f"--{kind}: '{key}' is given twice")
         found[key] = _read(kind, key, value)
     if not found:

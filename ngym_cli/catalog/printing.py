@@ -12,6 +12,7 @@ from rich.text import Text
 from ngym_cli import terminal
 from ngym_cli.catalog import addresses
 from ngym_cli.catalog.rows import Row
+from ngym_cli.config.values import write_value
 from ngym_cli.terminal import cell, print_columns, printable
 
 #: Columns of each listing that are shown; ``--json`` has them all.
@@ -145,7 +146,7 @@ def _print_reference(found: Row) -> None:
     if found["options"]:
         out.print(Text.assemble("\n  ", (found["flag"], "dim")), soft_wrap=True)
         rows = [
-            (row["id"], str(row["default"]) if row["default"] == "required" else f"={written(row['default'])}",
+            (row["id"], str(row["default"]) if row["default"] == "required" else f"={write_value(row['default'])}",
              row["range"], ", ".join(filter(None, (row["meaning"], row["source"]))))
             for row in found["options"]
         ]  # fmt: skip
@@ -156,15 +157,6 @@ def _print_reference(found: Row) -> None:
         printing.print_contents(found)
     if found["example"]:
         out.print(f"\n  example  {found['example']}", soft_wrap=True)
-
-
-def written(value: object) -> str:
-    """Return a value as it is written on the command line."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return "/".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _print_arguments(found: Row) -> None:

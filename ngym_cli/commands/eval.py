@@ -9,7 +9,7 @@ import typer
 
 from ngym_cli.commands import completion
 from ngym_cli.commands.options import all_flags, option, with_flags
-from ngym_cli.commands.values import whole
+from ngym_cli.config.values import parse_whole
 
 TRIALS, CHANGED, UNITS, OUTPUT = "Trials", "Changed conditions", "Perturbation", "Output"
 
@@ -23,7 +23,7 @@ def command(
         ),
     ] = None,
     trials: Annotated[
-        int | None, option("Fresh trials (2,000; 200 of images).", panel=TRIALS, parser=whole, metavar="WHOLE")
+        int | None, option("Fresh trials (2,000; 200 of images).", panel=TRIALS, parser=parse_whole, metavar="INTEGER")
     ] = None,
     deterministic: Annotated[
         bool, option("Most probable action, or drawn from the policy.", "--deterministic/--stochastic", panel=TRIALS)

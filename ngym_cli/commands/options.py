@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.values import whole
 from ngym_cli.config.flags import FLAGS, Flag
+from ngym_cli.config.values import parse_whole
 
 
 def option(help: str, *names: str, panel: str | None = None, **more: Any) -> Any:
@@ -70,7 +70,7 @@ def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
     kind: Any = list[str] if several else str
     more: dict[str, Any] = {}
     if not many:
-        more = {"whole": {"parser": whole, "metavar": "WHOLE"}}.get(flag.kind, {})
+        more = {"whole": {"parser": parse_whole, "metavar": "INTEGER"}}.get(flag.kind, {})
         kind = {"whole": int, "number": float}.get(flag.kind, kind)
     text = flag.help[0].upper() + flag.help[1:] + "."
     if many and flag.kind == "wrappers":

@@ -9,7 +9,7 @@ import typer
 
 from ngym_cli.commands import completion
 from ngym_cli.commands.options import option
-from ngym_cli.commands.values import whole
+from ngym_cli.config.values import parse_whole
 
 WHERE = "Where"
 
@@ -25,7 +25,7 @@ def command(
         list[str] | None, option("Only this part or claim, as ngym info PAPER names them; several times.")
     ] = None,
     seeds: Annotated[
-        int | None, option("Networks of each part; default as the paper says.", parser=whole, metavar="WHOLE")
+        int | None, option("Networks of each part; default as the paper says.", parser=parse_whole, metavar="INTEGER")
     ] = None,
     on: Annotated[str, option("local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)] = "local",
     workers: Annotated[int | None, option("Most networks at a time; default one per core.", panel=WHERE, min=1)] = None,

@@ -6,15 +6,14 @@ A field says in ``ngym_cli.config.model`` how it is written; `ngym run`, `eval` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.sections import AGENT, TASK, Section
-from ngym_cli.config.values import Value, parse_assignment, parse_scalar, parse_value, parse_wrappers
-from ngym_cli.errors import UserError
+from ngym_cli.config.values import Value, parse_assignments, parse_scalar, parse_value, parse_wrappers
 
 Kind = Literal["word", "number", "whole", "wrappers", "table"]
 
@@ -115,7 +114,7 @@ def settings(**given: Any) -> dict[str, Any]:
         if value is None or value == []:
             continue
         if flag.kind == "table":
-            value = _table(flag, value)
+            value = parse_assignments(value, flag.option, flag.parse)
         elif flag.kind == "wrappers":
             value = parse_wrappers(value)
         _put(found, flag.key, value)
@@ -128,13 +127,3 @@ def _put(found: dict[str, Any], key: str, value: Any) -> None:
     for table in tables:
         found = found.setdefault(table, {})
     found[last] = {**found[last], **value} if isinstance(found.get(last), dict) else value
-
-
-def _table(flag: Flag, given: Iterable[str]) -> dict[str, Value]:
-    entries: dict[str, Value] = {}
-    for text in given:
-        key, value = parse_assignment(text, flag.option)
-        if key in entries:
-            raise UserError(f"{flag.option}: '{key}' is given twice")
-        entries[key] = flag.parse(value)
-    return entries

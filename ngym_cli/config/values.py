@@ -1,8 +1,26 @@
-"""Reading values off the command line by their type; nothing is ever evaluated as code."""
+"""Written values: the one grammar of everything typed on the command line or as text in a TOML file.
+
+| form | written | read as |
+|---|---|---|
+| scalar | ``3``, ``3e-4``, ``true``, ``none``, ``linear`` | number, truth value, nothing, word |
+| list | ``0.2/0.8`` | ``[0.2, 0.8]`` |
+| rows | ``0.8/0.2//0.2/0.8`` | ``[[0.8, 0.2], [0.2, 0.8]]`` |
+| assignment | ``NAME=VALUE`` | name and value |
+| alternatives | ``a,b,c`` | several entries |
+| range | ``0:5``, ``16:65:16`` | whole numbers, the last one excluded |
+| call | ``uniform:200:600``, ``side_bias:probs=0.2/0.8`` | name, positional and named arguments |
+
+Every setting uses these forms: arguments of tasks, networks and algorithms (assignments), durations and search spaces
+(calls with positional arguments), wrappers and perturbations (calls with named arguments), sweeps (alternatives and
+ranges). ``docs/values.md`` explains them to users. Nothing is ever evaluated as code.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ngym_cli.errors import UserError
@@ -10,15 +28,27 @@ from ngym_cli.errors import UserError
 #: Longest duration of a period (ms).
 LONGEST = 10_000_000
 
-#: What is written on the command line: one value, or a list of values, or a list of lists.
+#: Most values of a range.
+MOST_VALUES = 100_000
+
+#: A value as written: a scalar, a list of scalars, or rows of scalars.
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar] | list[list[Scalar]]
 
+#: Dotted keys of a configuration and their values in one run of a sweep.
+Values = dict[str, Any]
+
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
+_RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_NAME = re.compile(r"[^\W\d]\w*")
+_CLASS = re.compile(r"_*[A-Z]\w*")
+
+# -- scalars, lists, assignments ------------------------------------------------------------------------------------
 
 
 def parse_scalar(text: str) -> Scalar:
-    """Read one value: bool, none, int, float, or else the text itself.
+    """Read one value: a truth value, none, a number, or else the text itself.
 
     Example:
         >>> [parse_scalar(t) for t in ("3", "3e-4", "true", "linear")]
@@ -36,7 +66,7 @@ def parse_scalar(text: str) -> Scalar:
 
 
 def parse_value(text: str) -> Value:
-    """Read a value; a slash makes a list, a double slash a list of lists.
+    """Read a value; a slash separates the items of a list, a double slash the rows of a list of lists.
 
     Example:
         >>> parse_value("0.2/0.8"), parse_value("0.8/0.2//0.2/0.8")
@@ -54,11 +84,49 @@ def parse_value(text: str) -> Value:
     return parse_scalar(text)
 
 
-def match_type(value: object, default: object, key: str) -> Any:
-    """Return a value as the type of its default, or refuse it.
+def write_value(value: object) -> str:
+    """Return a value in its written form; the inverse of ``parse_value``.
+
+    Example:
+        >>> write_value([[0.8, 0.2], [0.2, 0.8]]), write_value(None), write_value(1e-4)
+        ('0.8/0.2//0.2/0.8', 'none', '0.0001')
+    """
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        rows = any(isinstance(item, list | tuple) for item in value)
+        return ("//" if rows else "/").join(map(write_value, value))
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
+
+
+def parse_whole(text: str | int) -> int:
+    """Read a whole number, also written as ``1e5``, ``100_000`` or ``100,000``.
 
     Raises:
-        UserError: if it cannot be that type (a word for a number, a fraction for a count).
+        ValueError: if the text is not a whole number.
+    """
+    written = str(text).strip().replace(",", "")
+    try:
+        return int(written)
+    except ValueError:
+        pass
+    try:
+        number = float(written)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(number)
+
+
+def match_type(value: object, default: object, key: str) -> Any:
+    """Return a value as the type of its default.
+
+    Raises:
+        UserError: if the value does not have that type (a word for a number, a fraction for a count).
     """
     if default is None or value is None:
         return value
@@ -70,7 +138,7 @@ def match_type(value: object, default: object, key: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UserError(f"{key} must be a number, not '{value}'")
         if isinstance(default, int):
-            if float(value) != int(value):
+            if not math.isfinite(value) or float(value) != int(value):
                 raise UserError(f"{key} must be a whole number, not {value}")
             return int(value)
         return float(value)
@@ -83,7 +151,7 @@ def parse_assignment(text: str, flag: str) -> tuple[str, str]:
     """Split ``key=value``.
 
     Raises:
-        UserError: if there is no key or no equals sign.
+        UserError: if the key, the value or the equals sign is missing.
     """
     key, sign, value = text.partition("=")
     if not sign or not key.strip() or not value.strip():
@@ -91,15 +159,175 @@ def parse_assignment(text: str, flag: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def parse_duration(text: object, period: str) -> Any:
-    """Check one duration of a period and return it in its written form.
-
-    A number is that many ms; a list one of its elements, drawn uniformly; a text names a distribution and its
-    arguments, as in ``uniform:200:600``.
+def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], Any] = parse_value) -> dict[str, Any]:
+    """Read several assignments into a table.
 
     Args:
-        text: the duration as written on the command line or in a configuration file.
-        period: its period, for messages.
+        texts: each ``key=value``.
+        flag: name of the option, for messages.
+        parse: function that reads a value.
+
+    Raises:
+        UserError: on a text that is not an assignment, or a key given twice.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, value = parse_assignment(text, flag)
+        if key in found:
+            raise UserError(f"{flag}: '{key}' is given twice")
+        found[key] = parse(value)
+    return found
+
+
+# -- alternatives and ranges ----------------------------------------------------------------------------------------
+
+
+def split_entries(text: str) -> list[str]:
+    """Split a text at commas; empty entries are dropped."""
+    return [entry for entry in (piece.strip() for piece in text.split(",")) if entry]
+
+
+def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str = "") -> list[Value]:
+    """Read alternatives ``a,b,c``, a range ``START:STOP[:STEP]`` (STOP excluded, as in Python), or a mixture.
+
+    Args:
+        text: as typed.
+        parse: function that reads a single value.
+        what: name of the flag or key, for messages.
+
+    Raises:
+        UserError: if the text holds no value, or an empty or too long range.
+
+    Example:
+        >>> parse_list("1e-3,1e-4"), parse_list("0:3"), parse_list("16,32:65:32")
+        ([0.001, 0.0001], [0, 1, 2], [16, 32, 64])
+    """
+    values: list[Value] = []
+    for entry in split_entries(text):
+        found = _RANGE.fullmatch(entry)
+        if found is None:
+            values.append(parse(entry))
+            continue
+        start, stop, step = (int(number) if number else 1 for number in found.groups())
+        if step == 0 or not range(start, stop, step):
+            raise UserError(f"{what}: range '{entry}' is empty")
+        if len(range(start, stop, step)) > MOST_VALUES:
+            raise UserError(f"{what}: range '{entry}' has more than {MOST_VALUES:,} values")
+        values.extend(range(start, stop, step))
+    if not values:
+        raise UserError(f"{what}: no value in '{text}'")
+    return values
+
+
+def as_list(value: object, what: str) -> list[Any]:
+    """Return the values of one parameter of a recipe as a list; a text may hold alternatives or a range."""
+    if isinstance(value, str):
+        return parse_list(value, what=what)
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise UserError(f"{what}: the list is empty")
+    return values
+
+
+# -- calls ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Call:
+    """A name with arguments, as in ``uniform:200:600`` or ``side_bias:probs=0.2/0.8``.
+
+    Attributes:
+        name: text before the first colon; for a user's own code ``file.py:Name`` or ``module:Name``.
+        positional: arguments without a name, as written.
+        named: arguments with a name, as written.
+    """
+
+    name: str
+    positional: tuple[str, ...] = ()
+    named: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        """Return the written form; the inverse of ``parse_call``."""
+        return ":".join([self.name, *self.positional, *(f"{key}={value}" for key, value in self.named)])
+
+
+def parse_call(text: str, what: str) -> Call:
+    """Read ``NAME:ARG:...:KEY=VALUE:...``; positional arguments come first.
+
+    A piece without an equals sign that follows a named argument continues its value, so that a value may hold a colon:
+    ``combine:task2=my_task.py:MyTask:delay=800``.
+
+    Args:
+        text: as written.
+        what: subject of messages, such as "wrapper".
+
+    Raises:
+        UserError: on an empty key, or a key given twice.
+
+    Example:
+        >>> parse_call("my.py:Gain:factor=2", "wrapper")
+        Call(name='my.py:Gain', positional=(), named=(('factor', '2'),))
+    """
+    name, *pieces = text.split(":")
+    if pieces and len(name) == 1 and pieces[0].startswith(("/", "\\")):  # a drive letter of Windows
+        name = f"{name}:{pieces.pop(0)}"
+    if pieces and _NAME.fullmatch(pieces[0].strip()) and name.strip().endswith(".py"):
+        name = f"{name}:{pieces.pop(0)}"
+    positional: list[str] = []
+    named: list[list[str]] = []
+    for piece in pieces:
+        key, sign, value = piece.partition("=")
+        if sign:
+            if not key.strip():
+                raise UserError(f"{what} '{text}': a name is missing before '='")
+            if key.strip() in (known for known, _ in named):
+                raise UserError(f"{what} '{text}': '{key.strip()}' is given twice")
+            named.append([key.strip(), value])
+        elif named:
+            named[-1][1] += ":" + piece
+        else:
+            positional.append(piece)
+    return Call(name.strip(), tuple(positional), tuple((key, value) for key, value in named))
+
+
+def parse_wrappers(text: str) -> list[dict[str, Any]]:
+    """Read a stack of wrappers, innermost first: ``name,name:key=value:key=value``.
+
+    A wrapper of one's own is ``file.py:Name`` or ``package.module:Name``, with or without arguments.
+
+    Returns:
+        A list of ``{"name": ..., key: value, ...}``.
+
+    Raises:
+        UserError: on an argument without a name, or a key given twice.
+    """
+    stack: list[dict[str, Any]] = []
+    for entry in split_entries(text):
+        call = parse_call(entry, "wrapper")
+        name, positional = call.name, list(call.positional)
+        if positional and _MODULE.fullmatch(name) and _CLASS.fullmatch(positional[0]):
+            name = f"{name}:{positional.pop(0)}"
+        if positional:
+            raise UserError(f"wrapper '{entry}': expected name:key=value, not '{positional[0]}'")
+        if "name" in dict(call.named):
+            raise UserError(f"wrapper '{entry}': an argument cannot be called 'name'")
+        given = {key: value if ":" in value else parse_value(value) for key, value in call.named}
+        stack.append({"name": name, **given})
+    return stack
+
+
+# -- durations ------------------------------------------------------------------------------------------------------
+
+
+def parse_duration(text: object, period: str) -> Any:
+    """Check one duration of a period and return its written form.
+
+    A number is a duration in ms; a list is a set of durations, one of which is drawn; a call such as
+    ``uniform:200:600`` names a distribution and its arguments.
+
+    Args:
+        text: duration as written on the command line or in a configuration file.
+        period: name of the period, for messages.
 
     Raises:
         UserError: on an unknown distribution, wrong arguments, or a negative duration.
@@ -109,7 +337,7 @@ def parse_duration(text: object, period: str) -> Any:
     written = parse_scalar(text) if isinstance(text, str) else text
     try:
         if isinstance(written, bool):
-            raise ValueError(f"{written} is no duration")
+            raise ValueError(f"{write_value(written)} is not a valid duration")
         shortest, _ = Distribution.of(duration_for_task(written)).bounds()
     except (ValueError, TypeError) as error:
         raise UserError(f"timing {period}: {error}") from None
@@ -136,7 +364,7 @@ def duration_for_task(value: object) -> Any:
 
 
 def written_duration(value: Any) -> Any | None:
-    """Return a task's own duration in its written form, or None for one that has none (a function).
+    """Return the written form of a task's own duration, or None for a function.
 
     Example:
         >>> written_duration(("uniform", (200, 600)))
@@ -148,47 +376,14 @@ def written_duration(value: Any) -> Any | None:
     if kind == "callable":
         return None
     if kind == "constant":
-        return number_from(numbers)
+        return _number(numbers)
     values = [numbers] if kind == "until" else numbers
     if not isinstance(value[0], str):
-        return [number_from(item) for item in values]
-    return ":".join([kind, *(str(number_from(item)) for item in values)])
+        return [_number(item) for item in values]
+    return str(Call(kind, tuple(str(_number(item)) for item in values)))
 
 
-def number_from(value: Any) -> int | float:
-    """Return a number as int where it is whole, so that it is written without a point."""
+def _number(value: Any) -> int | float:
+    """Return a number as int if it is whole, so that it is written without a decimal point."""
     value = float(value)
     return int(value) if value.is_integer() else value
-
-
-def parse_wrappers(text: str) -> list[dict[str, Any]]:
-    """Read a stack of wrappers: ``name,name:key=value:key=value``, innermost first.
-
-    A piece without an equals sign continues the value before it, so that a value may hold a colon
-    (``combine:task2=my_task.py:MyTask:delay=800``).
-
-    Returns:
-        A list of ``{"name": ..., key: value, ...}``.
-
-    Raises:
-        UserError: on an empty name or a key given twice.
-    """
-    stack: list[dict[str, Any]] = []
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
-        name, *pieces = part.split(":")
-        pairs: list[list[str]] = []
-        for piece in pieces:
-            key, sign, value = piece.partition("=")
-            if sign:
-                pairs.append([key.strip(), value])
-            elif pairs:
-                pairs[-1][1] += ":" + piece
-            else:
-                raise UserError(f"wrapper '{part}': expected name:key=value, not '{piece}'")
-        entry: dict[str, Any] = {"name": name.strip()}
-        for key, value in pairs:
-            if key in entry or not key:
-                raise UserError(f"wrapper '{part}': '{key}' is given twice" if key else f"wrapper '{part}': empty key")
-            entry[key] = value if ":" in value else parse_value(value)
-        stack.append(entry)
-    return stack

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngym_cli.config.values import split_entries
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs.recordings import QUANTITIES
@@ -42,7 +43,7 @@ def parse_quantities(text: str) -> tuple[str, ...]:
     Raises:
         UserError: on an unknown one, with the nearest.
     """
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    names = tuple(dict.fromkeys(split_entries(text)))
     for name in names:
         if name not in QUANTITIES:
             raise unknown("quantity to record", name, QUANTITIES)

@@ -14,6 +14,7 @@ from ngym_cli.agents import perturbation
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
+from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
@@ -130,7 +131,7 @@ def request(
         raise UserError("--compare and --columns belong together: a table of trials, and the map of its columns")
     if compare is not None and columns is not None and plain.get("checkpoints"):
         raise UserError("--compare takes the final model, not --checkpoints")
-    exports = tuple(word.strip() for word in export.split(",")) if export else ()
+    exports = tuple(split_entries(export or ""))
     for word in exports:
         if word not in EXPORTS:
             raise unknown("export format", word, EXPORTS)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli import runs
+from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.figures.registry import FIGURES, FigureSpec, natural, tags_of
 from ngym_cli.files.writing import atomic_path, check_place
@@ -82,8 +83,8 @@ def view(
 
     if compare is not None and compare not in COMPARE:
         raise unknown("word of --compare", compare, COMPARE)
-    split = tuple(name.strip() for name in by.split(",") if name.strip()) if by else ()
-    named = tuple(name.strip() for name in evaluations.split(",") if name.strip()) if evaluations else ()
+    split = tuple(split_entries(by or ""))
+    named = tuple(split_entries(evaluations or ""))
     sources = [Source(runs.find(reference, root), trust) for reference in references]
     for source in sources:
         for name in named:
@@ -95,7 +96,7 @@ def _pair(text: str | None) -> tuple[float, float] | None:
     """Return two choices as they are numbered in the trial table."""
     if text is None:
         return None
-    parts = [part.strip() for part in text.split(",")]
+    parts = split_entries(text)
     if len(parts) != 2 or not all(part.isdecimal() for part in parts) or parts[0] == parts[1]:
         raise UserError(f"--pair takes the numbers of two choices, as in 1,2; got '{text}'")
     return float(parts[0]), float(parts[1])

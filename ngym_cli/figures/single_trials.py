@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Discrete
 
+from ngym_cli.config.values import parse_assignments, split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.wording import Wording
 
@@ -61,16 +62,7 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
     Raises:
         UserError: if an entry is not ``name=value``.
     """
-    found = {}
-    for entry in (text or "").split(","):
-        name, equals, value = entry.partition("=")
-        if entry and not (name and equals and value):
-            raise UserError(
-                f"--where takes name=value with commas between, such as coh=51.2,outcome=error; got {entry!r}"
-            )
-        if entry:
-            found[name.strip()] = value.strip()
-    return found
+    return parse_assignments(split_entries(text or ""), "--where (such as coh=51.2,outcome=error)", str)
 
 
 def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False) -> list[Trial]:

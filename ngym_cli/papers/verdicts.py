@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ngym_cli.config.values import split_entries
+
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = re.compile(rf"(>=|<=|>|<)\s*({_NUMBER})")
 _RANGE = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})")
@@ -99,7 +101,7 @@ def parse_criterion(text: str) -> Criterion:
     Raises:
         ValueError: if it is none, with what is expected.
     """
-    first, *rest = (part.strip() for part in text.split(","))
+    first, *rest = split_entries(text) or [""]
     for words in rest:
         if words not in (*_SEEDS, *_NUMBERS):
             raise ValueError(f"'{words}' is not one of {', '.join((*_SEEDS, *_NUMBERS))}")

@@ -4,7 +4,7 @@ Belongs here: what knows of more than one run. May use: `training` and what it u
 
 | module | what |
 |---|---|
-| `recipe`, `value_lists`, `space` | what is varied, from flags or TOML; what differs between two recipes |
+| `recipe`, `space` | what is varied, from flags or TOML; what differs between two recipes |
 | `plan` | the runs that a recipe stands for: grid, zipped parameters, seeds |
 | `validation` | every setting tried before the first run starts |
 | `folder` | the sweep's folder: recipe, list of runs, study, errors |

@@ -23,6 +23,7 @@ from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.config.values import Values
 from ngym_cli.errors import Taken, UserError, did_you_mean
 from ngym_cli.files import locks, reading
 from ngym_cli.files.reading import read_json
@@ -31,7 +32,6 @@ from ngym_cli.sweeps import plan
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe, nest
-from ngym_cli.sweeps.value_lists import Values
 
 ROOT = Path("sweeps")
 RECIPE, LIST, RUNS, ERRORS, DRAWN, STUDY = "recipe.toml", "list.json", "runs", "errors", "drawn", "study.jsonl"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs
+from ngym_cli.config.values import Values
 from ngym_cli.errors import Taken
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.plan import Entry
-from ngym_cli.sweeps.value_lists import Values
 from ngym_cli.training import main_loop
 from ngym_cli.training.session import Watch
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps.recipe import Recipe
-from ngym_cli.sweeps.value_lists import Values
 
 #: Most runs of one sweep.
 MOST_RUNS = 1_000_000

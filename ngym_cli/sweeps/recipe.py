@@ -13,10 +13,9 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ngym_cli.config import RunConfig, Section, merge
 from ngym_cli.config.flags import FLAGS
-from ngym_cli.config.values import parse_assignment, parse_scalar, parse_value
+from ngym_cli.config.values import as_list, parse_assignment, parse_list, parse_scalar, parse_value
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.sweeps.sbatch import check_options
-from ngym_cli.sweeps.value_lists import as_list, parse_list
 
 
 class SearchSettings(Section):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.config.values import parse_assignment, parse_scalar
+from ngym_cli.config.values import parse_assignment, parse_assignments, parse_scalar, split_entries
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.sweeps import control, folder
 from ngym_cli.sweeps.recipe import canonical, from_flags
@@ -74,10 +74,10 @@ def tables(zipped: Iterable[str] | None, searched: Mapping[str, Any], where: Map
     """Return the tables of a recipe that flags give, with nothing that they leave open."""
     found: dict[str, Any] = {}
     if zipped:
-        found["zip"] = [[_key(part) for part in group.split(",") if part.strip()] for group in zipped]
+        found["zip"] = [[_key(part) for part in split_entries(group)] for group in zipped]
     search = {key: value for key, value in searched.items() if value is not None}
     if "space" in search:
-        search["space"] = dict(parse_assignment(text, "--space") for text in search["space"])
+        search["space"] = parse_assignments(search["space"], "--space", str)
     if search:
         found["search"] = search
     launch = {key: value for key, value in where.items() if value is not None}

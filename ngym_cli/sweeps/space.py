@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ngym_cli.config.values import parse_scalar
+from ngym_cli.config.values import parse_call, parse_scalar
 from ngym_cli.errors import unknown
 
 KINDS = ("log", "float", "int", "logint", "choice")
@@ -53,10 +53,11 @@ def parse_kind(key: str, text: str) -> Kind:
     Raises:
         ValueError: on an unknown kind, numbers missing, or an empty range.
     """
-    name, *parts = text.split(":")
+    call = parse_call(text, f"space {key}")
+    name = call.name
     if name not in KINDS:
         raise ValueError(f"space {key}: {unknown('kind', name, KINDS)}")
-    values = tuple(parse_scalar(part) for part in parts)
+    values = tuple(parse_scalar(part) for part in call.positional)
     if name == "choice":
         if len(values) < 2:
             raise ValueError(f"space {key}: a choice needs two values or more")
@@ -68,10 +69,10 @@ def parse_kind(key: str, text: str) -> Kind:
     fits = len(values) == 2 or name == "int" and len(values) == 3
     if not fits or len(given) < len(values):
         numbers = "two whole numbers" if whole else "two numbers"
-        raise ValueError(f"space {key}: {name} takes {numbers}, lowest and highest, not '{':'.join(parts)}'")
+        raise ValueError(f"space {key}: {name} takes {numbers}, lowest and highest, not '{':'.join(call.positional)}'")
     low, high, *step = given
     if not low < high or (name in ("log", "logint") and low <= 0) or (step and step[0] < 1):
-        raise ValueError(f"space {key}: '{text}' is no range{' above 0' if name.startswith('log') else ''}")
+        raise ValueError(f"space {key}: '{text}' is not a range{' above 0' if name.startswith('log') else ''}")
     return Kind(name, values)
 
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.config.values import Values
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe, nest
-from ngym_cli.sweeps.value_lists import Values
 
 
 def ready(recipe: Recipe) -> Recipe:

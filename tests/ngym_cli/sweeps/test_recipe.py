@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ngym_cli.config.values import parse_list
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps import space
-from ngym_cli.sweeps.value_lists import parse_list
 
 
 @pytest.mark.parametrize(
