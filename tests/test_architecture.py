@@ -17,7 +17,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("kernels", "messages", "scores", "spaces"),
         ("compat", "sampling", "metadata", "ceilings.processes"),
         ("parameters", "trials", "recording", "analysis", "ceilings.effects"),
-        ("rules", "plotting"),
+        ("rules", "plotting", "dynamics"),
         ("state", "wrappers"),
         ("cycle", "vector"),
         ("core",),

@@ -1,0 +1,66 @@
+"""Recurrent networks as dynamical systems: fixed points, flow, bifurcations, and similarity of dynamics.
+
+Belongs here: what follows from a step function, its derivatives, or trajectories. May use: ``analysis``, NumPy, SciPy;
+never torch.
+"""
+
+from neurogym.dynamics.flow import (
+    Attractor,
+    Bifurcation,
+    Branch,
+    FlowField,
+    Linearisation,
+    Plane,
+    describe_attractor,
+    flow_field,
+    follow,
+    linearise,
+    selected_input,
+)
+from neurogym.dynamics.points import FixedPoints, basins, find_fixed_points, minimise_speed, modes
+from neurogym.dynamics.similarity import (
+    Operator,
+    delay_embedding,
+    distance_matrix,
+    fit_operator,
+    input_distance,
+    operator_distance,
+    principal_angles,
+    svcca_distance,
+    weight_distance,
+)
+from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "Attractor",
+    "Bifurcation",
+    "Branch",
+    "FiniteDifferences",
+    "FixedPoints",
+    "FlowField",
+    "Leaky",
+    "Linearisation",
+    "Operator",
+    "Plane",
+    "Stack",
+    "System",
+    "basins",
+    "delay_embedding",
+    "describe_attractor",
+    "distance_matrix",
+    "find_fixed_points",
+    "fit_operator",
+    "flow_field",
+    "follow",
+    "input_distance",
+    "linearise",
+    "minimise_speed",
+    "modes",
+    "operator_distance",
+    "principal_angles",
+    "selected_input",
+    "svcca_distance",
+    "weight_distance",
+]

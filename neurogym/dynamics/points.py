@@ -1,0 +1,325 @@
+"""Fixed and slow points of recurrent networks, found by minimising speed from many states at once.
+
+Sussillo & Barak 2013, Opening the black box, 10.1162/NECO_a_00409. The speed ``q = |F(h, x) - h|^2 / 2`` is minimised
+by the
+Levenberg-Marquardt method with exact Jacobians, for all starts and inputs as one batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from neurogym.analysis.results import FloatArray, Result
+from neurogym.dynamics.systems import System
+
+#: Starts that are minimised as one batch; limits the memory for Jacobians.
+BATCH = 256
+
+#: Points farther from the centre of the starts than this multiple of the starts' mean distance are outliers.
+OUTLIER = 10.0
+
+#: Relative decrease of the speed below which an iteration counts as stalled, and stalled iterations that end a search.
+STALLED, PATIENCE = 1e-3, 12
+
+
+@dataclass(frozen=True)
+class FixedPoints(Result):
+    """Fixed and slow points, by input and from slow to fast.
+
+    Attributes:
+        points: states, shape (points, units).
+        inputs: constant input of each point, shape (points, inputs).
+        condition: row of the given inputs that each point belongs to, shape (points,).
+        speed: ``q = |F(h, x) - h|^2 / 2`` of each point, shape (points,).
+        eigenvalues: of the Jacobian, complex, largest first, shape (points, units).
+        right: right eigenvectors as columns, of unit length, in the order of the eigenvalues, shape (points, units,
+            units).
+        left: left eigenvectors as rows, scaled to ``left @ right = 1``, shape (points, units, units).
+        share: share of the starts whose search ended in the point, shape (points,).
+        n_starts: number of starts for each input.
+        n_outliers: number of distinct points that were dropped since they lie far from all starts.
+    """
+
+    points: FloatArray
+    inputs: FloatArray
+    condition: np.ndarray
+    speed: FloatArray
+    eigenvalues: np.ndarray
+    right: np.ndarray
+    left: np.ndarray
+    share: FloatArray
+    n_starts: int
+    n_outliers: int
+
+    def __len__(self) -> int:
+        """Number of points."""
+        return len(self.points)
+
+    @property
+    def n_unstable(self) -> np.ndarray:
+        """Number of unstable directions of each point, shape (points,)."""
+        return (np.abs(self.eigenvalues) >= 1).sum(axis=1)
+
+    @property
+    def stable(self) -> np.ndarray:
+        """True for points whose eigenvalues all lie within the unit circle, shape (points,)."""
+        return self.n_unstable == 0
+
+    @property
+    def direction(self) -> FloatArray:
+        """Real part of the right eigenvector of the largest eigenvalue, of unit length, shape (points, units)."""
+        found = self.right[:, :, 0].real
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
+
+    @property
+    def selection(self) -> FloatArray:
+        """Selection vector: left eigenvector of the largest eigenvalue, scaled to a product of 1 with `direction`.
+
+        Mante, Sussillo, Shenoy & Newsome 2013, 10.1038/nature12742. Shape (points, units).
+        """
+        found = self.left[:, 0].real
+        product = (found * self.direction).sum(axis=1, keepdims=True)
+        return found / np.where(np.abs(product) > 1e-12, product, 1.0)
+
+    def time_constants(self, dt: float = 1.0) -> FloatArray:
+        """Return the time constant of each mode, shape (points, units), infinite for modes that stay.
+
+        Args:
+            dt: duration of a step, for instance in ms, the unit of the result.
+        """
+        with np.errstate(divide="ignore"):
+            return dt / np.abs(np.log(np.abs(self.eigenvalues)))
+
+    def of(self, condition: int) -> FixedPoints:
+        """Return the points under one input.
+
+        Args:
+            condition: row of the given inputs.
+        """
+        return self.take(self.condition == condition)
+
+    def take(self, rows: np.ndarray) -> FixedPoints:
+        """Return some of the points.
+
+        Args:
+            rows: indices or a mask.
+        """
+        arrays = (
+            self.points,
+            self.inputs,
+            self.condition,
+            self.speed,
+            self.eigenvalues,
+            self.right,
+            self.left,
+            self.share,
+        )
+        points, inputs, condition, speed, eigenvalues, right, left, share = (array[rows] for array in arrays)
+        return FixedPoints(
+            points, inputs, condition, speed, eigenvalues, right, left, share, self.n_starts, self.n_outliers
+        )
+
+    def to_table(self, dt: float = 1.0) -> dict[str, np.ndarray]:
+        """Return columns with one row for each point: condition, speed, stability, leading mode and coordinates.
+
+        Args:
+            dt: duration of a step for the time constant.
+        """
+        leading = self.eigenvalues[:, 0] if len(self) else np.zeros(0, complex)
+        columns = {
+            "condition": self.condition,
+            "speed": self.speed,
+            "stable": self.stable,
+            "n_unstable": self.n_unstable,
+            "share": self.share,
+            "eigenvalue_real": leading.real,
+            "eigenvalue_imag": leading.imag,
+            "time_constant": self.time_constants(dt)[:, 0] if len(self) else np.zeros(0),
+        }
+        return columns | {f"h{k}": values for k, values in enumerate(self.points.T)}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields but the eigenvectors as plain values, eigenvalues as real and imaginary parts."""
+        named = {
+            name: getattr(self, name)
+            for name in ("points", "inputs", "condition", "speed", "stable", "n_unstable", "share")
+        }
+        plain: dict[str, object] = {name: value.tolist() for name, value in named.items()}
+        parts = {"real": self.eigenvalues.real.tolist(), "imag": self.eigenvalues.imag.tolist()}
+        return {**plain, "eigenvalues": parts, "n_starts": self.n_starts, "n_outliers": self.n_outliers}
+
+
+def find_fixed_points(
+    system: System,
+    starts: ArrayLike,
+    inputs: ArrayLike,
+    *,
+    tolerance: float = 1e-16,
+    slow: float | None = None,
+    distance: float = 1e-4,
+    max_steps: int = 300,
+) -> FixedPoints:
+    """Find fixed points, and slow points on request, under one or several constant inputs.
+
+    Args:
+        system: network with derivatives.
+        starts: states to start from, shape (starts, units), usually visited states with some noise; or for each input
+            its
+            own, shape (conditions, starts, units).
+        inputs: constant input, shape (inputs,), or several, shape (conditions, inputs).
+        tolerance: largest speed ``q`` of a fixed point.
+        slow: largest speed of slow points that are also returned; None returns fixed points only.
+        distance: points closer than this times ``sqrt(units)`` are duplicates.
+        max_steps: iterations allowed for each start.
+
+    Returns:
+        Distinct points with speed, eigenvalues and modes. Points far from all starts (see `OUTLIER`) are left out and
+        counted.
+
+    Raises:
+        ValueError: if shapes do not fit, or no start is finite.
+    """
+    x = np.atleast_2d(np.asarray(inputs, float))
+    begin = np.asarray(starts, float)
+    begin = np.broadcast_to(begin, (len(x), *begin.shape)) if begin.ndim == 2 else begin
+    if begin.ndim != 3 or begin.shape[0] != len(x) or begin.shape[2] != system.units or x.shape[1] != system.inputs:
+        raise ValueError(
+            f"starts of shape {np.shape(starts)} and inputs of shape {np.shape(inputs)} do not fit a system of"
+            f" {system.units} units and {system.inputs} inputs"
+        )
+    n = begin.shape[1]
+    states, given = begin.reshape(-1, system.units), np.repeat(x, n, axis=0)
+    finite = np.isfinite(states).all(axis=1)
+    if not finite.any():
+        raise ValueError("none of the starts is finite")
+    found, speed = minimise_speed(system, np.where(finite[:, None], states, 0.0), given, max_steps)
+    speed[~finite] = np.inf
+    limit = tolerance if slow is None else max(slow, tolerance)
+    kept, shares, outliers = [], [], 0
+    for k in range(len(x)):
+        rows = np.arange(k * n, (k + 1) * n)
+        centre = begin[k][np.isfinite(begin[k]).all(axis=1)].mean(axis=0)
+        reach = OUTLIER * max(float(np.linalg.norm(begin[k] - centre, axis=1).mean()), 1e-6)
+        for members in _distinct(found, speed, rows[speed[rows] <= limit], distance * np.sqrt(system.units)):
+            if np.linalg.norm(found[members[0]] - centre) > reach:
+                outliers += 1
+            else:
+                kept.append(members[0])
+                shares.append(len(members) / n)
+    return _described(
+        system, found[kept], given[kept], np.array(kept, int) // n, speed[kept], np.array(shares), n, outliers
+    )
+
+
+def minimise_speed(
+    system: System, starts: FloatArray, inputs: FloatArray, max_steps: int = 300
+) -> tuple[FloatArray, FloatArray]:
+    """Minimise the speed from each start by the Levenberg-Marquardt method.
+
+    Args:
+        system: network with derivatives.
+        starts: shape (n, units).
+        inputs: constant input of each start, shape (n, inputs).
+        max_steps: iterations allowed for each start.
+
+    Returns:
+        States, shape (n, units), and their speeds, shape (n,); infinite where activity overflows.
+    """
+    parts = [slice(k, k + BATCH) for k in range(0, len(starts), BATCH)]
+    found = [_minimised(system, starts[part], inputs[part], max_steps) for part in parts]
+    return np.concatenate([states for states, _ in found]), np.concatenate([speed for _, speed in found])
+
+
+def _minimised(system: System, starts: FloatArray, inputs: FloatArray, max_steps: int) -> tuple[FloatArray, FloatArray]:
+    h, eye = starts.copy(), np.eye(system.units)
+    with np.errstate(over="ignore", invalid="ignore"):
+        motion = system.step(h, inputs) - h
+        q = np.nan_to_num(0.5 * (motion**2).sum(axis=1), nan=np.inf, posinf=np.inf)
+        damping, stalled = np.full(len(h), 1e-2), np.zeros(len(h), int)
+        active = np.flatnonzero(np.isfinite(q))
+        for _ in range(max_steps):
+            if not len(active):
+                break
+            slope = system.jacobian(h[active], inputs[active]) - eye
+            normal = slope.swapaxes(1, 2) @ slope
+            gradient = (slope.swapaxes(1, 2) @ motion[active, :, None])[:, :, 0]
+            scale = damping[active] * np.maximum(np.trace(normal, axis1=1, axis2=2) / system.units, 1e-300)
+            step = np.linalg.solve(normal + scale[:, None, None] * eye, -gradient[:, :, None])[:, :, 0]
+            moved = h[active] + step
+            motion_moved = system.step(moved, inputs[active]) - moved
+            q_moved = np.nan_to_num(0.5 * (motion_moved**2).sum(axis=1), nan=np.inf, posinf=np.inf)
+            better = q_moved < q[active]
+            rows = active[better]
+            gained = (q[rows] - q_moved[better]) / np.maximum(q[rows], 1e-300)
+            h[rows], motion[rows], q[rows] = moved[better], motion_moved[better], q_moved[better]
+            damping[active] = np.clip(np.where(better, 0.1, 8.0) * damping[active], 1e-15, 1e12)
+            stalled[active] += 1
+            stalled[rows[gained > STALLED]] = 0
+            exact = 0.5 * (4 * np.finfo(float).eps) ** 2 * (1 + (h[active] ** 2).sum(axis=1))
+            active = active[(q[active] > exact) & (stalled[active] < PATIENCE)]
+    return h, q
+
+
+def _distinct(points: FloatArray, speed: FloatArray, rows: np.ndarray, distance: float) -> list[np.ndarray]:
+    """Return groups of rows that are the same point, the slowest first in each group and among the groups."""
+    left, groups = rows[np.argsort(speed[rows], kind="stable")], []
+    while len(left):
+        near = np.linalg.norm(points[left] - points[left[0]], axis=1) <= distance
+        groups.append(left[near])
+        left = left[~near]
+    return groups
+
+
+def _described(system: System, points: FloatArray, inputs: FloatArray, condition: np.ndarray, speed: FloatArray,
+               share: FloatArray, n_starts: int, outliers: int) -> FixedPoints:  # fmt: skip
+    """Return points with their modes."""
+    values, right, left = modes(
+        system.jacobian(points, inputs) if len(points) else np.zeros((0,) + (system.units,) * 2)
+    )
+    return FixedPoints(points, inputs, condition, speed, values, right, left, share, n_starts, outliers)
+
+
+def modes(jacobians: FloatArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return eigenvalues, right and left eigenvectors, largest eigenvalue first.
+
+    Args:
+        jacobians: shape (n, units, units).
+
+    Returns:
+        Eigenvalues, shape (n, units); right eigenvectors as columns and left eigenvectors as rows, shape (n, units,
+        units).
+    """
+    values, right = np.linalg.eig(jacobians)
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")
+    values, right = np.take_along_axis(values, order, 1).astype(complex), np.take_along_axis(right, order[:, None], 2)
+    return values, right.astype(complex), np.linalg.pinv(right.astype(complex)) if len(right) else right.astype(complex)
+
+
+def basins(
+    system: System, found: FixedPoints, states: ArrayLike, condition: int = 0, steps: int = 2000, distance: float = 0.05
+) -> FloatArray:
+    """Return the share of states that flow into each point, shape (points of the condition,).
+
+    Args:
+        system: network.
+        found: fixed points.
+        states: where the activity begins, shape (n, units).
+        condition: input that is held.
+        steps: steps for which the activity flows.
+        distance: activity that ends this close to a point, times ``sqrt(units)``, has arrived.
+    """
+    points = found.of(condition)
+    h = np.array(np.atleast_2d(np.asarray(states, float)))
+    if not len(points):
+        return np.zeros(0)
+    for _ in range(steps):
+        after = system.step(h, points.inputs[0])
+        if np.max(np.abs(after - h), initial=0.0) < 1e-12:
+            break
+        h = after
+    apart = np.linalg.norm(h[:, None] - points.points[None], axis=2)
+    nearest, close = apart.argmin(axis=1), apart.min(axis=1) <= distance * np.sqrt(system.units)
+    return np.bincount(nearest[close], minlength=len(points)) / len(h)

@@ -1,0 +1,324 @@
+"""Dynamical similarity analysis: distances between systems from their trajectories, with and without known inputs.
+
+DSA: Ostrow, Eisen, Kozachkov & Fiete 2023, Beyond geometry, arXiv 2306.10168. Delay-embedded trajectories are
+described by a
+linear operator in whitened coordinates, and operators are compared up to an orthogonal change of coordinates.
+InputDSA: Huang, Ostrow et al. 2025, arXiv 2510.25943. State and input operators are compared together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from neurogym.analysis.results import FloatArray
+
+Score = Literal["angular", "euclidean", "wasserstein"]
+
+#: Starts of a comparison over orthogonal matrices, iterations that improve all of them, and starts that are refined.
+RESTARTS, ITERATIONS, REFINED = 24, 25, 3
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Linear description of trajectories, ``v(t + 1) = A v(t) + B u(t)``.
+
+    Attributes:
+        state: ``A`` in whitened coordinates, shape (rank, rank).
+        inputs: ``B``, shape (rank, inputs); None without known inputs.
+        explained: share of the variance of ``v(t + 1)`` that the operator predicts.
+    """
+
+    state: FloatArray
+    inputs: FloatArray | None
+    explained: float
+
+
+def delay_embedding(trial: ArrayLike, n_delays: int, interval: int = 1) -> FloatArray:
+    """Return a Hankel matrix of one trial, shape (steps - (n_delays - 1) * interval, n_delays * channels).
+
+    Args:
+        trial: shape (steps, channels).
+        n_delays: copies of the channels.
+        interval: steps between copies.
+
+    Raises:
+        ValueError: if the trial is too short.
+    """
+    x = np.asarray(trial, float)
+    rows = len(x) - (n_delays - 1) * interval
+    if rows < 2:
+        raise ValueError(f"a trial of {len(x)} steps is too short for {n_delays} delays of {interval} steps")
+    return np.concatenate([x[k * interval : k * interval + rows] for k in range(n_delays)], axis=1)
+
+
+def fit_operator(
+    trials: Sequence[ArrayLike],
+    inputs: Sequence[ArrayLike] | None = None,
+    *,
+    n_delays: int = 20,
+    interval: int = 1,
+    rank: int = 20,
+    ridge: float = 1e-8,
+) -> Operator:
+    """Describe trajectories of one system by a linear operator on delay-embedded, whitened coordinates.
+
+    Args:
+        trials: trajectories, each of shape (steps, channels); lengths may differ.
+        inputs: input of each trial, shape (steps, inputs), or None.
+        n_delays: delays of the embedding.
+        interval: steps between delays.
+        rank: whitened coordinates kept; use the same for all systems that are compared.
+        ridge: penalty of the regression.
+
+    Raises:
+        ValueError: if there are no trials or they are too short.
+    """
+    if not len(trials):
+        raise ValueError("no trials")
+    every = np.concatenate([np.asarray(trial, float) for trial in trials])
+    centre, scale = every.mean(axis=0), max(float(every.std()), 1e-300)
+    embedded = [delay_embedding((np.asarray(trial, float) - centre) / scale, n_delays, interval) for trial in trials]
+    stacked = np.concatenate(embedded)
+    _, size, axes = np.linalg.svd(stacked.T @ stacked, hermitian=True)
+    kept = min(rank, int((size > 1e-12 * size[0]).sum()))
+    whitening = axes[:kept].T / np.sqrt(size[:kept] / len(stacked))
+    before = np.concatenate([part[:-1] for part in embedded]) @ whitening
+    after = np.concatenate([part[1:] for part in embedded]) @ whitening
+    known = None
+    if inputs is not None:
+        last = (n_delays - 1) * interval
+        known = np.concatenate(
+            [np.asarray(u, float)[last + 1 : last + len(part)] for u, part in zip(inputs, embedded, strict=True)]
+        )
+    regressors = before if known is None else np.concatenate([before, known], axis=1)
+    weights = np.linalg.solve(
+        regressors.T @ regressors + ridge * len(before) * np.eye(regressors.shape[1]), regressors.T @ after
+    )
+    residual = ((after - regressors @ weights) ** 2).sum() / max(
+        float(((after - after.mean(axis=0)) ** 2).sum()), 1e-300
+    )
+    operator = np.asarray(weights[:kept].T, float)
+    if kept < rank:  # systems of fewer dimensions are compared with zeros in the others
+        operator = np.pad(operator, ((0, rank - kept),) * 2)
+    entering = None if known is None else np.pad(weights[kept:].T, ((0, rank - kept), (0, 0)))
+    return Operator(np.asarray(operator, float), entering, float(1 - residual))
+
+
+def operator_distance(first: Operator, second: Operator, score: Score = "angular", seed: int = 0) -> float:
+    """Return the distance of two systems by their state operators.
+
+    ``angular`` and ``euclidean`` minimise over orthogonal changes of coordinates (both components of O(r));
+    ``wasserstein`` compares
+    eigenvalues alone.
+
+    Args:
+        first: from `fit_operator`.
+        second: from `fit_operator`, of the same rank.
+        score: ``angular`` (radians, 0 to pi), ``euclidean`` (of operators with unit norm) or ``wasserstein``.
+        seed: seed of the starts of the search.
+
+    Raises:
+        ValueError: if the ranks differ or the score is unknown.
+    """
+    a, b = first.state, second.state
+    if a.shape != b.shape:
+        raise ValueError(f"operators of ranks {len(a)} and {len(b)} cannot be compared")
+    if score == "wasserstein":
+        from scipy.optimize import linear_sum_assignment
+
+        cost = np.abs(np.linalg.eigvals(a)[:, None] - np.linalg.eigvals(b)[None]) ** 2
+        return float(cost[linear_sum_assignment(cost)].mean())
+    if score not in ("angular", "euclidean"):
+        raise ValueError(f"unknown score {score!r}; expected angular, euclidean or wasserstein")
+    product = _best_alignment(_normalised(a), _normalised(b), np.random.default_rng(seed))
+    return _from_product(product, score)
+
+
+def _normalised(matrix: FloatArray) -> FloatArray:
+    return matrix / max(float(np.linalg.norm(matrix)), 1e-300)
+
+
+def _from_product(product: float, score: Score) -> float:
+    """Return the distance of two operators of unit norm from their inner product."""
+    if score == "angular":
+        return float(np.arccos(np.clip(product, -1, 1)))
+    return float(np.sqrt(max(2 - 2 * product, 0.0)))
+
+
+def _best_alignment(a: FloatArray, b: FloatArray, rng: np.random.Generator) -> float:
+    """Return the largest ``tr(A' C B C')`` over orthogonal ``C``.
+
+    Starts are the identity, alignments of the eigenvectors of the symmetric parts with fitted and with random signs,
+    and
+    random matrices of both determinants. A few shifted power iterations improve all starts at once; the best are
+    refined by a quasi-Newton search.
+    """
+    r = len(a)
+    bases = [np.linalg.eigh(m + m.T)[1] for m in (a, b)]
+    agreement = (bases[0].T @ a @ bases[0]) * (bases[1].T @ b @ bases[1])
+    leading = np.linalg.eigh(agreement + agreement.T)[1][:, -1]  # its signs make the two operators agree entry by entry
+    signs = np.concatenate([np.where(leading < 0, -1.0, 1.0)[None], rng.choice([-1.0, 1.0], (RESTARTS // 2 - 1, r))])
+    random = np.linalg.qr(rng.standard_normal((RESTARTS // 2, r, r)))[0]
+    c = np.concatenate([np.eye(r)[None], (bases[0] * signs[:, None]) @ bases[1].T, random])
+    shift = np.linalg.norm(a, 2) * np.linalg.norm(b, 2)
+    for _ in range(ITERATIONS):
+        u, _, v = np.linalg.svd(a @ c @ b.T + a.T @ c @ b + shift * c)
+        c = u @ v
+    values = np.einsum("ij,kij->k", a, c @ b @ c.swapaxes(1, 2))
+    return max(_refined(a, b, c[k]) for k in np.argsort(-values)[:REFINED])
+
+
+def _refined(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+    """Return the local maximum of ``tr(A' C B C')`` near ``c``, over Cayley transforms of skew matrices."""
+    from scipy.optimize import minimize
+
+    eye, upper = np.eye(len(a)), np.triu_indices(len(a), 1)
+
+    def objective(free: FloatArray) -> tuple[float, FloatArray]:
+        skew = np.zeros_like(a)
+        skew[upper] = free
+        skew -= skew.T
+        inverse = np.linalg.inv(eye + skew)
+        turn = inverse @ (eye - skew)
+        moved = c @ turn
+        gradient = a @ moved @ b.T + a.T @ moved @ b
+        slope = inverse.T @ c.T @ gradient @ (eye + turn).T
+        return -float((a * (moved @ b @ moved.T)).sum()), (slope - slope.T)[upper]
+
+    return -float(
+        minimize(objective, np.zeros(len(upper[0])), jac=True, method="L-BFGS-B", options={"maxiter": 500}).fun
+    )
+
+
+def input_distance(
+    first: Operator, second: Operator, score: Literal["angular", "euclidean"] = "angular", powers: int | None = None
+) -> float:
+    """Return the distance of two driven systems by their controllability matrices (InputDSA).
+
+    The matrices ``[B, AB, A'B, A^2 B, (A')^2 B, ...]`` are aligned by one orthogonal matrix in closed form.
+
+    Args:
+        first: from `fit_operator` with inputs.
+        second: from `fit_operator` with the same number of inputs and rank.
+        score: ``angular`` (radians) or ``euclidean`` (of matrices with unit norm).
+        powers: powers of ``A``; by default the rank less 1.
+
+    Raises:
+        ValueError: if an operator has no inputs, or shapes differ.
+    """
+    if first.inputs is None or second.inputs is None:
+        raise ValueError("InputDSA needs operators that were fitted with inputs")
+    if first.inputs.shape != second.inputs.shape:
+        raise ValueError(f"operators of shapes {first.inputs.shape} and {second.inputs.shape} cannot be compared")
+    one, other = (_normalised(_controllability(each, powers)) for each in (first, second))
+    return _from_product(float(np.linalg.svd(one @ other.T, compute_uv=False).sum()), score)
+
+
+def _controllability(operator: Operator, powers: int | None) -> FloatArray:
+    assert operator.inputs is not None
+    forward = backward = operator.inputs
+    columns = [operator.inputs]
+    for _ in range(len(operator.state) - 1 if powers is None else powers):
+        forward, backward = operator.state @ forward, operator.state.T @ backward
+        columns += [forward, backward]
+    return np.concatenate(columns, axis=1)
+
+
+def distance_matrix(operators: Sequence[Operator], score: Score = "angular", with_inputs: bool = False) -> FloatArray:
+    """Return the distances of all pairs, shape (systems, systems).
+
+    Args:
+        operators: from `fit_operator`.
+        score: see `operator_distance`.
+        with_inputs: compare state and input operators together (`input_distance`).
+    """
+    found = np.zeros((len(operators),) * 2)
+    for i, j in combinations(range(len(operators)), 2):
+        pair = operators[i], operators[j]
+        if with_inputs and score != "wasserstein":
+            found[i, j] = found[j, i] = input_distance(*pair, score)
+        else:
+            found[i, j] = found[j, i] = operator_distance(*pair, score)
+    return found
+
+
+def weight_distance(first: ArrayLike, second: ArrayLike, seed: int = 0, restarts: int = 5) -> float:
+    """Return the distance of two recurrent matrices, minimised over permutations of the units.
+
+    The Frobenius norm of the difference under the best permutation found, divided by the mean of the matrices' norms
+    (Huang, Singh,
+    Martinelli & Rajan 2024, arXiv 2410.03972). The assignment is solved approximately by the FAQ method.
+
+    Args:
+        first: shape (units, units).
+        second: shape (units, units).
+        seed: seed of the random starts.
+        restarts: random starts next to the default start.
+
+    Raises:
+        ValueError: if the sizes differ.
+    """
+    from scipy.optimize import quadratic_assignment
+
+    a, b = np.asarray(first, float), np.asarray(second, float)
+    if a.shape != b.shape or a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError(
+            f"matrices of shapes {a.shape} and {b.shape} cannot be matched; both must be square and equal in size"
+        )
+    rng = np.random.default_rng(seed)
+    best = -np.inf
+    for start in ["barycenter", *["randomized"] * restarts]:
+        options = {"maximize": True, "P0": start, "rng": rng}
+        best = max(best, float(quadratic_assignment(a, b, options=options).fun))
+    square = max(float((a**2).sum() + (b**2).sum() - 2 * best), 0.0)
+    return float(np.sqrt(square) / max((np.linalg.norm(a) + np.linalg.norm(b)) / 2, 1e-300))
+
+
+def principal_angles(first: ArrayLike, second: ArrayLike, n: int = 10) -> FloatArray:
+    """Return the angles between the leading principal subspaces of two populations, radians, small to large.
+
+    Args:
+        first: activity, shape (samples, units).
+        second: activity, shape (other samples, units).
+        n: components of each subspace.
+
+    Raises:
+        ValueError: if the numbers of units differ.
+    """
+    from scipy.linalg import subspace_angles
+
+    a, b = np.asarray(first, float), np.asarray(second, float)
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"populations of {a.shape[1]} and {b.shape[1]} units have no common space")
+    axes = [np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][:n].T for x in (a, b)]
+    return np.sort(subspace_angles(*axes))
+
+
+def svcca_distance(first: ArrayLike, second: ArrayLike, explained: float = 0.99) -> float:
+    """Return 1 minus the mean canonical correlation of the leading principal components.
+
+    Raghu, Gilmer, Yosinski & Sohl-Dickstein 2017, arXiv 1706.05806; used for networks by Maheswaranathan et al. 2019,
+    arXiv 1907.08549.
+
+    Args:
+        first: activity, shape (samples, units).
+        second: activity for the same samples, shape (samples, other units).
+        explained: share of the variance that the kept components explain.
+
+    Raises:
+        ValueError: if the numbers of samples differ.
+    """
+    bases = []
+    if len(np.asarray(first)) != len(np.asarray(second)):
+        raise ValueError("both populations need the same samples")
+    for x in (np.asarray(first, float), np.asarray(second, float)):
+        u, s, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+        n = int(np.searchsorted(np.cumsum(s**2) / max(float((s**2).sum()), 1e-300), explained)) + 1
+        bases.append(u[:, :n])
+    return float(1 - np.linalg.svd(bases[0].T @ bases[1], compute_uv=False).mean())

@@ -1,0 +1,219 @@
+"""Fixed points, flow and similarity, tested against systems whose dynamics are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neurogym import dynamics
+from neurogym.dynamics import known
+
+CELLS = ("tanh", "relu", "softplus", "gru", "lstm", "stack")
+
+
+def system(cell: str, units: int, inputs: int, rng: np.random.Generator) -> dynamics.System:
+    """Return a network with random weights."""
+
+    def w(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape) / 2
+
+    if cell == "gru":
+        return dynamics.GRU(w(3 * units, units), w(3 * units, inputs), w(3 * units), w(3 * units))
+    if cell == "lstm":
+        return dynamics.LSTM(w(4 * units, units), w(4 * units, inputs), w(4 * units))
+    if cell == "stack":
+        layers = system("lstm", units, inputs, rng), system("tanh", 3, units, rng)
+        return dynamics.Stack(layers, (units, 3))
+    return dynamics.Leaky(w(units, units), w(units, inputs), w(units), cell, 0.3)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@settings(max_examples=20, deadline=None)
+@given(units=st.integers(1, 6), inputs=st.integers(1, 4), seed=st.integers(0, 2**31))
+def test_derivatives_are_those_of_the_step(cell, units, inputs, seed):
+    rng = np.random.default_rng(seed)
+    net = system(cell, units, inputs, rng)
+    numeric = dynamics.FiniteDifferences(net.step, net.units, net.inputs)
+    states, x = rng.standard_normal((3, net.units)), rng.standard_normal((3, inputs))
+    for each in (x, x[0]):
+        np.testing.assert_allclose(net.jacobian(states, each), numeric.jacobian(states, each), atol=1e-7)
+        np.testing.assert_allclose(net.input_jacobian(states, each), numeric.input_jacobian(states, each), atol=1e-7)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_gated_cells_are_those_of_torch(cell):
+    import torch
+
+    rng, units, inputs, n = np.random.default_rng(0), 4, 3, 5
+    layer = (torch.nn.GRU if cell == "gru" else torch.nn.LSTM)(inputs, units).double()
+    w_hh, w_ih, b_ih, b_hh = (
+        getattr(layer, f"{name}_l0").detach().numpy() for name in ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
+    )
+    net = dynamics.GRU(w_hh, w_ih, b_ih, b_hh) if cell == "gru" else dynamics.LSTM(w_hh, w_ih, b_ih + b_hh)
+    states, x = rng.standard_normal((n, net.units)), rng.standard_normal((n, inputs))
+    parts = tuple(torch.tensor(part)[None] for part in np.split(states, net.units // units, axis=1))
+    _, after = layer(torch.tensor(x)[None], parts if cell == "lstm" else parts[0])
+    expected = torch.cat(after if cell == "lstm" else [after], dim=-1)[0].detach().numpy()
+    np.testing.assert_allclose(net.step(states, x), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_known_points_are_found_and_none_invented(seed):
+    rng = np.random.default_rng(seed)
+    net, points, eigenvalues = known.flip_flop(3, 12)
+    turned = known.Rotated(net, known.random_rotation(12, rng))
+    starts = (points[rng.integers(27, size=500)] + 0.5 * rng.standard_normal((500, 12))) @ turned.rotation.T
+    found = dynamics.find_fixed_points(turned, starts, np.zeros(3))
+    apart = np.linalg.norm(found.points[:, None] - (points @ turned.rotation.T)[None], axis=2)
+    assert len(found) == 27 and sorted(apart.argmin(axis=1)) == list(range(27))
+    assert apart.min(axis=1).max() < 1e-6
+    np.testing.assert_allclose(
+        np.sort(np.abs(found.eigenvalues)), np.sort(eigenvalues[apart.argmin(axis=1)]), atol=1e-6
+    )
+    assert np.bincount(found.n_unstable).tolist() == [8, 12, 6, 1]
+    assert found.share.sum() == pytest.approx(1, abs=0.05)
+
+
+def test_left_and_right_modes_belong_to_the_jacobian():
+    rng = np.random.default_rng(3)
+    net = system("gru", 6, 2, rng)
+    found = dynamics.find_fixed_points(net, rng.standard_normal((20, 6)), rng.standard_normal(2))
+    jacobian = net.jacobian(found.points, found.inputs)
+    np.testing.assert_allclose(jacobian @ found.right, found.right * found.eigenvalues[:, None], atol=1e-8)
+    np.testing.assert_allclose(found.left @ found.right, np.broadcast_to(np.eye(6), jacobian.shape), atol=1e-8)
+
+
+def test_points_of_several_inputs_are_those_of_each():
+    rng = np.random.default_rng(4)
+    net, inputs, starts = system("tanh", 5, 2, rng), rng.standard_normal((3, 2)), rng.standard_normal((30, 5))
+    together = dynamics.find_fixed_points(net, starts, inputs)
+    for k in range(3):
+        alone = dynamics.find_fixed_points(net, starts, inputs[k])
+        np.testing.assert_allclose(np.sort(together.of(k).points, axis=0), np.sort(alone.points, axis=0), atol=1e-8)
+
+
+def test_slow_points_are_returned_on_request_only():
+    bump = dynamics.Leaky(np.array([[1.0]]), np.array([[1.0]]), np.zeros(1), "softplus")
+    starts = np.linspace(-8, -3, 20)[:, None]
+    assert len(dynamics.find_fixed_points(bump, starts, np.array([0.0]))) == 0
+    assert len(dynamics.find_fixed_points(bump, starts, np.array([0.0]), slow=1e-2, max_steps=5)) > 0
+
+
+def test_starts_that_are_not_finite_find_nothing():
+    net, _, _ = known.flip_flop(1, 2)
+    starts = np.array([[np.nan, 0.0], [0.9, 0.1]])
+    assert len(dynamics.find_fixed_points(net, starts, np.zeros(1))) == 1
+    with pytest.raises(ValueError, match="none of the starts"):
+        dynamics.find_fixed_points(net, starts[:1], np.zeros(1))
+    with pytest.raises(ValueError, match="do not fit"):
+        dynamics.find_fixed_points(net, starts, np.zeros(2))
+
+
+def test_basins_of_two_wells_are_their_sides():
+    net, points, _ = known.flip_flop(1, 2)
+    found = dynamics.find_fixed_points(net, points, np.zeros(1))
+    states = np.array([[x, 0.3] for x in (-2.0, -1.0, -0.1, 0.2)])
+    share = dict(zip(np.sign(np.round(found.points[:, 0], 6)), dynamics.basins(net, found, states), strict=True))
+    assert share == {-1.0: 0.75, 1.0: 0.25, 0.0: 0.0}
+
+
+def test_kinds_of_attractors_are_told_apart():
+    rng = np.random.default_rng(1)
+    line, axis = known.line_attractor(10, [1.0], rng)
+    along = dynamics.describe_attractor(dynamics.find_fixed_points(line, rng.standard_normal((100, 10)), np.zeros(1)))
+    assert along.kind == "line" and abs(along.axis @ axis) == pytest.approx(1) and along.next == pytest.approx(0.6)
+    ring = dynamics.find_fixed_points(known.Oscillator(), rng.uniform(-1.5, 1.5, (200, 2)), np.zeros(1))
+    assert dynamics.describe_attractor(ring.take(np.linalg.norm(ring.points, axis=1) > 0.5)).kind == "ring"
+    plane = dynamics.Leaky(np.diag([1, 1, 0.5, 0.5]), np.zeros((4, 1)), np.zeros(4), "linear")
+    flat = dynamics.find_fixed_points(plane, rng.standard_normal((100, 4)), np.zeros(1))
+    assert dynamics.describe_attractor(flat).kind == "plane"
+    net, points, _ = known.flip_flop(2, 6)
+    apart = dynamics.find_fixed_points(net, points + 0.1 * rng.standard_normal(points.shape), np.zeros(2))
+    assert dynamics.describe_attractor(apart).kind == "points"
+
+
+def test_a_limit_cycle_has_one_point_whose_eigenvalues_are_its_frequency():
+    cycle = known.Oscillator(growth=0.2, turn=0.3)
+    found = dynamics.find_fixed_points(cycle, np.random.default_rng(0).uniform(-1, 1, (50, 2)), np.zeros(1))
+    assert len(found) == 1
+    assert np.abs(np.angle(found.eigenvalues[0])) == pytest.approx([0.3, 0.3])
+
+
+def test_saddle_nodes_are_found_where_a_bistable_unit_loses_its_wells():
+    net = dynamics.Leaky(np.array([[2.0]]), np.array([[1.0]]), np.zeros(1))
+    branches, events = dynamics.follow(net, np.linspace(-1.5, 1.5, 30)[:, None], [-1.0], [1.0], n=81)
+    m = np.sqrt(0.5)  # the slope 2 (1 - m^2) is 1 there
+    edge = 2 * m - np.arctanh(m)
+    assert len(branches) == 3
+    assert {event.kind for event in events} == {"saddle-node"}
+    assert sorted({round(2 * event.place - 1, 2) for event in events}) == pytest.approx([-edge, edge], abs=0.03)
+
+
+def test_flow_vanishes_at_points_and_is_the_linearisation_nearby():
+    rng = np.random.default_rng(2)
+    net, points, _ = known.flip_flop(2, 4)
+    plane = dynamics.Plane.through(points[0], np.eye(4)[0], np.eye(4)[1])
+    field = dynamics.flow_field(net, plane, np.zeros(2), (-0.01, 0.01, -0.01, 0.01), n=3)
+    assert field.speed[1, 1] == pytest.approx(0, abs=1e-12)
+    around = dynamics.linearise(net, points[0], np.zeros(2))
+    push = 1e-4 * rng.standard_normal(4)
+    moved = net.step((points[0] + push)[None], np.zeros(2))[0] - points[0]
+    np.testing.assert_allclose(moved, around.state_matrix @ push, atol=1e-7)
+    assert around.drift == pytest.approx(0, abs=1e-12)
+    with pytest.raises(ValueError, match="parallel"):
+        dynamics.Plane.through(points[0], [1, 0, 0, 0], [2, 0, 0, 0])
+
+
+def trials(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return noisy trajectories of a system of one kind in random coordinates, and its inputs."""
+    rng, units = np.random.default_rng(seed), 8
+    if kind == "line":
+        net: dynamics.System = known.line_attractor(units, [1.0], rng, 0.7)[0]
+    else:
+        net = known.point_attractor(units, 1, rng, 0.85)
+    x = np.zeros((60, 80, 1))
+    x[:, :10] = rng.normal(0, 0.3, (60, 1, 1))
+    return known.simulate(net, np.zeros((60, units)), x, rng, 0.03), x
+
+
+def test_similarity_tells_line_from_point_attractors_and_not_two_of_one_kind():
+    kinds = ["line"] * 4 + ["point"] * 4
+    data = [trials(kind, seed) for seed, kind in enumerate(kinds)]
+    operators = [dynamics.fit_operator(list(y), n_delays=10, rank=5) for y, _ in data]
+    driven = [dynamics.fit_operator(list(y), list(x), n_delays=5, rank=8) for y, x in data]
+    for matrix in (dynamics.distance_matrix(operators), dynamics.distance_matrix(driven, with_inputs=True)):
+        same = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] == kinds[j]]
+        other = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] != kinds[j]]
+        assert np.mean([a < b for a in same for b in other]) > 0.95
+
+
+@pytest.mark.parametrize("reflect", [False, True])
+def test_a_rotated_copy_is_at_distance_zero(reflect):
+    rng = np.random.default_rng(5)
+    turn = known.random_rotation(8, rng) @ np.diag([-1.0 if reflect else 1.0] + [1.0] * 7)
+    a, b = rng.standard_normal((8, 8)), rng.standard_normal((8, 2))
+    one, other = dynamics.Operator(a, b, 1.0), dynamics.Operator(turn @ a @ turn.T, turn @ b, 1.0)
+    for score in ("angular", "euclidean", "wasserstein"):
+        assert dynamics.operator_distance(one, other, score) < 1e-3
+    assert dynamics.input_distance(one, other) < 1e-3
+    unrelated = dynamics.Operator(rng.standard_normal((8, 8)), b, 1.0)
+    assert dynamics.operator_distance(one, unrelated) > 0.3
+
+
+def test_weights_that_differ_by_an_order_of_units_are_the_same():
+    rng = np.random.default_rng(6)
+    w, order = rng.standard_normal((20, 20)), rng.permutation(20)
+    assert dynamics.weight_distance(w, w[np.ix_(order, order)]) < 1e-6
+    assert dynamics.weight_distance(w, rng.standard_normal((20, 20))) > 0.5
+
+
+def test_subspaces_and_canonical_correlations():
+    rng = np.random.default_rng(7)
+    latent = rng.standard_normal((200, 3))
+    a, b = latent @ rng.standard_normal((3, 10)), latent @ rng.standard_normal((3, 12))
+    assert dynamics.svcca_distance(a, b) == pytest.approx(0, abs=1e-6)
+    assert dynamics.principal_angles(a, a, 3) == pytest.approx([0, 0, 0], abs=1e-6)
+    with pytest.raises(ValueError, match="no common space"):
+        dynamics.principal_angles(a, b)
