@@ -17,7 +17,7 @@ NEW_OBJECTS = 10_000
 
 
 def main() -> None:
-    """Run the command line; report missing packages in one line."""
+    """Run the command line; report missing packages in a single line."""
     processes.protect_command_line()
     processes.open_closed_streams()
     gc.set_threshold(NEW_OBJECTS)
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def fail(line: str) -> None:
-    """Print one line on stderr and exit."""
+    """Print a single line on stderr and exit."""
     sys.stderr.write(f"ngym: {line}\n")
     sys.exit(2)
 

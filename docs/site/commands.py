@@ -16,7 +16,7 @@ def write(site: Site) -> None:
     group: Any = typer.main.get_command(app)
     for name in COMMANDS:
         site.write(f"commands/{name}.md", text(name, group.get_command(None, name)))
-    rows = [(f"[ngym {name}]({name}.md)", prose(entry.summary)) for name, entry in COMMANDS.items()]
+    rows = [(f"[ngym {name}]({name}.md)", prose(entry.text)) for name, entry in COMMANDS.items()]
     site.write("commands/index.md", page("# Commands", table(("command", "what it does"), rows), hidden_tree(COMMANDS)))
 
 
@@ -24,7 +24,7 @@ def text(name: str, command: Any) -> str:
     """Return the page of a command: what it does, how it is called, its options, examples."""
     entry = COMMANDS[name]
     inside: dict[str, Any] = getattr(command, "commands", {})
-    parts = [f"# ngym {name}", prose(entry.summary), "## Examples", code("\n".join(entry.examples))]
+    parts = [f"# ngym {name}", prose(entry.text), "## Examples", code("\n".join(entry.examples))]
     for word, part in ({"": command} if not inside else inside).items():
         called = f"ngym {name} {word}".strip()
         parts += [f"## {called}", prose(part.help or "")] if word else []

@@ -1,5 +1,4 @@
-"""The commands of the command line, one file each, without logic of their own.
+"""Commands, each in a file with flags, help and a single call into the other packages.
 
-Belongs here: flags, their help, one call, and what the shell completes. May use: all rooms, inside functions, so that
-`ngym --help` stays quick.
+Imports stand inside functions, so that `ngym --help` stays quick.
 """

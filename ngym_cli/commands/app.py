@@ -1,4 +1,4 @@
-"""The command line: which commands there are. Each lives in its own file and imports what it needs when it runs."""
+"""Entry point of the command line and table of all commands, each imported from a separate file when called."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -17,9 +18,9 @@ from typer.exceptions import TyperException
 from ngym_cli.commands.options import option
 from ngym_cli.errors import UserError, one_line
 
-#: What is typed in place of a command's name.
-MEANT = {
-    "train": "run", "learn": "run", "fit": "run", "start": "run", "evaluate": "eval", "test": "eval", "figure": "plot",
+#: Other words for commands, and the command that is suggested.
+SYNONYMS = {
+    "train": "run", "learn": "run", "start": "run", "evaluate": "eval", "test": "eval", "figure": "plot",
     "figures": "plot", "draw": "plot", "show": "info", "describe": "info", "explain": "info", "ls": "list",
     "tasks": "list", "compare": "diff", "grid": "sweep", "search": "sweep", "hyper": "sweep", "create": "new",
     "html": "report", "validate": "check", "rm": "runs rm", "tag": "runs tag", "note": "runs note",
@@ -29,162 +30,186 @@ MEANT = {
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A command, which is imported when it is called.
+class CommandSummary:
+    """Entry of a command in the overview; the module of the same name holds the command.
 
     Attributes:
-        summary: one sentence, its help.
-        examples: two lines that its help ends with.
+        group: heading in the overview.
+        text: imperative sentence of at most ten words, also the first line of the command's docstring.
+        examples: two command lines at the end of the command's help.
     """
 
-    summary: str
+    group: str
+    text: str
     examples: tuple[str, str]
 
 
-#: Every command of one word; each lives in the module of its name.
+#: Every command, in the order of the overview.
 COMMANDS = {
-    "run": Entry(
-        "Train an agent; leaves a run folder with its record, trials, model and evaluation.",
+    "run": CommandSummary(
+        "Train",
+        "Train an agent and keep everything in a run folder.",
         ("ngym run --task RDM-v0 --wrappers pass_reward,pass_action",
          "ngym run --task GoNogo-v0 --alg supervised --timesteps 1e5 --seed 3"),
     ),
-    "list": Entry(
-        "List what there is and find it by a word: tasks, wrappers, algorithms, figures, runs and more.",
-        ("ngym list tasks rdm", "ngym list runs --status finished --sort -performance"),
-    ),
-    "info": Entry(
-        "Explain anything that has a name: what it does, what can be set and to what, and where it is from.",
-        ("ngym info RDM-v0 --dt 20", "ngym info recurrent_ppo"),
-    ),
-    "docs": Entry(
-        "Open the page about a name in a browser; where there is none, print its address.",
-        ("ngym docs GoNogo-v0", "ngym docs recurrent_ppo"),
-    ),
-    "eval": Entry(
-        "Evaluate trained agents on fresh trials, weights frozen, state reset as in training.",
-        ("ngym eval latest --record activity", "ngym eval latest --task-arg cohs=1/90 --balanced"),
-    ),
-    "plot": Entry(
-        "Draw runs: the figures that the task calls for, several runs or evaluations overlaid.",
-        ("ngym plot latest", "ngym plot latest psychometric --format pdf"),
-    ),
-    "watch": Entry(
-        "Watch single trials: inputs, units, policy, value, choice and reward, as a figure, a film or step by step.",
-        ("ngym watch latest --where coh=6.4,outcome=error", "ngym watch latest --out trial.mp4 --trials 1"),
-    ),
-    "report": Entry(
-        "Write one self-contained HTML page: figures, tables, configuration and provenance of a run.",
-        ("ngym report latest", "ngym report latest --out page.html"),
-    ),
-    "sweep": Entry(
-        "Make many runs: grids, seeds and searches, here, on a Ray cluster or on Slurm; repeating it goes on.",
+    "sweep": CommandSummary(
+        "Train",
+        "Train many agents: grids, seeds and searches.",
         ("ngym sweep --alg recurrent_ppo,recurrent_a2c --seed 0:5",
          "ngym sweep --search 100 --space learning_rate=log:1e-4:1e-2"),
     ),
-    "reproduce": Entry(
-        "Train what a paper trained, measure what it measured, draw its figures; repeating it goes on.",
+    "reproduce": CommandSummary(
+        "Train",
+        "Repeat the experiments and test the claims of a paper.",
         ("ngym reproduce", "ngym reproduce roitman2002 --seeds 5"),
     ),
-    "new": Entry(
-        "Write a commented task that works as it stands, as the beginning of your own.",
-        ("ngym new my_task.py", "ngym new tasks/grid_cells.py"),
-    ),
-    "check": Entry(
-        "Check that tasks follow the rules that every task follows; exit code 1 if one does not work.",
-        ("ngym check my_task.py:MyTask", "ngym check RDM-v0 GoNogo-v0"),
-    ),
-    "bench": Entry(
-        "Find the fastest number of environments and threads for a run, and how long it will take.",
+    "bench": CommandSummary(
+        "Train",
+        "Find the fastest settings for a run on this machine.",
         ("ngym bench --task RDM-v0 --wrappers pass_reward,pass_action",
          "ngym bench --task GoNogo-v0 --units 256 --n-envs 64 --timesteps 1e7"),
     ),
-    "diff": Entry(
-        "Say where two runs differ: configuration, seeds, versions, results. Exit code 1 if they do, 0 if not.",
+    "eval": CommandSummary(
+        "Look",
+        "Evaluate trained agents on fresh trials.",
+        ("ngym eval latest --record activity", "ngym eval latest --task-arg cohs=1/90 --balanced"),
+    ),
+    "plot": CommandSummary(
+        "Look",
+        "Draw figures of runs and sweeps.",
+        ("ngym plot latest", "ngym plot latest psychometric --format pdf"),
+    ),
+    "watch": CommandSummary(
+        "Look",
+        "Watch single trials as a figure, a film or text.",
+        ("ngym watch latest --where coh=6.4,outcome=error", "ngym watch latest --out trial.mp4 --trials 1"),
+    ),
+    "report": CommandSummary(
+        "Look",
+        "Write an HTML page about a run.",
+        ("ngym report latest", "ngym report latest --out page.html"),
+    ),
+    "list": CommandSummary(
+        "Look",
+        "List and search tasks, wrappers, algorithms, figures and runs.",
+        ("ngym list tasks rdm", "ngym list runs --status finished --sort -performance"),
+    ),
+    "info": CommandSummary(
+        "Look",
+        "Explain a task, wrapper, algorithm, network, figure or paper.",
+        ("ngym info RDM-v0 --dt 20", "ngym info recurrent_ppo"),
+    ),
+    "diff": CommandSummary(
+        "Look",
+        "Compare the settings, versions and results of two runs.",
         ("ngym diff latest first", "ngym diff first second --json"),
     ),
-    "export": Entry(
-        "Hand a trained agent to another program: Stable-Baselines3, ONNX or TorchScript.",
+    "docs": CommandSummary(
+        "Look",
+        "Open the documentation of a name in a browser.",
+        ("ngym docs GoNogo-v0", "ngym docs recurrent_ppo"),
+    ),
+    "new": CommandSummary(
+        "Build",
+        "Write a commented example of your own part.",
+        ("ngym new my_task.py", "ngym new wrapper my_wrapper.py"),
+    ),
+    "check": CommandSummary(
+        "Build",
+        "Check that your own tasks and parts work.",
+        ("ngym check my_task.py:MyTask", "ngym check RDM-v0 GoNogo-v0"),
+    ),
+    "export": CommandSummary(
+        "Share",
+        "Export a trained agent to Stable-Baselines3, ONNX or TorchScript.",
         ("ngym export latest --to sb3", "ngym export latest --to onnx --out agent.onnx"),
     ),
-    "runs": Entry(
-        "Remove runs, tag them and note what they were for; ngym list runs shows them.",
+    "runs": CommandSummary(
+        "Share",
+        "Tag, annotate and remove runs.",
         ("ngym runs tag latest baseline", "ngym runs rm first --yes"),
     ),
 }  # fmt: skip
 
 
-def _ending(examples: Iterable[str]) -> str:
-    """Return examples as the end of a help text."""
+def _epilog(examples: Iterable[str]) -> str:
     return "\n\n".join(("Examples:", *examples))
 
 
-class _Imported(dict[str, Any]):
-    """The commands by name, each imported when it is asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(dict.fromkeys(COMMANDS))
-
-    def __getitem__(self, name: str) -> Any:
-        found = super().__getitem__(name)
-        if found is None:
-            module = import_module(f"ngym_cli.commands.{name}")
-            entry, alone = COMMANDS[name], typer.Typer(add_completion=False, rich_markup_mode="rich")
-            if hasattr(module, "app"):
-                found = typer.main.get_command(module.app)
-                found.help, found.epilog = entry.summary, _ending(entry.examples)
-            else:
-                alone.command(name, help=entry.summary, epilog=_ending(entry.examples))(module.command)
-                found = typer.main.get_command(alone)
-            found.name = name
-            self[name] = found
-        return found
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
-
-    def items(self) -> Any:
-        return [(name, self[name]) for name in self]
-
-    def values(self) -> Any:
-        return [self[name] for name in self]
+#: Types of options in plain words. Flags show no type.
+TYPES = {bool: "", int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
-class _Commands(typer.core.TyperGroup):
-    """The commands, with the one that was meant when another word was typed."""
+def _readable_types(command: Any) -> None:
+    """Replace the types of all options in a command's help by plain words."""
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and parameter.metavar is None:
+            parameter.metavar = TYPES.get(parameter.type_descriptor.annotation, "TEXT")
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        _readable_types(command.get_command(None, name))
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": _Imported()})
-        self._overview = False
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the overview, without importing the commands."""
-        self._overview = True
-        super().format_help(ctx, formatter)
-        self._overview = False
+class LazyGroup(typer.core.TyperGroup):
+    """Group whose commands are imported on first use, as click's documentation describes.
 
-    def list_commands(self, ctx: Any) -> Any:
+    The overview and completion of command names use ``COMMANDS`` only.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
         return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, or for the overview only its name and what it does."""
-        if self._overview and cmd_name in COMMANDS:
-            return typer.core.TyperCommand(cmd_name, help=COMMANDS[cmd_name].summary)
-        return super().get_command(ctx, cmd_name)
+        """Import and return a command; None for an unknown name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, summary = import_module(f"ngym_cli.commands.{cmd_name}"), COMMANDS[cmd_name]
+        if hasattr(module, "app"):
+            command: Any = typer.main.get_command(module.app)
+        else:
+            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            alone.command(cmd_name)(module.command)
+            command = typer.main.get_command(alone)
+        command.name, command.epilog = cmd_name, _epilog(summary.examples)
+        _readable_types(command)
+        return command
 
-    def resolve_command(self, ctx: Any, args: Any) -> Any:
-        """Return the command that the first word names."""
-        word = str(args[0])
-        if word not in COMMANDS and word.lower() in MEANT:
-            raise UserError(f"no such command '{word}'; did you mean 'ngym {MEANT[word.lower()]}'?")
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first word.
+
+        Raises:
+            UserError: on another word for a command, with the command.
+        """
+        meant = SYNONYMS.get(args[0].lower()) if args[0] not in COMMANDS else None
+        if meant is not None:
+            raise UserError(f"no such command '{args[0]}'; did you mean 'ngym {meant}'?")
         return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the overview."""
+        self._overview().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete the name of a command or an option."""
+        return self._overview().shell_complete(ctx, incomplete)
+
+    def _overview(self) -> typer.core.TyperGroup:
+        """Return a group of the same commands with summaries only."""
+        commands: dict[str, Any] = {
+            name: typer.core.TyperCommand(name, help=summary.text, rich_help_panel=summary.group)
+            for name, summary in COMMANDS.items()
+        }
+        return typer.core.TyperGroup(
+            name=self.name, commands=commands, params=self.params, help=self.help, epilog=self.epilog,
+            rich_markup_mode=self.rich_markup_mode,
+        )  # fmt: skip
 
 
 app = typer.Typer(
     name="ngym",
-    cls=_Commands,
+    cls=LazyGroup,
     help="Train, evaluate and analyse recurrent networks on the tasks of systems and cognitive neuroscience.",
-    epilog=_ending(
+    epilog=_epilog(
         ["ngym run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo", "ngym list tasks"]
     ),
     pretty_exceptions_enable=False,
@@ -213,11 +238,11 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake, or what the system refuses, is one line on stderr and exit code 2."""
-    os.environ.setdefault("NGYM_STRICT", "1")  # what the toolkit warns of in scripts is an error here
+    """Run the command line; errors of users and of the system are a single line on stderr and exit code 2."""
+    os.environ.setdefault("NGYM_STRICT", "1")  # warnings of the toolkit in scripts are errors here
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows fewer letters than a trial is drawn with
+            stream.reconfigure(errors="replace")  # terminals without the letters of drawings
     try:
         code = app(prog_name="ngym", standalone_mode=False)
         sys.stdout.flush()
@@ -240,20 +265,20 @@ def main() -> None:
     except BaseException as error:
         if isinstance(error, Exception):
             raise
-        if isinstance(error.__context__, BrokenPipeError):  # a table whose reader has left: Rich ends the program
+        if isinstance(error.__context__, BrokenPipeError):  # Rich ends the program when the reader of a table is gone
             sys.exit(1)
-        fail(f"a task's code ended the program: {one_line(error)}")  # no code of ours ends in this way
+        fail(f"a task's code ended the program: {one_line(error)}")
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _leave_stdout() -> None:
-    """Let what could not be written to stdout go nowhere, so that the interpreter does not try again as it ends."""
+    """Discard output that could not be written, so that the interpreter does not write again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(message: str, code: int = 2) -> NoReturn:
-    """Print one line on stderr and exit."""
+    """Print a single line on stderr and exit."""
     line = "".join(char if char.isprintable() else "?" for char in " ".join(message.split()))
     with contextlib.suppress(OSError):
         sys.stderr.write(f"ngym: {line}\n")

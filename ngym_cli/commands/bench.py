@@ -13,19 +13,22 @@ TRYING = "Trying"
 @with_flags(all_flags())
 def command(
     threads: Annotated[
-        int | None, option("Try this number only. Default: from one to one on each core.", panel=TRYING, min=1)
+        int | None, option("Try only this number of threads. Default: from one to one per core.", panel=TRYING, min=1)
     ] = None,
-    seconds: Annotated[float, option("How long to try at most.", panel=TRYING)] = 40.0,
+    seconds: Annotated[float, option("Longest duration of the trial runs (s).", panel=TRYING)] = 40.0,
     config: Annotated[
-        Path | None, option("TOML file, as a run's config.toml; flags are laid over it.", panel=TRYING)
+        Path | None, option("TOML file, such as a run's config.toml; flags override it.", panel=TRYING)
     ] = None,
     trust: Annotated[
-        bool, option("Let --config import task code that this line does not name.", "--trust", panel=TRYING)
+        bool, option("Trust code that --config names and this command line does not.", "--trust", panel=TRYING)
     ] = False,
-    json: Annotated[bool, option("Print the result as one JSON document.", "--json", panel=TRYING)] = False,
+    json: Annotated[bool, option("Print the result as JSON.", "--json", panel=TRYING)] = False,
     **typed: Any,
 ) -> None:
-    """Find the fastest number of environments and threads for a run; prints the flags and how long it will take."""
+    """Find the fastest settings for a run on this machine.
+
+    Tries numbers of environments and threads, and prints the flags and the expected duration.
+    """
     from ngym_cli import terminal
     from ngym_cli.config import flags
     from ngym_cli.training import timing

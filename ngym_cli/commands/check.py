@@ -25,7 +25,10 @@ def command(
     ] = False,
     json: Annotated[bool, option("Print a JSON array, an object for each task.", "--json")] = False,
 ) -> None:
-    """Check that tasks follow the rules that every task follows; exit code 1 if one does not work."""
+    """Check that your own tasks and parts work.
+
+    Exit code 1 if a check fails.
+    """
     from ngym_cli import terminal
     from ngym_cli.catalog import checking, old_scripts, printing
 

@@ -1,4 +1,4 @@
-"""What the shell completes: names of tasks, wrappers, algorithms and networks, and run folders."""
+"""Shell completion of names: tasks, wrappers, algorithms, networks and run folders."""
 
 from __future__ import annotations
 

@@ -17,9 +17,12 @@ def command(
     ],
     other: Annotated[str, typer.Argument(help="The other run.", autocompletion=completion.run_folders)],
     runs: RunsFolder = Path("runs"),
-    json: Annotated[bool, option("Print a JSON array of differences.", "--json")] = False,
+    json: Annotated[bool, option("Print the differences as JSON.", "--json")] = False,
 ) -> None:
-    """Say where two runs differ: configuration, seeds, versions, results. Exit code 1 if they do, 0 if not."""
+    """Compare the settings, versions and results of two runs.
+
+    Lists differences of configuration, seeds, versions and results. Exit code 1 if the runs differ, 0 if not.
+    """
     from ngym_cli import terminal
     from ngym_cli.runs import diff
 

@@ -14,13 +14,16 @@ def command(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A task, wrapper, algorithm, network, figure, launcher, analysis, paper or command; default: all.",
+            help="Anything that ngym info explains, or a command (default: first page).",
             autocompletion=completion.everything,
         ),
     ] = None,
-    json: Annotated[bool, option("Print the address as one JSON document; open nothing.", "--json")] = False,
+    json: Annotated[bool, option("Print the address as JSON and open nothing.", "--json")] = False,
 ) -> None:
-    """Open the page about a name in a browser; where there is none, print its address."""
+    """Open the documentation of a name in a browser.
+
+    Without a screen, the address of the page is printed.
+    """
     from ngym_cli import terminal
     from ngym_cli.catalog import addresses
     from ngym_cli.commands.app import COMMANDS

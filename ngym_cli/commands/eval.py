@@ -23,45 +23,53 @@ def command(
         ),
     ] = None,
     trials: Annotated[
-        int | None, option("Fresh trials (2,000; 200 of images).", panel=TRIALS, parser=parse_whole, metavar="INTEGER")
+        int | None,
+        option("Number of fresh trials (2,000; for images 200).", panel=TRIALS, parser=parse_whole, metavar="INTEGER"),
     ] = None,
     deterministic: Annotated[
-        bool, option("Most probable action, or drawn from the policy.", "--deterministic/--stochastic", panel=TRIALS)
+        bool,
+        option("Take the most probable action, or draw from the policy.", "--deterministic/--stochastic", panel=TRIALS),
     ] = True,
     balanced: Annotated[
-        bool, option("All combinations of the conditions equally often.", "--balanced", panel=TRIALS)
+        bool, option("Show all combinations of conditions equally often.", "--balanced", panel=TRIALS)
     ] = False,
-    seed: Annotated[int, option("Determines the trials.", panel=TRIALS, min=0)] = 0,
+    seed: Annotated[int, option("Random seed of the trials.", panel=TRIALS, min=0)] = 0,
     checkpoints: Annotated[
-        str | None, option("Along training: 'all', or steps separated by commas.", panel=TRIALS)
+        str | None, option("Checkpoints to evaluate: 'all', or steps as in 10000,20000.", panel=TRIALS)
     ] = None,
-    lesion: Annotated[list[str] | None, option("0.2 of the units, or units=3,7.", panel=UNITS)] = None,
-    silence: Annotated[list[str] | None, option("units=3,7 period=delay, or a fraction.", panel=UNITS)] = None,
+    lesion: Annotated[
+        list[str] | None, option("Remove units: a fraction such as 0.2, or units=3,7.", panel=UNITS)
+    ] = None,
+    silence: Annotated[
+        list[str] | None, option("Silence units: a fraction, or 'units=3,7 period=delay'.", panel=UNITS)
+    ] = None,
     clamp: Annotated[
         list[str] | None,
-        option("units=3 value=0.5 period=delay; without a value they keep what they had.", panel=UNITS),
+        option("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present one.", panel=UNITS),
     ] = None,
     noise: Annotated[
-        list[str] | None, option("Standard deviation per step, as 0.1, or sd=0.1 units=3,7 period=delay.", panel=UNITS)
+        list[str] | None, option("Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.", panel=UNITS)
     ] = None,
     record: Annotated[
-        str | None, option("Into HDF5: activity,values,logits,observations,actions,rewards.", panel=OUTPUT)
+        str | None,
+        option("Record activity, values, logits, observations, actions, rewards (commas between).", panel=OUTPUT),
     ] = None,
-    export: Annotated[str | None, option("csv or nwb, or both.", panel=OUTPUT)] = None,
-    compare: Annotated[Path | None, option("CSV file with the trials of animals or people.", panel=OUTPUT)] = None,
-    columns: Annotated[Path | None, option("TOML file that maps its columns.", panel=OUTPUT)] = None,
-    name: Annotated[str | None, option("Name of the evaluation; default from its settings.", panel=OUTPUT)] = None,
+    export: Annotated[str | None, option("Export trials: csv, nwb or csv,nwb.", panel=OUTPUT)] = None,
+    compare: Annotated[
+        Path | None, option("CSV file with trials of animals or humans to compare with.", panel=OUTPUT)
+    ] = None,
+    columns: Annotated[Path | None, option("TOML file that maps the columns of --compare.", panel=OUTPUT)] = None,
+    name: Annotated[str | None, option("Name of the evaluation (made from its settings).", panel=OUTPUT)] = None,
     overwrite: Annotated[bool, option("Replace an evaluation of this name.", "--overwrite", panel=OUTPUT)] = False,
     runs: Annotated[Path, option("Folder of all runs.", panel=OUTPUT)] = Path("runs"),
-    trust: Annotated[
-        bool, option("Let a run's record name code of its own, and run it.", "--trust", panel=OUTPUT)
-    ] = False,
-    json: Annotated[
-        bool, option("Print the summary as one JSON document, of several an array.", "--json", panel=OUTPUT)
-    ] = False,
+    trust: Annotated[bool, option("Trust code that the run names.", "--trust", panel=OUTPUT)] = False,
+    json: Annotated[bool, option("Print the summary as JSON.", "--json", panel=OUTPUT)] = False,
     **changed: Any,
 ) -> None:
-    """Evaluate trained agents on fresh trials, weights frozen, state reset as in training."""
+    """Evaluate trained agents on fresh trials.
+
+    Weights are frozen, and the recurrent state is reset as in training.
+    """
     from ngym_cli.agents import threads
 
     threads.one()

@@ -18,19 +18,19 @@ def command(
     to: Annotated[
         str,
         option(
-            "sb3 (opens in Stable-Baselines3 or sb3-contrib), onnx or torchscript (one step of the network).",
+            "Format: sb3 (Stable-Baselines3), onnx or torchscript (one step of the network).",
             autocompletion=completion.export_formats,
         ),
     ] = "sb3",
     out: Annotated[
-        Path | None, option("File to write; default export/agent.zip, .onnx or .pt in the run's folder.")
+        Path | None, option("File to write (default: export/agent.zip, .onnx or .pt of the run).")
     ] = None,
-    overwrite: Annotated[bool, option("Replace a file that is there.", "--overwrite")] = False,
+    overwrite: Annotated[bool, option("Replace an existing file.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print the file as one JSON document.", "--json")] = False,
+    json: Annotated[bool, option("Print the path of the file as JSON.", "--json")] = False,
 ) -> None:
-    """Hand a trained agent to another program."""
+    """Export a trained agent to Stable-Baselines3, ONNX or TorchScript."""
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.agents import formats, threads

@@ -11,7 +11,7 @@ from ngym_cli.commands import completion
 from ngym_cli.commands.options import all_flags, option, with_flags
 
 
-@with_flags([flag for flag in all_flags() if flag.changes], panel="As it is made", at=1)
+@with_flags([flag for flag in all_flags() if flag.changes], panel="Settings of the task", at=1)
 def command(
     name: Annotated[
         str,
@@ -20,13 +20,16 @@ def command(
             autocompletion=completion.everything,
         ),
     ],
-    seed: Annotated[int, option("Determines the trial that is drawn.", min=0)] = 0,
-    figure: Annotated[Path | None, option("Also draw the trial into this file (png, svg, pdf).")] = None,
+    seed: Annotated[int, option("Random seed of the trial shown.", min=0)] = 0,
+    figure: Annotated[Path | None, option("Also draw the trial to this file (png, svg, pdf).")] = None,
     overwrite: Annotated[bool, option("Replace the file named with --figure.", "--overwrite")] = False,
-    json: Annotated[bool, option("Print everything as one JSON document.", "--json")] = False,
+    json: Annotated[bool, option("Print everything as JSON.", "--json")] = False,
     **changed: Any,
 ) -> None:
-    """Explain anything that has a name: what it does, what can be set and to what, and where it is from."""
+    """Explain a task, wrapper, algorithm, network, figure or paper.
+
+    Says what it does, what can be set to which values, and where it comes from.
+    """
     from ngym_cli import terminal
     from ngym_cli.catalog import pages, printing
     from ngym_cli.config import flags

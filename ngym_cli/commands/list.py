@@ -21,29 +21,29 @@ def command(
         ),
     ] = "tasks",
     search: Annotated[
-        list[str] | None, typer.Argument(help="Only rows in which these words occur; old names of tasks count.")
+        list[str] | None, typer.Argument(help="Only rows with these words; old names of tasks count.")
     ] = None,
     tag: Annotated[str | None, option("Only tasks, or runs, with this tag.", autocompletion=completion.tags)] = None,
     paper: Annotated[str | None, option("Only tasks whose paper contains this text.")] = None,
     obs: Annotated[
-        str | None, option("Only tasks with such observations: image, vector, a number or name of channels.")
+        str | None, option("Only tasks with these observations: image, vector, a size or the name of a channel.")
     ] = None,
     action: Annotated[
-        str | None, option("Only tasks with such actions: discrete, continuous, a number or name of actions.")
+        str | None, option("Only tasks with these actions: discrete, continuous, a number or the name of an action.")
     ] = None,
-    ceilings: Annotated[bool, option("Show the best possible performance of tasks.", "--ceilings")] = False,
+    ceilings: Annotated[bool, option("Show the ceiling (best possible performance) of tasks.", "--ceilings")] = False,
     task: Annotated[str | None, option("Only runs of this task.", autocompletion=completion.tasks)] = None,
     alg: Annotated[str | None, option("Only runs of this algorithm.", autocompletion=completion.algorithms)] = None,
     status: Annotated[
         str | None, option("Only runs that are running, finished, interrupted, failed or crashed.")
     ] = None,
     sort: Annotated[
-        str | None, option("Sort runs by a column, as performance; with a dash before it the largest first.")
+        str | None, option("Sort runs by a column; -performance puts the largest first.")
     ] = None,
     runs: RunsFolder = Path("runs"),
-    json: Annotated[bool, option("Print a JSON array of objects with an 'id'.", "--json")] = False,
+    json: Annotated[bool, option("Print JSON.", "--json")] = False,
 ) -> None:
-    """List what there is and find it by a word: tasks, wrappers, algorithms, figures, runs and more."""
+    """List and search tasks, wrappers, algorithms, figures and runs."""
     from ngym_cli import terminal
     from ngym_cli.catalog import listing, printing
 

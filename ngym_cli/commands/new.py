@@ -15,9 +15,9 @@ def command(
         Path, typer.Argument(help="Python file to write, as my_task.py, which will hold the class MyTask; or 'paper'.")
     ],
     name: Annotated[Path | None, typer.Argument(help="Folder of a new paper, as in ngym new paper my_study.")] = None,
-    json: Annotated[bool, option("Print what was written as one JSON document.", "--json")] = False,
+    json: Annotated[bool, option("Print what was written as JSON.", "--json")] = False,
 ) -> None:
-    """Write a commented task, or the folder of a paper, that works as it stands, as the beginning of your own."""
+    """Write a commented example of your own part."""
     from ngym_cli import terminal
     from ngym_cli.errors import UserError
 

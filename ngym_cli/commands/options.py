@@ -1,4 +1,4 @@
-"""Options that several commands have: those of a run, from one list for `ngym run`, `eval` and `sweep`, and others."""
+"""Options shared by several commands, made from the fields of the configuration."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def option(help: str, *names: str, panel: str | None = None, **more: Any) -> Any
     """Return an option of a command.
 
     Args:
-        help: what it is.
-        *names: as it is typed, where that is not the parameter's name.
+        help: help text.
+        *names: spellings of the option, if different from the parameter's name.
         panel: group of options in the help.
         **more: other arguments of ``typer.Option``.
     """
@@ -27,19 +27,19 @@ def option(help: str, *names: str, panel: str | None = None, **more: Any) -> Any
 
 
 RunsFolder = Annotated[Path, option("Folder of all runs.")]
-TrustRecord = Annotated[bool, option("Let the run's record import the user's own task code.", "--trust")]
+TrustRecord = Annotated[bool, option("Trust code that the run names.", "--trust")]
 
 
 def with_flags(
     flags: Iterable[Flag], many: bool = False, panel: str | None = None, at: int = 0
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command these options; it receives them as keywords of their names.
+    """Return a decorator that adds options to a command.
 
     Args:
-        flags: which.
-        many: whether each takes a list of values, as a sweep does.
-        panel: group of options in the help in place of their own.
-        at: place among the parameters of the command at which they come.
+        flags: the options.
+        many: whether each option takes a list of values, as in a sweep.
+        panel: group of all these options in the help (default: the group of each).
+        at: position of the options among the parameters of the command.
     """
     chosen = list(flags)
 
@@ -65,7 +65,7 @@ def with_flags(
 
 
 def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
-    """Return the type and the option of a parameter of a command."""
+    """Return the annotation of a command parameter: type and option."""
     several = flag.kind in ("table", "words") or (many and flag.kind == "wrappers")
     kind: Any = list[str] if several else str
     more: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
         kind = {"whole": int, "number": float}.get(flag.kind, kind)
     text = flag.help[0].upper() + flag.help[1:] + "."
     if many and flag.kind == "wrappers":
-        text = "A stack, as in ngym run; given again: another one; none."
+        text = "Wrapper stack; repeat for alternatives; 'none' for no wrappers."
     return Annotated[
         kind | None,
         option(

@@ -16,29 +16,32 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]... [FIGURE]...",
-            help="Runs ('latest' by default), or a sweep; and figures (by default those that suit it; see --list).",
+            help="Runs or a sweep (default: latest), then figures (default: those that suit the task; see --list).",
             autocompletion=completion.runs_and_figures,
         ),
     ] = None,
-    list_: Annotated[bool, option("Say which figures the run allows, and why it does not others.", "--list")] = False,
-    by: Annotated[str | None, option("Columns to split by: coh,context; parameters of a sweep.")] = None,
+    list_: Annotated[bool, option("List available figures and explain unavailable ones.", "--list")] = False,
+    by: Annotated[str | None, option("Columns to split by, as in coh,context; for a sweep its parameters.")] = None,
     compare: Annotated[
-        str | None, option("Put runs together by alg, network, seed, task or run (each by itself).")
+        str | None, option("Group runs by alg, network, seed, task or run.")
     ] = None,
     evaluation: Annotated[
-        str | None, option("Evaluations to draw; default the latest, and perturbed ones.", "--eval")
+        str | None, option("Evaluations to draw (default: the latest and perturbed ones).", "--eval")
     ] = None,
-    pair: Annotated[str | None, option("Two choices of several, for the choice history: 1,2.")] = None,
-    format: Annotated[str, option("png, svg or pdf.", "--format")] = "png",
-    style: Annotated[str, option("screen or paper.")] = "screen",
-    out: Annotated[Path | None, option("Folder for the figures; default the first run's own.")] = None,
+    pair: Annotated[str | None, option("Two choices for the choice history, as in 1,2.")] = None,
+    format: Annotated[str, option("File format: png, svg or pdf.", "--format")] = "png",
+    style: Annotated[str, option("Style of the figures: screen or paper.")] = "screen",
+    out: Annotated[Path | None, option("Folder for the figures (default: that of the first run).")] = None,
     overwrite: Annotated[bool, option("Replace figures in the folder of --out.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
     sweeps: Annotated[Path, option("Folder of all sweeps.")] = Path("sweeps"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print what was drawn, or is available, as an array.", "--json")] = False,
+    json: Annotated[bool, option("Print drawn or available figures as JSON.", "--json")] = False,
 ) -> None:
-    """Draw runs: the figures that the task calls for, several runs or evaluations overlaid."""
+    """Draw figures of runs and sweeps.
+
+    By default the figures that suit the task; several runs or evaluations are overlaid.
+    """
     from ngym_cli.agents import threads
 
     threads.one()

@@ -15,13 +15,16 @@ def command(
     run: Annotated[
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
-    out: Annotated[Path | None, option("File to write, or a folder for report.html; default the run's folder.")] = None,
+    out: Annotated[Path | None, option("File, or folder for report.html (default: folder of the run).")] = None,
     overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print where it is as one JSON document.", "--json")] = False,
+    json: Annotated[bool, option("Print the path of the page as JSON.", "--json")] = False,
 ) -> None:
-    """Write one self-contained HTML page: figures, tables, configuration and provenance of a run."""
+    """Write an HTML page about a run.
+
+    The page needs no other files: figures, tables, configuration and provenance.
+    """
     from ngym_cli.agents import threads
 
     threads.one()

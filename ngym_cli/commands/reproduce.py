@@ -18,25 +18,31 @@ def command(
     paper: Annotated[
         str | None,
         typer.Argument(
-            help="Id of a paper, or the folder of your own; nothing: list the papers.", autocompletion=completion.papers
+            help="Name of a paper, or folder of your own; without it, all papers are listed.",
+            autocompletion=completion.papers,
         ),
     ] = None,
     only: Annotated[
-        list[str] | None, option("Only this part or claim, as ngym info PAPER names them; several times.")
+        list[str] | None, option("Only this part or claim (see ngym info PAPER); repeat for several.")
     ] = None,
     seeds: Annotated[
-        int | None, option("Networks of each part; default as the paper says.", parser=parse_whole, metavar="INTEGER")
+        int | None, option("Networks for each part (default: as in the paper).", parser=parse_whole, metavar="INTEGER")
     ] = None,
-    on: Annotated[str, option("local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)] = "local",
-    workers: Annotated[int | None, option("Most networks at a time; default one per core.", panel=WHERE, min=1)] = None,
+    on: Annotated[str, option("Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)] = "local",
+    workers: Annotated[
+        int | None, option("Largest number of networks at a time (one per core).", panel=WHERE, min=1)
+    ] = None,
     slurm: Annotated[
-        list[str] | None, option("NAME=VALUE for sbatch: partition=gpu, time=2:00:00.", panel=WHERE)
+        list[str] | None, option("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", panel=WHERE)
     ] = None,
     reproductions: Annotated[Path, option("Folder of all reproductions.", panel=WHERE)] = Path("reproductions"),
-    trust: Annotated[bool, option("Let your paper's folder run code of its own.", "--trust")] = False,
-    json: Annotated[bool, option("Print one JSON document.", "--json")] = False,
+    trust: Annotated[bool, option("Trust the code in the folder of your paper.", "--trust")] = False,
+    json: Annotated[bool, option("Print JSON.", "--json")] = False,
 ) -> None:
-    """Train what a paper trained, measure what it measured, draw its figures; repeating it goes on."""
+    """Repeat the experiments and test the claims of a paper.
+
+    Trains the networks of the paper, measures its claims and draws its figures. Run the same command again to resume.
+    """
     from ngym_cli.agents import threads
 
     threads.one()

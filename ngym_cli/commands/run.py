@@ -19,7 +19,7 @@ def command(
     threads: Annotated[
         int | None,
         option(
-            "Threads that share the learning; the result is the same for any number. Default: one on each core.",
+            "Threads for learning; the result does not depend on them. Default: one per core.",
             panel=RUN,
             min=1,
         ),
@@ -33,21 +33,24 @@ def command(
         ),
     ] = None,
     config: Annotated[
-        Path | None, option("TOML file, as a run's config.toml; flags are laid over it.", panel=RUN)
+        Path | None, option("TOML file, such as a run's config.toml; flags override it.", panel=RUN)
     ] = None,
     name: Annotated[str | None, option("Name of the run folder.", panel=RUN)] = None,
     runs: Annotated[Path, option("Folder of all runs.", panel=RUN)] = Path("runs"),
     overwrite: Annotated[bool, option("Replace a run of this name.", "--overwrite", panel=RUN)] = False,
     trust: Annotated[
-        bool, option("Let --config or --resume import task code that this line does not name.", "--trust", panel=RUN)
+        bool, option("Trust code that --config or --resume names and this command line does not.", "--trust", panel=RUN)
     ] = False,
     smoke: Annotated[
-        bool, option("Build, check and train for a few hundred steps; keeps nothing.", "--smoke", panel=RUN)
+        bool, option("Build, check and train for a few hundred steps; keep nothing.", "--smoke", panel=RUN)
     ] = False,
-    json: Annotated[bool, option("Print the result as one JSON document.", "--json", panel=RUN)] = False,
+    json: Annotated[bool, option("Print the result as JSON.", "--json", panel=RUN)] = False,
     **typed: Any,
 ) -> None:
-    """Train an agent; leaves a run folder with its record, trials, model and evaluation."""
+    """Train an agent and keep everything in a run folder.
+
+    The folder holds the configuration, every trial, learning curves, checkpoints, the model and an evaluation.
+    """
     from ngym_cli.agents import threads as of_libraries
     from ngym_cli.config import flags
     from ngym_cli.errors import UserError

@@ -12,7 +12,7 @@ from ngym_cli.commands import completion
 from ngym_cli.commands.options import option
 
 app = typer.Typer(
-    help="Remove runs, tag them and note what they were for; ngym list runs shows them.",
+    help="Tag, annotate and remove runs.",
     epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs rm first --yes",
     invoke_without_command=True,
     rich_markup_mode="rich",
@@ -34,7 +34,7 @@ One = Annotated[
     str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
 ]
 Folder = Annotated[Path, option("Folder of all runs.")]
-Json = Annotated[bool, option("Print one JSON document.", "--json")]
+Json = Annotated[bool, option("Print JSON.", "--json")]
 
 
 @app.command("rm", epilog="Examples:\n\nngym runs rm latest\n\nngym runs rm first second --yes")
@@ -44,7 +44,7 @@ def remove(
     runs: Folder = ROOT,
     json: Json = False,
 ) -> None:
-    """Remove run folders with all that is in them, after asking."""
+    """Remove run folders after confirmation."""
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.errors import UserError
@@ -66,12 +66,12 @@ def remove(
 @app.command("tag", epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs tag latest baseline --remove")
 def tag(
     run: One,
-    tags: Annotated[list[str], typer.Argument(help="Words, as baseline or figure3.")],
-    remove: Annotated[bool, option("Take them away instead.", "--remove")] = False,
+    tags: Annotated[list[str], typer.Argument(help="Words such as baseline or figure3.")],
+    remove: Annotated[bool, option("Remove these tags instead.", "--remove")] = False,
     runs: Folder = ROOT,
     json: Json = False,
 ) -> None:
-    """Give a run tags, by which ngym list runs --tag finds it."""
+    """Add tags to a run, for ngym list runs --tag."""
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.runs import managing
@@ -87,11 +87,11 @@ def tag(
 @app.command("note", epilog="Examples:\n\nngym runs note latest 'without pass_action'\n\nngym runs note latest ''")
 def note(
     run: One,
-    text: Annotated[str, typer.Argument(help="What to remember; an empty text takes the note away.")],
+    text: Annotated[str, typer.Argument(help="Text of the note; an empty text removes the note.")],
     runs: Folder = ROOT,
     json: Json = False,
 ) -> None:
-    """Write down what a run was for; ngym list runs finds it by the words of its note."""
+    """Attach a note to a run, for ngym list runs WORDS."""
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.runs import managing

@@ -15,24 +15,27 @@ def command(
     run: Annotated[
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
-    trials: Annotated[int, option("How many trials.", min=1, max=12)] = 3,
+    trials: Annotated[int, option("Number of trials.", min=1, max=12)] = 3,
     where: Annotated[
-        str | None, option("Only such trials: coh=51.2,outcome=error (columns of the trial table).")
+        str | None, option("Only trials with these columns, as in coh=51.2,outcome=error.")
     ] = None,
     out: Annotated[
         Path | None,
-        option("File to write: png, svg or pdf, mp4 or gif. Default figures/watch.png in the run's folder."),
+        option("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run)."),
     ] = None,
     steps: Annotated[bool, option("Print the trials step by step and write no file.", "--steps")] = False,
-    pause: Annotated[bool, option("With --steps: wait for Enter after each step.", "--pause")] = False,
-    speed: Annotated[float, option("How much faster than in the trial a film runs.", min=0.01)] = 1.0,
-    stochastic: Annotated[bool, option("Draw actions, do not take the most probable.", "--stochastic")] = False,
-    seed: Annotated[int, option("Of the trials.", min=0)] = 0,
+    pause: Annotated[bool, option("Wait for Enter after each step of --steps.", "--pause")] = False,
+    speed: Annotated[float, option("Speed of a film relative to the trial.", min=0.01)] = 1.0,
+    stochastic: Annotated[bool, option("Draw actions from the policy.", "--stochastic")] = False,
+    seed: Annotated[int, option("Random seed of the trials.", min=0)] = 0,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print where the file is as one JSON document.", "--json")] = False,
+    json: Annotated[bool, option("Print the path of the file as JSON.", "--json")] = False,
 ) -> None:
-    """Watch single trials: inputs, units, policy, value, choice and reward, as a figure, a film or step by step."""
+    """Watch single trials as a figure, a film or text.
+
+    Shows inputs, units, policy, value, choice and reward.
+    """
     from ngym_cli.agents import threads
 
     threads.one()

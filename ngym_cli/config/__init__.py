@@ -1,7 +1,6 @@
-"""What a run is told: the typed configuration, and everything that reads one from flags, files and names.
+"""Configuration of a run: the typed model, flags, files, written values, tasks and wrappers by name, and trust.
 
-Belongs here: the model of a configuration, flags, values on the command line, finding tasks and wrappers by name, and
-which code a configuration may name. May use: `errors`, `files`, the toolkit. Imports no torch.
+Imports no torch.
 """
 
 from ngym_cli.config.checking import checked, from_dict

@@ -1,4 +1,4 @@
-"""Checking what was written against the model of a configuration; what is wrong is said in one line."""
+"""Validation of configurations, with errors of a single line."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Model = TypeVar("Model", bound=Section)
 
 
 def from_dict(data: Mapping[str, object], source: str = "") -> RunConfig:
-    """Check a configuration; see ``checked``."""
+    """Return a validated configuration; see ``checked``."""
     return checked(RunConfig, data, source)
 
 
 def checked(model: type[Model], data: Mapping[str, object], source: str = "") -> Model:
-    """Check a configuration, or a part of one.
+    """Return a validated configuration or section.
 
     Args:
-        model: what it must be.
-        data: nested dictionary with its keys.
-        source: where it came from, for messages.
+        model: type of the result.
+        data: nested dictionary.
+        source: origin of the data, for messages.
 
     Raises:
         UserError: on an unknown key (with the nearest), a wrong type or a value out of range.
@@ -37,7 +37,7 @@ def checked(model: type[Model], data: Mapping[str, object], source: str = "") ->
 
 
 def _explain(error: ValidationError, source: str, model: type[Section]) -> UserError:
-    """Turn the first of pydantic's complaints into one line."""
+    """Return the first error of pydantic as a single line."""
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
     prefix = f"{source}: " if source else ""
@@ -51,7 +51,7 @@ def _explain(error: ValidationError, source: str, model: type[Section]) -> UserE
 
 
 def _keys_at(model: Any, path: list[str]) -> list[str]:
-    """Return the valid keys of a section of a model, written with the section's name in front."""
+    """Return the valid keys of a section, each after the name of the section."""
     for part in path:
         field = model.model_fields.get(part)
         candidates = [field.annotation, *get_args(field.annotation)] if field else []

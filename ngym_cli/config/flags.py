@@ -1,7 +1,7 @@
-"""The options of a run on the command line, made from the fields of the configuration.
+"""Command-line options of a run, made from the fields of the configuration.
 
-A field says in ``ngym_cli.config.model`` how it is written; `ngym run`, `eval` and `sweep` offer these options, and
-``settings`` turns what was typed into the nested dictionary that a configuration is made of.
+`ngym run`, `eval` and `sweep` share these options; ``settings`` turns typed values into a nested dictionary for
+``ngym_cli.config.from_dict``.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ OptionType = Literal["word", "words", "number", "whole", "wrappers", "table"]
 
 @dataclass(frozen=True)
 class Flag:
-    """One option.
+    """Command-line option of a configuration field.
 
     Attributes:
-        name: with underscores, as in Python; ``set_`` is ``--set``.
-        key: dotted key in the configuration; of a table, that of the table.
+        name: name with underscores, as in Python; ``set_`` is ``--set``.
+        key: dotted key in the configuration.
         kind: type of the value; "table" takes NAME=VALUE and, like "words", may be repeated.
-        help: what it is.
+        help: help text.
         panel: group of options in the help.
-        completes: what the shell completes it with.
-        changes: whether an evaluation can change it.
-        sweeps: whether a sweep can vary it.
-        parse: reads a value of a table.
+        completes: name of the completion function.
+        changes: whether an evaluation can change the field.
+        sweeps: whether a sweep can vary the field.
+        parse: function that reads a value of a table.
     """
 
     name: str
@@ -46,33 +46,33 @@ class Flag:
 
     @property
     def option(self) -> str:
-        """As it is typed."""
+        """Spelling on the command line."""
         return f"--{self.name.strip('_').replace('_', '-')}"
 
 
-#: How the values of a table are read; all others may be lists.
+#: Functions that read the values of a table; values of other tables may be lists.
 PARSERS: dict[str, Callable[[str], Value]] = {"timing": str, "rewards": parse_scalar}
 
 #: Options that stand for an entry of a table.
 SHORT = (
     Flag(
         "schedule", "task_args.schedule", "word",
-        "of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials)",
+        "order of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials)",
         TASK, "schedules", sweeps=False,
     ),
     Flag(
         "loss_weight", "hyperparameters.loss_weight", "table",
-        "PERIOD=NUMBER, its weight in the loss (supervised)", AGENT, parse=parse_scalar,
+        "weight of a period in the loss, as in delay=2 (supervised)", AGENT, parse=parse_scalar,
     ),
     Flag(
         "task_weight", "hyperparameters.task_weight", "table",
-        "TASK=NUMBER, how often it is drawn (supervised, several tasks)", AGENT, parse=parse_scalar,
+        "relative frequency of a task, as in GoNogo-v0=2 (supervised, several tasks)", AGENT, parse=parse_scalar,
     ),
 )  # fmt: skip
 
 
 def _from_fields(model: type[Section], prefix: str = "") -> Iterator[Flag]:
-    """Yield an option for each field of a part of the configuration that says how it is written."""
+    """Yield the options of a section."""
     for name, field in model.model_fields.items():
         kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if kind is not NoneType]
         inner = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)]
@@ -102,13 +102,13 @@ FLAGS: dict[str, Flag] = {
 
 
 def settings(**given: Any) -> dict[str, Any]:
-    """Return the configuration that options ask for, with nothing that they leave open.
+    """Return the nested configuration of typed options; options that were not given are left out.
 
     Args:
-        **given: by the names of ``FLAGS``: texts and numbers, of tables lists of ``NAME=VALUE``; None where not given.
+        **given: values by the names of ``FLAGS``: texts, numbers, and for tables lists of ``NAME=VALUE``.
 
     Raises:
-        UserError: on something that is not ``NAME=VALUE``, or a name given twice.
+        UserError: on a text that is not ``NAME=VALUE``, or a name given twice.
     """
     found: dict[str, Any] = {}
     for name, value in given.items():
@@ -124,7 +124,7 @@ def settings(**given: Any) -> dict[str, Any]:
 
 
 def _put(found: dict[str, Any], key: str, value: Any) -> None:
-    """Put a value at a dotted key, tables into what is there."""
+    """Set the value of a dotted key; tables are merged."""
     *tables, last = key.split(".")
     for table in tables:
         found = found.setdefault(table, {})

@@ -1,4 +1,4 @@
-"""From a file and flags to a configuration."""
+"""Configurations from a TOML file and flags."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]
 
     Args:
         path: the file.
-        largest: how many bytes it may have.
+        largest: largest size in bytes.
 
     Raises:
-        UserError: if it is missing, unreadable or not TOML.
+        UserError: if the file is missing, unreadable or not TOML.
     """
     try:
         return reading.parse_toml(reading.read_text(path, largest), path)
@@ -32,7 +32,7 @@ def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]
 
 
 def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, Any]:
-    """Lay one nested dictionary over another: tables are merged, everything else replaced."""
+    """Override a nested dictionary by another: tables are merged, all other values replaced."""
     merged = dict(base)
     for key, value in over.items():
         mine = merged.get(key)
@@ -41,15 +41,15 @@ def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, A
 
 
 def load(path: Path | None, flags: Mapping[str, object], trust: bool = False) -> RunConfig:
-    """Return the configuration of a file with flags laid over it.
+    """Return the configuration of a file, overridden by flags.
 
     Args:
         path: the file, or None.
-        flags: what the command line says.
-        trust: let the file name a user's own code that the command line does not.
+        flags: settings of the command line.
+        trust: accept code that the file names and the command line does not.
 
     Raises:
-        UserError: see ``read_toml`` and ``from_dict``; or if the file names code or files without being trusted.
+        UserError: see ``read_toml`` and ``from_dict``; or if an untrusted file names code or files.
     """
     if path is None:
         return from_dict(flags)
@@ -62,7 +62,7 @@ def load(path: Path | None, flags: Mapping[str, object], trust: bool = False) ->
 
 
 def flatten(config: Mapping[str, object], prefix: str = "") -> dict[str, Any]:
-    """Return a nested configuration as one level of numbers, truth values and texts."""
+    """Return a nested configuration as a flat table of numbers, truth values and texts."""
     flat: dict[str, Any] = {}
     for key, value in config.items():
         name = f"{prefix}{key}"

@@ -1,8 +1,7 @@
-"""The one typed model of a run: command-line flags, a TOML file and defaults all end here.
+"""Typed configuration of a run, made from command-line flags, a TOML file and defaults.
 
-A configuration is complete when every default is spelled out in it; ``environments.defaults.resolve`` does that
-for the task and ``agents.from_config.complete`` for the agent, and the result is what a run folder keeps as
-``config.toml``.
+``environments.defaults.resolve`` spells out the defaults of the task and ``agents.from_config.complete`` those of the
+agent. The complete configuration is written to ``config.toml`` in the run folder.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from ngym_cli.config.tasks import is_taught
 
 ResetState = Literal["auto", "trial", "never"]
 
-#: The independent random streams of a run, in the order in which they are spawned from its seed. Append only.
+#: Independent random streams of a run, in the order in which they are spawned from its seed. Append only.
 STREAMS = ("network", "environments", "evaluation", "schedule")
 
 
-#: Tables whose keys are arguments of a class; there the word "none" stands for Python's None.
+#: Tables of arguments of a class, in which the word "none" stands for Python's None.
 ARGUMENTS = ("network_args", "hyperparameters")
 
 
@@ -41,24 +40,25 @@ class RunConfig(TaskSettings):
     task: str = Field(
         "RDM-v0",
         min_length=1,
-        description="id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a "
-        "collection (yang19); 'all' with --smoke",
+        description="task by id, old name, path/to/file.py:Class or package.module:Class; several as "
+        "RDM-v0+GoNogo-v0 or a collection (yang19); 'all' with --smoke",
         json_schema_extra=written("task", TASK, "tasks"),
     )
     alg: str = Field(
         "recurrent_ppo",
-        description="algorithm: recurrent_ppo (the default), recurrent_a2c, reinforce, supervised (the default of "
-        "tasks that say so); without memory ppo, a2c, dqn, qrdqn, trpo",
+        description="algorithm: recurrent_ppo (default), recurrent_a2c, reinforce, supervised (default of some "
+        "tasks); without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class",
         json_schema_extra=written("alg", AGENT, "algorithms"),
     )
     network: str | None = Field(
         None,
-        description="network: lstm (the default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory",
+        description="network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or "
+        "file.py:Class",
         json_schema_extra=written("network", AGENT, "networks"),
     )
     network_args: dict[str, Any] = Field(
         default_factory=dict,
-        description="NAME=VALUE, an argument of the network: layers=2 (ngym info lstm)",
+        description="argument of the network, as in layers=2 (see ngym info lstm)",
         json_schema_extra=written("network_arg", AGENT),
     )
     units: int | None = Field(
@@ -68,61 +68,60 @@ class RunConfig(TaskSettings):
         None,
         ge=1,
         le=16_384,
-        description="environments side by side (64; fewer in short runs)",
+        description="number of parallel environments (64; fewer in short runs)",
         json_schema_extra=written("n_envs", AGENT),
     )
     timesteps: int | None = Field(
         None,
         ge=1,
         le=10**15,
-        description="steps to train for, over all environments, as 1e5 (400,000)",
+        description="training steps over all environments, as in 1e5 (400,000)",
         json_schema_extra=written("timesteps", AGENT),
     )
     seed: int = Field(
-        0, ge=0, lt=2**63, description="determines everything random (0)", json_schema_extra=written("seed", RUN)
+        0, ge=0, lt=2**63, description="random seed (0)", json_schema_extra=written("seed", RUN)
     )
-    device: str = Field("auto", description="auto (the CPU), cpu or cuda", json_schema_extra=written("device", RUN))
+    device: str = Field("auto", description="device: auto (CPU), cpu or cuda", json_schema_extra=written("device", RUN))
     init_from: str | None = Field(
         None,
         min_length=1,
-        description="run whose weights to begin with",
+        description="run whose weights initialise the network",
         json_schema_extra=written("init_from", AGENT, "run_folders"),
     )
     reset_state: ResetState = Field(
         "auto",
-        description="when the recurrent state resets: auto, trial or never. auto: never if task or wrappers carry "
-        "information across trials, else at each trial",
+        description="reset of the recurrent state: auto, trial or never; auto is never if information is "
+        "carried across trials, otherwise trial",
         json_schema_extra=written("reset_state", AGENT),
     )
     until: float | None = Field(
         None,
         gt=0,
         le=1,
-        description="end when this fraction of the ceiling is held on fresh trials beyond doubt; --timesteps is "
-        "the most",
+        description="stop early when performance on fresh trials clearly exceeds this fraction of the ceiling",
         json_schema_extra=written("until", AGENT, sweeps=False),
     )
     until_performance: float | None = Field(
         None,
         gt=0,
         le=1,
-        description="as --until, but a performance, whatever the ceiling",
+        description="stop early when performance on fresh trials clearly exceeds this value",
         json_schema_extra=written("until_performance", AGENT, sweeps=False),
     )
     track: Literal["wandb", "mlflow"] | None = Field(
         None,
-        description="send the curves to wandb or mlflow as well as to TensorBoard (an extra of that name installs it)",
+        description="also send curves to wandb or mlflow (extras of the same names)",
         json_schema_extra=written("track", RUN, "trackers"),
     )
     callbacks: list[str] = Field(
         default_factory=list,
-        description="Stable-Baselines3 callback of your own, path/to/file.py:Class",
+        description="your own Stable-Baselines3 callback, path/to/file.py:Class",
         json_schema_extra=written("callback", RUN, sweeps=False),
     )
-    stages: list[StageConfig] = Field(default_factory=list, description="curriculum, in its order")
+    stages: list[StageConfig] = Field(default_factory=list, description="stages of a curriculum, in order")
     hyperparameters: dict[str, Any] = Field(
         default_factory=dict,
-        description="NAME=VALUE, a hyperparameter: learning_rate=3e-4 (ngym info recurrent_ppo)",
+        description="hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo)",
         json_schema_extra=written("set_", AGENT),
     )
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
@@ -142,14 +141,14 @@ class RunConfig(TaskSettings):
 
     @model_serializer(mode="wrap")
     def _leave_out_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out fields that older versions do not know where they are not used."""
+        """Leave out unused fields that older versions do not know."""
         found: dict[str, Any] = dump(self)
         return {key: value for key, value in found.items() if key != "callbacks" or value}
 
     @model_validator(mode="after")
     def _one_criterion(self) -> RunConfig:
         if self.until is not None and self.until_performance is not None:
-            raise ValueError("until and until_performance are two ways of saying when to end: give one of them")
+            raise ValueError("until and until_performance are alternatives: give only one")
         return self
 
     @field_validator("stages")
@@ -161,10 +160,10 @@ class RunConfig(TaskSettings):
         return stages
 
     def in_stage(self, index: int) -> RunConfig:
-        """Return the configuration while a stage is on; this one if there are no stages.
+        """Return the configuration of a stage, or this configuration if there are no stages.
 
         Args:
-            index: of the stage; -1 is the last, which is what evaluations are of.
+            index: number of the stage; -1 is the last, with which evaluations are made.
         """
         if not self.stages:
             return self
@@ -182,7 +181,7 @@ class RunConfig(TaskSettings):
         )
 
     def to_toml(self) -> str:
-        """Return the configuration as TOML; what is None is left out, for TOML has no such value."""
+        """Return the configuration as TOML; fields that are None are left out because TOML has no such value."""
         data = self.model_dump()
         stages = [{k: v for k, v in _without_none(stage).items() if v != {}} for stage in data.pop("stages")]
         first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
@@ -190,7 +189,7 @@ class RunConfig(TaskSettings):
 
 
 def _without_none(value: object, free: bool = False) -> Any:
-    """Drop what is not set; in tables of arguments, where None is a value, write it as a word."""
+    """Drop unset fields; in tables of arguments, where None is a value, write the word "none"."""
     if isinstance(value, Mapping):
         kept = {key: item for key, item in value.items() if free or item is not None}
         return {key: _without_none(item, free or key in ARGUMENTS) for key, item in kept.items()}
@@ -202,7 +201,7 @@ def _without_none(value: object, free: bool = False) -> Any:
 
 
 def streams(seed: int) -> dict[str, int]:
-    """Return one 32-bit seed for each random stream of a run, all derived from its seed."""
+    """Return a 32-bit seed for each random stream of a run."""
     import numpy as np
 
     children = np.random.SeedSequence(seed).spawn(len(STREAMS))

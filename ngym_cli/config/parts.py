@@ -90,7 +90,7 @@ def find_own(kind: str, name: str) -> Any | None:
 
 @functools.cache
 def offered(kind: str) -> dict[str, metadata.EntryPoint]:
-    """Return the parts that installed packages offer through entry points, by their names."""
+    """Return the parts that installed packages offer through entry points, by name."""
     return {entry.name: entry for entry in metadata.entry_points(group=KINDS[kind].group)}
 
 
@@ -172,7 +172,7 @@ def import_file(path: Path, what: str = "file") -> ModuleType:
 
 
 def _import_module(name: str) -> ModuleType:
-    """Import a module of the current folder or an installed one.
+    """Import an installed module or a module of the current folder.
 
     Only a module that the current folder holds makes the folder part of the import path: first for this import, last
     from then on, so that no other file of the folder takes the place of an installed package.
@@ -190,7 +190,7 @@ def _import_module(name: str) -> ModuleType:
 
 
 class user_errors:  # noqa: N801 - reads as a statement
-    """Turn exceptions of a user's code into one-line errors that name the place in that code.
+    """Turn exceptions of a user's code into errors of a single line that name the place in that code.
 
     Args:
         what: subject of the message.
@@ -237,7 +237,7 @@ def place_of(error: BaseException) -> str:
 
 
 def culprit(error: BaseException, references: Iterable[str]) -> str:
-    """Return the reference in whose file an exception arose; the first one where that is not known."""
+    """Return the reference in whose file an exception arose, or the first reference."""
     known = list(references)
     files = {Path(frame.filename).resolve() for frame in traceback.extract_tb(error.__traceback__)}
     return next((name for name in known if file_of(name).resolve() in files), known[0])
@@ -271,7 +271,7 @@ def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str, 
 
 @functools.cache
 def keyword_parameters(entry: Callable[..., Any]) -> dict[str, Any] | None:
-    """Return the keyword parameters of a class or function with their defaults; None if any keyword is accepted."""
+    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
     parameters = inspect.signature(entry).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None

@@ -1,4 +1,4 @@
-"""The parts of a configuration: what may be said of a task, a stage of training, evaluations and checkpoints."""
+"""Sections of a configuration: task, stages of training, evaluations and checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 
 from ngym_cli.config.values import parse_duration, parse_wrappers
 
-#: Most trials of one evaluation; its table is held in memory.
+#: Largest number of trials in an evaluation, whose table is held in memory.
 MOST_TRIALS = 10_000_000
 
 #: Groups of options in the help of commands.
@@ -17,26 +17,26 @@ TASK, AGENT, RUN = "Task", "Agent", "Run"
 
 
 def written(flag: str, panel: str, completes: str = "", changes: bool = False, sweeps: bool = True) -> dict[str, Any]:
-    """Return how a field is written on the command line; ``ngym_cli.config.flags`` makes the options from it.
+    """Return the description of a command-line option, from which ``ngym_cli.config.flags`` makes the option.
 
     Args:
         flag: name of the option, with underscores.
         panel: group of options in the help.
-        completes: name of what the shell completes it with, in ``ngym_cli.commands.completion``.
-        changes: whether an evaluation can change it.
-        sweeps: whether a sweep can vary it.
+        completes: name of the completion function in ``ngym_cli.commands.completion``.
+        changes: whether an evaluation can change the field.
+        sweeps: whether a sweep can vary the field.
     """
     return {"flag": flag, "panel": panel, "completes": completes, "changes": changes, "sweeps": sweeps}
 
 
 class Section(BaseModel):
-    """A part of a configuration: unknown keys are errors, assignments are checked."""
+    """Section of a configuration: unknown keys are errors, assignments are checked."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
 
 
 class WrapperConfig(Section):
-    """One wrapper and its arguments; in TOML a table of ``name`` and the arguments beside it."""
+    """Wrapper with arguments; in TOML a table of ``name`` and the arguments."""
 
     name: str
     args: dict[str, Any] = Field(default_factory=dict)
@@ -59,65 +59,65 @@ class WrapperConfig(Section):
 
 
 class EvaluationConfig(Section):
-    """Evaluation on fresh trials with frozen weights, during a run and at its end."""
+    """Evaluation on fresh trials with frozen weights, during and after a run."""
 
     every: int | None = Field(
         default=None,
         ge=0,
-        description="steps between evaluations; 0: only at the end (100,000; more where trials are long)",
+        description="steps between evaluations; 0 for one at the end only (100,000; more for long trials)",
         json_schema_extra=written("eval_every", RUN),
     )
     trials: int | None = Field(
         default=None,
         ge=1,
         le=MOST_TRIALS,
-        description="trials of each evaluation (2,000; fewer of images and in short runs)",
+        description="trials of each evaluation (2,000; fewer for images and in short runs)",
         json_schema_extra=written("eval_trials", RUN),
     )
-    deterministic: bool = Field(default=True, description="take the most probable action instead of drawing one")
+    deterministic: bool = Field(default=True, description="take the most probable action instead of drawing actions")
 
 
 class CheckpointConfig(Section):
-    """From what a run can be resumed."""
+    """Checkpoints, from which a run can be resumed."""
 
     every: int = Field(
         default=100_000,
         ge=0,
-        description="steps between checkpoints; 0: only when interrupted (100,000)",
+        description="steps between checkpoints; 0 for one when interrupted only (100,000)",
         json_schema_extra=written("checkpoint_every", RUN),
     )
-    keep: int = Field(default=2, ge=1, description="how many of the last are kept, beside the best")
+    keep: int = Field(default=2, ge=1, description="number of last checkpoints kept, besides the best")
 
 
 class TaskSettings(Section):
-    """What may be said about a task; a stage of a curriculum can say it anew."""
+    """Settings of a task, which a stage of a curriculum can override."""
 
     dt: float | None = Field(
         None,
         ge=0.1,
         le=1e6,
-        description="time step in ms (the task's own, mostly 100)",
+        description="time step in ms (default of the task, mostly 100)",
         json_schema_extra=written("dt", TASK, changes=True),
     )
     task_args: dict[str, Any] = Field(
         default_factory=dict,
-        description="NAME=VALUE, an argument of the task: cohs=0/10/20 (ngym info TASK)",
+        description="argument of the task, as in cohs=0/10/20 (see ngym info TASK)",
         json_schema_extra=written("task_arg", TASK, changes=True),
     )
     timing: dict[str, Any] = Field(
         default_factory=dict,
-        description="PERIOD=MS, or a distribution: delay=uniform:200:600, choice:MS1:MS2:.., "
-        "truncated_exponential:MEAN:MIN:MAX, constant:X, until:T",
+        description="duration of a period in ms, as in delay=500, delay=200/400 (one is drawn) or "
+        "delay=uniform:200:600; also choice:MS1:MS2, truncated_exponential:MEAN:MIN:MAX, until:T",
         json_schema_extra=written("timing", TASK, changes=True),
     )
     rewards: dict[str, float] = Field(
         default_factory=dict,
-        description="OUTCOME=NUMBER, as fail=-0.1 (ngym info TASK)",
+        description="reward of an outcome, as in fail=-0.1 (see ngym info TASK)",
         json_schema_extra=written("reward", TASK, changes=True),
     )
     wrappers: list[WrapperConfig] = Field(
         default_factory=list,
-        description="stack, innermost first: name,name:key=value:key=v1/v2 (ngym list wrappers)",
+        description="wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers)",
         json_schema_extra=written("wrappers", TASK, "wrappers", changes=True),
     )
 
@@ -138,17 +138,17 @@ class TaskSettings(Section):
 
 
 class StageConfig(TaskSettings):
-    """One stage of a curriculum: what differs from the rest of the configuration, and when it ends.
+    """Stage of a curriculum: settings that differ from the rest of the configuration, and criteria to end the stage.
 
-    It ends as soon as one of its criteria is met. That of the last stage ends the run; it may be left out.
+    A stage ends when one criterion is met. The last stage needs no criterion; if met, it ends the run.
     """
 
-    name: str | None = Field(None, min_length=1, description="what to call it")
-    task: str | None = Field(None, min_length=1, description="another task; settings of the first do not apply to it")
-    wrappers: list[WrapperConfig] | None = Field(None, description="in place of the run's stack")  # type: ignore[assignment]
-    performance: float | None = Field(None, gt=0, le=1, description="ends when this is the mean of the last trials")
-    window: int = Field(500, ge=1, description="how many trials that are, over all environments")
-    trials: int | None = Field(None, ge=1, description="ends after so many trials, over all environments")
+    name: str | None = Field(None, min_length=1, description="name of the stage")
+    task: str | None = Field(None, min_length=1, description="another task; settings of the first do not apply")
+    wrappers: list[WrapperConfig] | None = Field(None, description="wrappers instead of those of the run")  # type: ignore[assignment]
+    performance: float | None = Field(None, gt=0, le=1, description="end when mean performance reaches this value")
+    window: int = Field(500, ge=1, description="number of last trials in that mean, over all environments")
+    trials: int | None = Field(None, ge=1, description="end after this number of trials, over all environments")
 
     @field_validator("dt")
     @classmethod
@@ -159,5 +159,5 @@ class StageConfig(TaskSettings):
 
     @property
     def has_end(self) -> bool:
-        """Whether there is a criterion."""
+        """Whether the stage has a criterion."""
         return self.performance is not None or self.trials is not None

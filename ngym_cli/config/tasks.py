@@ -14,7 +14,7 @@ from ngym_cli.errors import UserError, unknown
 
 @dataclass(frozen=True)
 class Task:
-    """A task and the name by which the user chose it.
+    """Task with the name chosen by the user.
 
     Attributes:
         name: as given.
@@ -36,7 +36,7 @@ class Task:
         return dict(getattr(self.entry, "metadata", {}) or {})
 
     def make(self, **kwargs: Any) -> Any:
-        """Make one environment.
+        """Make an environment.
 
         Raises:
             UserError: if the task refuses its arguments, or a user's own task fails.

@@ -1,4 +1,4 @@
-"""A configuration that was read may name code and files; they are used only when the user says so."""
+"""Trust: code and files that a configuration file names are used only with the user's consent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ngym_cli.config.parts import file_of, is_reference
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest, read_json
 
-#: Files of a run's folder: its configuration, and beside it its record.
+#: Configuration and record in a run folder.
 CONFIG, MANIFEST = "config.toml", "manifest.json"
 
 #: Wrappers that read or write files of their own.
@@ -24,7 +24,7 @@ FILE_WRAPPERS = ("monitor", "Monitor")
 
 
 def references(config: RunConfig) -> list[str]:
-    """Return what a configuration names beyond this package: code to import, and wrappers that touch files."""
+    """Return references of a configuration to code outside this package, and wrappers that touch files."""
     found = [text for k in range(len(config.stages)) for text in references(config.in_stage(k))]
     named = [config.task, config.network, config.alg, *config.callbacks, *(entry.name for entry in config.wrappers)]
     found += [name for name in named if name is not None and is_reference(name)]
@@ -48,7 +48,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _is_reference(text: str) -> bool:
-    """Say whether a text may name a module, a file or a class; ``uniform:200:600`` and ``block:100`` do not."""
+    """Return whether a text may name a module, a file or a class, unlike ``uniform:200:600`` and ``block:100``."""
     from neurogym.sampling.distributions import KINDS
 
     name, _, rest = text.partition(":")
@@ -60,29 +60,29 @@ def _is_reference(text: str) -> bool:
 
 
 def require(config: RunConfig, source: str, given: RunConfig | None = None) -> None:
-    """Refuse a configuration that names code or files which the command line does not name too.
+    """Refuse a configuration with code or files that the command line does not name.
 
-    A run that this user made, in this folder or below it, from files that have not changed since is the user's own.
+    Runs that this user made in the current folder or below, from files that have not changed, are accepted.
 
     Args:
-        config: what was read, with the command line laid over it.
-        source: the file in which it was read.
-        given: what the command line alone says.
+        config: configuration from the file, overridden by the command line.
+        source: path of the file.
+        given: configuration of the command line alone.
 
     Raises:
-        UserError: names the first of them and says how to allow it.
+        UserError: names the first reference that is not trusted and says how to allow it.
     """
     allowed = references(given) if given is not None else []
     for name in references(config):
         if name not in allowed and name not in _made_here(Path(source)):
             raise UserError(
                 f"{source} names {name}, which is code or files of its own that were not run here before; "
-                "it is used only when the command line names it, or with --trust"
+                "pass --trust if you trust its author, or name it on the command line"
             )
 
 
 def record(config: RunConfig) -> dict[str, Any] | None:
-    """Return what the record of a new run says of the user's own code in it, signed; None if there is none.
+    """Return the signed digests of a user's own code for the record of a new run, or None without such code.
 
     Returns:
         ``files`` (reference to the digest of its file) and ``signature``, made with a key that only this user's account
@@ -92,18 +92,18 @@ def record(config: RunConfig) -> dict[str, Any] | None:
 
 
 def signed(names: Iterable[str]) -> dict[str, Any] | None:
-    """Return the same of references to code; None if none of them is a file below this folder."""
+    """Return signed digests of references to code, or None if no file lies below this folder."""
     found = files(names)
     return {"files": found, "signature": _signature(found)} if found else None
 
 
 def files(names: Iterable[str]) -> dict[str, str]:
-    """Return the digest of the file that each reference to code names, of those below this folder."""
+    """Return references to files below this folder with the digests of the files."""
     return {name: found for name in names if (found := _digest_of(name)) is not None}
 
 
 def _digest_of(reference: str) -> str | None:
-    """Return the digest of the file that a reference to code names, or None if it is not a file below this folder."""
+    """Return the digest of a referenced file, or None if no such file lies below this folder."""
     path = file_of(reference)
     try:
         below = path.resolve().is_relative_to(Path.cwd().resolve())
@@ -113,14 +113,14 @@ def _digest_of(reference: str) -> str | None:
 
 
 def _signature(files: Mapping[str, str]) -> str | None:
-    """Return the signature of digests with this user's key; None where the account has no folder for one."""
+    """Return the signature of digests with this user's key, or None where no key can be stored."""
     key = _key()
     text = json.dumps(dict(files), sort_keys=True).encode()
     return None if key is None else hmac.new(key, text, "sha256").hexdigest()
 
 
 def _key() -> bytes | None:
-    """Return the key of this user's account, made when it is first needed."""
+    """Return the key of this user's account, made on first use."""
     root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(root) / "ngym" / "key"
     try:
@@ -136,7 +136,7 @@ def _key() -> bytes | None:
 
 
 def _made_here(source: Path) -> tuple[str, ...]:
-    """Return the references of a run's configuration whose files are those that this user ran here."""
+    """Return references of a run made here by this user whose files have not changed."""
     manifest = source.parent / MANIFEST
     if source.name != CONFIG or not manifest.is_file() or not source.resolve().is_relative_to(Path.cwd().resolve()):
         return ()
@@ -147,10 +147,10 @@ def _made_here(source: Path) -> tuple[str, ...]:
 
 
 def made_here(code: object) -> tuple[str, ...]:
-    """Return the references of a record, as ``signed`` made it, whose files are those that this user had then.
+    """Return references of a record made by ``signed`` whose files have not changed.
 
     Args:
-        code: what was read; anything else than such a record gives none.
+        code: record as read; without a valid signature the result is empty.
     """
     known = code.get("files") if isinstance(code, dict) else None
     if isinstance(code, dict) and isinstance(known, dict) and all(isinstance(v, str) for v in known.values()):

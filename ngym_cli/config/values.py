@@ -1,4 +1,4 @@
-"""Written values: the one grammar of everything typed on the command line or as text in a TOML file.
+"""Written values: the grammar of everything typed on the command line or as text in a TOML file.
 
 | form | written | read as |
 |---|---|---|
@@ -48,7 +48,7 @@ _CLASS = re.compile(r"_*[A-Z]\w*")
 
 
 def parse_scalar(text: str) -> Scalar:
-    """Read one value: a truth value, none, a number, or else the text itself.
+    """Read a scalar: a truth value, none, a number, or else the text itself.
 
     Example:
         >>> [parse_scalar(t) for t in ("3", "3e-4", "true", "linear")]
@@ -85,7 +85,7 @@ def parse_value(text: str) -> Value:
 
 
 def write_value(value: object) -> str:
-    """Return a value in its written form; the inverse of ``parse_value``.
+    """Return the written form of a value; the inverse of ``parse_value``.
 
     Example:
         >>> write_value([[0.8, 0.2], [0.2, 0.8]]), write_value(None), write_value(1e-4)
@@ -123,7 +123,7 @@ def parse_whole(text: str | int) -> int:
 
 
 def match_type(value: object, default: object, key: str) -> Any:
-    """Return a value as the type of its default.
+    """Return a value as the type of a default.
 
     Raises:
         UserError: if the value does not have that type (a word for a number, a fraction for a count).
@@ -220,7 +220,7 @@ def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str
 
 
 def as_list(value: object, what: str) -> list[Any]:
-    """Return the values of one parameter of a recipe as a list; a text may hold alternatives or a range."""
+    """Return the values of a parameter of a recipe as a list; a text may hold alternatives or a range."""
     if isinstance(value, str):
         return parse_list(value, what=what)
     values = list(value) if isinstance(value, list | tuple) else [value]
@@ -320,7 +320,7 @@ def parse_wrappers(text: str) -> list[dict[str, Any]]:
 
 
 def parse_duration(text: object, period: str) -> Any:
-    """Check one duration of a period and return its written form.
+    """Check the duration of a period and return the written form.
 
     A number is a duration in ms; a list is a set of durations, one of which is drawn; a call such as
     ``uniform:200:600`` names a distribution and its arguments.
@@ -384,6 +384,6 @@ def written_duration(value: Any) -> Any | None:
 
 
 def _number(value: Any) -> int | float:
-    """Return a number as int if it is whole, so that it is written without a decimal point."""
+    """Return a whole number as int, to be written without a decimal point."""
     value = float(value)
     return int(value) if value.is_integer() else value

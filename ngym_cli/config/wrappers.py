@@ -41,7 +41,7 @@ WRONG = (TypeError, ValueError, AttributeError, AssertionError, KeyError, IndexE
 
 
 def wrapper_names() -> list[str]:
-    """Return the names of all wrappers on the command line, those of other packages included."""
+    """Return the names of all wrappers on the command line, including wrappers of other packages."""
     from neurogym import wrappers
 
     return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *parts.offered("wrapper")]
@@ -124,7 +124,7 @@ def _actions(env: gym.Env) -> Any:
 
 @functools.cache
 def argument_types(cls: type) -> dict[str, Any]:
-    """Return the types of a class's arguments, without annotations those of their defaults.
+    """Return the types of a class's arguments, from annotations or defaults.
 
     Names that only a type checker imports count as ``Any``.
     """

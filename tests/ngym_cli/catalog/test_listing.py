@@ -143,7 +143,7 @@ def test_help_is_printed_as_it_was_written():
     """Rich reads ``:A:`` as a picture and ``[x]`` as a colour."""
     group = typer.main.get_command(app)
     texts = [group.epilog, group.help]
-    for command in group.commands.values():
+    for command in (group.get_command(None, name) for name in group.list_commands(None)):
         texts += [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
         texts += [getattr(parameter, "rich_help_panel", None) for parameter in command.params]
     assert len(texts) > 50

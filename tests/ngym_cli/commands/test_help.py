@@ -31,8 +31,8 @@ def commands(group=None, path=()):
     """Return every command of the command line as the words that call it, with the command."""
     group = group or typer.main.get_command(app.app)
     found = [(path, group)]
-    for name, command in getattr(group, "commands", {}).items():
-        found += commands(command, (*path, name))
+    for name in group.list_commands(None) if hasattr(group, "list_commands") else ():
+        found += commands(group.get_command(None, name), (*path, name))
     return found
 
 
@@ -80,6 +80,25 @@ def test_every_command_is_in_the_overview(help_of):
             assert (command.help or "").partition(".")[0][:40] in text
 
 
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_the_first_line_of_a_commands_help_is_its_line_in_the_overview(name):
+    command = typer.main.get_command(app.app).get_command(None, name)
+    summary = app.COMMANDS[name]
+    assert command.help.partition("\n")[0] == summary.text
+    assert len(summary.text.split()) <= 10 and summary.group in ("Train", "Look", "Build", "Share")
+
+
+@pytest.mark.parametrize("width", [45, 80])
+@pytest.mark.parametrize("path", [path for path, _ in commands()], ids=lambda path: "-".join(path) or "ngym")
+def test_help_fits_narrow_terminals(ngym, monkeypatch, path, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "dumb")
+    text = ngym(*path, "--help").out
+    assert max(map(len, text.splitlines())) <= width
+    if width == 80:
+        assert "…" not in text and "range>" not in text and "WHOLE" not in text
+
+
 @pytest.mark.parametrize("case", [case for case in commands() if case[0]], ids=ids)
 def test_every_command_has_two_examples_that_are_understood(case):
     path, command = case
@@ -89,9 +108,9 @@ def test_every_command_has_two_examples_that_are_understood(case):
     for example in examples:
         words = shlex.split(example)[1:]
         group = top
-        while hasattr(group, "commands"):
-            assert words[0] in group.commands, example
-            group = group.commands[words.pop(0)]
+        while hasattr(group, "list_commands"):
+            assert words[0] in group.list_commands(None), example
+            group = group.get_command(None, words.pop(0))
         group.make_context(example, words, resilient_parsing=False).close()
 
 
