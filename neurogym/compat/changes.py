@@ -23,6 +23,10 @@ TOOLKIT: dict[str, tuple[str, ...]] = {
         "periods of earlier trials are forgotten: start_t, end_t, start_ind and end_ind have those of the present one",
         "every argument `timing` and `rewards` is merged with the task's own",
     ),
+    "version": (
+        "neurogym.__version__ and importlib.metadata.version('neurogym') are that of the interface, 2.3.1; the package's "
+        "own is neurogym.VERSION, and importlib.metadata.version('ngym')",
+    ),
     "names": (
         "an unknown period, reward, condition, setting or argument of Monitor is warned of once, with the nearest name",
         "an unknown id names the closest ones; all_wrappers() lists class names, which are also accepted with -v0",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ def __getattr__(name: str) -> Any:
         from neurogym.recording.settings import PACKAGE
 
         return PACKAGE.parent if name == "ROOT_DIR" else PACKAGE / "config"
+    if name == "_SB3_INSTALLED":
+        return importlib.util.find_spec("stable_baselines3") is not None
     if name == "LOCAL_DIR":
         return Path.cwd() / "runs"
     if "-v" in name:

@@ -69,7 +69,7 @@ _INFO = {name: f"{LISTS}:{name}" for name in ("all_tasks", "info", "info_wrapper
 
 #: Module, old or present, to names that are not its own and where each is, as ``module:name`` or ``module``.
 NAMES: dict[str, dict[str, str]] = {
-    "neurogym": {"meta": "neurogym.meta"},
+    "neurogym": {"ngym_random": "neurogym.utils.ngym_random"},
     "neurogym.config.base": {
         "CONFIG_DIR": f"{LISTS}:CONFIG_DIR",
         "ConfigBase": f"{SETTINGS}:_Section",
@@ -164,6 +164,8 @@ NAMES: dict[str, dict[str, str]] = {
 
 #: Names that every module of tasks has, because its imports were visible.
 IN_TASK_MODULES = {"TruncExp": "neurogym.utils.ngym_random:TruncExp"}
+#: Names that every module has.
+EVERYWHERE = {"_SB3_INSTALLED": f"{LISTS}:_SB3_INSTALLED", "logger": "neurogym.messages.console:logger"}
 
 
 @functools.cache
@@ -177,6 +179,7 @@ def flat_modules() -> dict[str, str]:
         **{name: f"{CONTRIB}.{name.lower()}" for name in contrib.TASKS},
     }
     flat = {f"neurogym.envs.{name.lower()}": module for name, module in known.items()}
+    flat |= {f"neurogym.envs.{old.rpartition('.')[2]}": new for old, new in MODULES.items() if new in known.values()}
     for old, (new, _) in ALIASES.items():
         name, new = old.removesuffix("-v0"), new.removesuffix("-v0")
         if name.isidentifier() and new in known:
@@ -206,7 +209,7 @@ def module_of(path: str) -> str | None:
 
 def names_in(path: str) -> dict[str, str]:
     """Older names in a present module, and where each is."""
-    names = NAMES.get(path, {})
+    names = EVERYWHERE | NAMES.get(path, {})
     if path.startswith((f"{NATIVE}.", f"{CONTRIB}.", "neurogym.envs.collections.")):
         return {**IN_TASK_MODULES, **names}
     return names

@@ -220,9 +220,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from neurogym import __version__, kernels
+        from neurogym import VERSION, kernels
 
-        typer.echo(f"ngym {__version__}, compiled functions: {kernels.variant()}")
+        typer.echo(f"ngym {VERSION}, compiled functions: {kernels.variant()}")
         raise typer.Exit
 
 
