@@ -27,7 +27,7 @@ def command(
     search: Annotated[int | None, option("Number of trials drawn by Optuna.", panel=SEARCH)] = None,
     space: Annotated[
         list[str] | None,
-        option("PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:A:B.", panel=SEARCH),
+        option("PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:V1:V2.", panel=SEARCH),
     ] = None,
     maximize: Annotated[str | None, option("What to maximise: performance or reward_per_trial.", panel=SEARCH)] = None,
     sampler: Annotated[str | None, option("How parameters are drawn: tpe or random.", panel=SEARCH)] = None,

@@ -60,7 +60,7 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
     """Read ``coh=51.2,outcome=error``.
 
     Raises:
-        UserError: if an entry is not ``name=value``.
+        UserError: if an entry is not ``NAME=VALUE``.
     """
     return parse_assignments(split_entries(text or ""), "--where (such as coh=51.2,outcome=error)", str)
 

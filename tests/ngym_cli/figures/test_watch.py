@@ -88,7 +88,7 @@ def test_step_by_step(ngym, run_folder):
     ("arguments", "message"),
     [
         (["--where", "cohh=0"], "did you mean 'coh'"),
-        (["--where", "coh"], "name=value"),
+        (["--where", "coh"], "NAME=VALUE"),
         (["--where", "coh=33"], "none of"),
         (["--out", "film.avi"], "unknown format 'avi'"),
     ],
