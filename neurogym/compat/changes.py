@@ -24,8 +24,8 @@ TOOLKIT: dict[str, tuple[str, ...]] = {
         "every argument `timing` and `rewards` is merged with the task's own",
     ),
     "version": (
-        "neurogym.__version__ and importlib.metadata.version('neurogym') are that of the interface, 2.3.1; the package's "
-        "own is neurogym.VERSION, and importlib.metadata.version('ngym')",
+        "neurogym.__version__ and importlib.metadata.version('neurogym') are that of the interface, 2.3.1; "
+        "neurogym.VERSION and importlib.metadata.version('ngym') are the package's own",
     ),
     "names": (
         "an unknown period, reward, condition, setting or argument of Monitor is warned of once, with the nearest name",

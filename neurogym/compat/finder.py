@@ -17,7 +17,6 @@ from typing import Any
 
 from neurogym.compat import table
 
-
 #: Modules of this package as they were loaded, whatever a script puts into ``sys.modules`` under their names.
 _LOADED: dict[str, ModuleType] = {}
 
