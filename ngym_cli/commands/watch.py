@@ -23,6 +23,7 @@ def command(
         Path | None,
         option("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run)."),
     ] = None,
+    overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
     steps: Annotated[bool, option("Print the trials step by step and write no file.", "--steps")] = False,
     pause: Annotated[bool, option("Wait for Enter after each step of --steps.", "--pause")] = False,
     speed: Annotated[float, option("Speed of a film relative to the trial.", min=0.01)] = 1.0,
@@ -50,7 +51,7 @@ def command(
                 if pause and line[:1].isdigit():
                     input()
         return
-    path = watch.save(source, found, out, speed)
+    path = watch.save(source, found, out, speed, overwrite)
     if json:
         terminal.print_json({"id": str(path)})
     else:

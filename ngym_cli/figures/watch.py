@@ -15,6 +15,7 @@ from ngym_cli.figures.channels import channel_image, largest, scale_words
 from ngym_cli.figures.single_trials import Trial, conditions_in_words, conditions_wanted, record
 from ngym_cli.figures.style import COLOURS, GREY, figure_of, new_figure
 from ngym_cli.figures.wording import Wording, index_names
+from ngym_cli.files.writing import atomic_path, check_place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -214,8 +215,6 @@ def film(figure: Figure, trials: Sequence[Trial], path: Path, speed: float = 1.0
     from matplotlib import animation
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from ngym_cli.files.writing import atomic_path
-
     kind = path.suffix.removeprefix(".")
     if kind not in FILMS:
         raise unknown("kind of film", kind, FILMS)
@@ -278,7 +277,7 @@ def watched(
     return source, record(source, trials, seed, conditions_wanted(where), drawn)
 
 
-def save(source: Source, trials: Sequence[Trial], out: Path | None, speed: float) -> Path:
+def save(source: Source, trials: Sequence[Trial], out: Path | None, speed: float, overwrite: bool = False) -> Path:
     """Write a figure or a film of trials and return where it is.
 
     Args:
@@ -286,13 +285,16 @@ def save(source: Source, trials: Sequence[Trial], out: Path | None, speed: float
         trials: of it.
         out: file; default ``figures/watch.png`` in the run's folder.
         speed: of a film.
+        overwrite: replace the file that the user names.
 
     Raises:
-        UserError: on an unknown format, or if the file cannot be written.
+        UserError: on an unknown format, or if the file exists or cannot be written.
     """
     from ngym_cli.figures.requests import FORMATS, save_figure
     from ngym_cli.figures.style import styled
 
+    if out is not None:
+        check_place(out, overwrite)
     path = out or source.run.path / "figures" / "watch.png"
     kind = path.suffix.removeprefix(".")
     if kind not in (*FORMATS, *FILMS):

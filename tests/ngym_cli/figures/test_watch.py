@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,6 +64,31 @@ def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
     with Image.open(json.loads(found.out)["id"]) as film:
         assert film.n_frames >= 5  # a fixation step, three of stimulus, and the decision
     assert {path.name for path in tmp_path.iterdir()} == {"trials.svg", "film.gif"}
+
+
+def test_a_users_file_is_not_replaced(ngym, run_folder, tmp_path):
+    (tmp_path / "mine.png").write_text("mine")
+    refused = ngym("watch", run_folder, "--trials", 1, "--out", "mine.png")
+    assert refused.code == 2 and "--overwrite" in refused.err and (tmp_path / "mine.png").read_text() == "mine"
+    assert ngym("watch", run_folder, "--trials", 1, "--out", "mine.png", "--overwrite").code == 0
+    assert (tmp_path / "mine.png").read_bytes()[1:4] == b"PNG"
+
+
+@pytest.mark.parametrize("settings", ["text.usetex: True", "animation.ffmpeg_path: ./evil.sh", b"\xff\xfe",
+                                      "backend: module://planted", "svg.fonttype: none\nfigure.dpi: 1"],
+                         ids=["usetex", "ffmpeg", "binary", "backend", "dpi"])  # fmt: skip
+def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settings):
+    """A film needs a program; a figure needs none."""
+    (tmp_path / "matplotlibrc").write_bytes(settings if isinstance(settings, bytes) else settings.encode())
+    for name, code in (("evil.sh", "#!/bin/sh\ntouch {}\n"), ("planted.py", "open({!r}, 'w')\n")):
+        (tmp_path / name).write_text(code.format(str(tmp_path / "ran")))
+        (tmp_path / name).chmod(0o755)
+    ngym = str(Path(sys.executable).with_name("ngym"))
+    for arguments in (["watch", run_folder, "--trials", "1", "--out", "a.mp4"], ["plot", run_folder, "learning"]):
+        done = subprocess.run([ngym, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True)
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0 or "ffmpeg" in done.stderr
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
