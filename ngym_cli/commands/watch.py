@@ -16,9 +16,7 @@ def command(
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
     trials: Annotated[int, option("Number of trials.", min=1, max=12)] = 3,
-    where: Annotated[
-        str | None, option("Only trials with these columns, as in coh=51.2,outcome=error.")
-    ] = None,
+    where: Annotated[str | None, option("Only trials with these columns, as in coh=51.2,outcome=error.")] = None,
     out: Annotated[
         Path | None,
         option("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run)."),
@@ -41,12 +39,12 @@ def command(
 
     threads.one()
     from ngym_cli import terminal
-    from ngym_cli.figures import text_steps, watch
+    from ngym_cli.figures import trial_text, watch
 
     source, found = watch.watched(run, runs, trust, trials, where, seed, stochastic)
     if steps:
         for number, trial in enumerate(found, start=1):
-            for line in text_steps.lines(trial, source, number):
+            for line in trial_text.step_by_step(trial, number):
                 typer.echo(line)
                 if pause and line[:1].isdigit():
                     input()
