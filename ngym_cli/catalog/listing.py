@@ -224,7 +224,7 @@ def figures(search: Iterable[str] = ()) -> list[Row]:
             {
                 "id": spec.name,
                 "description": spec.summary,
-                "drawn for": sorted(spec.tags) if spec.default else "when asked for",
+                "drawn for": sorted(spec.tags),
                 "columns": list(spec.columns),
                 "record": list(spec.record),
             }

@@ -63,7 +63,7 @@ def figure(name: str) -> Row:
     return {
         **_head(name, "figure", spec.summary, ""),
         "rows": {
-            "drawn for": sorted(spec.tags) or "every task" if spec.default else "only when it is asked for",
+            "drawn for": sorted(spec.tags) or "every task",
             "needs columns": list(spec.columns),
             "needs recorded": list(spec.record),
         },

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import ceilings, wording
+from ngym_cli.figures import ceilings, registry, wording
 from ngym_cli.figures.style import (
     GREY,
     Unavailable,
@@ -48,11 +48,6 @@ class Panel:
     chance: list[float | None]
 
 
-def conditions_check(view: View) -> None:
-    """Say why performance cannot be broken down."""
-    _names(view)
-
-
 def _names(view: View) -> list[str]:
     for name in view.by:
         view.parts(name)
@@ -64,6 +59,7 @@ def _names(view: View) -> list[str]:
     return names[:MOST_PANELS]
 
 
+@registry.figure("performance by condition, or by task, with chance and ceiling of each", check=_names)
 def conditions(view: View) -> Figure:
     """Draw performance at each value of each condition, with chance and the ceiling of each."""
     parts = [Part(series.text, series.colour, series.table) for series in view.series]
@@ -191,8 +187,7 @@ def _task_name(task: str) -> str:
     return task.rpartition(".")[2].removesuffix("-v0")
 
 
-def responses_check(view: View) -> None:
-    """Say why there are no rates of answers."""
+def _one_answer(view: View) -> None:
     words = wording.Wording(view.facts.labels, view.series[0].table)
     if len(words.actions) != 2 or "fixation" not in words.actions.values():
         raise Unavailable("the task has more than one answer")
@@ -201,6 +196,10 @@ def responses_check(view: View) -> None:
             raise Unavailable("an answer is right in all trials or in none")
 
 
+@registry.figure(
+    "go / no-go: hits, false alarms, d' and reaction times", ["go-no-go"],
+    columns=("ground_truth", "choice", "outcome", "rt"), check=_one_answer,
+)  # fmt: skip
 def responses(view: View) -> Figure:
     """Draw how often the agent answers where it should and where it should not; reaction times where they vary."""
     from neurogym.analysis.intervals import clusters, proportion_curve

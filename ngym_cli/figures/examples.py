@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from ngym_cli.figures import registry
 from ngym_cli.figures.channels import channel_image, largest, scale_words
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.figures.view import View
@@ -130,6 +131,7 @@ def _mark_trials(all_axes: tuple, trace: Trace, dt: float) -> None:
 EXAMPLES = 5
 
 
+@registry.figure("consecutive trials: observation, action, ground truth, reward")
 def examples(view: View) -> Figure:
     """Draw a few fresh trials of the first run."""
     from ngym_cli.agents.trained import agent_for

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import wording
+from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
 from ngym_cli.figures.view import View
@@ -25,13 +25,13 @@ TRIALS_PER_BIN = 100
 MOST_BINS = 60
 
 
-def learning_check(view: View) -> None:
-    """Say why there is no learning curve."""
+def _trained(view: View) -> None:
     for source in view.sources:
         if not len(source.training.get("trial", ())):
             raise Unavailable(f"{source.run.name}: no training trials were recorded")
 
 
+@registry.figure("performance along training; over seeds the interquartile mean", check=_trained)
 def learning(view: View) -> Figure:
     """Draw performance against the steps of training; for one run also reward, fixation breaks and misses."""
     if len(view.sources) == 1:
@@ -151,8 +151,7 @@ def _thousands(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
 
 
-def development_check(view: View) -> None:
-    """Say why there is no development curve."""
+def _checkpoints_evaluated(view: View) -> None:
     if not any(_development(source) for source in view.sources):
         raise Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
 
@@ -163,6 +162,7 @@ def _development(source: Source) -> dict[int, Any]:
     return dict(sorted(found.items()))
 
 
+@registry.figure("evaluations of the checkpoints along training", check=_checkpoints_evaluated)
 def development(view: View) -> Figure:
     """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
     figure, (left, right) = new_figure(1, 2)

@@ -85,6 +85,8 @@ class Source:
     def training(self) -> Table:
         """The trials of its training: what a learning curve needs of them."""
         columns = ("trial", "step", "performance", "reward", "aborts", "outcome", "env", "linked", "session_trial")
+        if not self.manifest.get("trials") and not (self.run.path / runs.TRIALS).exists():
+            return {}
         return read_trials(self.run.path / runs.TRIALS, columns)
 
     @cached_property

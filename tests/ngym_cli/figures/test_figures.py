@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from ngym_cli import runs
-from ngym_cli.figures import ceilings, requests
+from ngym_cli.figures import ceilings, conditions, requests
 from ngym_cli.figures.evidence import shown_in_each
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
@@ -56,7 +57,7 @@ def test_what_cannot_be_drawn_says_why(run_folder):
     rows = {row["id"]: row for row in requests.available(seen)}
     assert "no column context" in rows["context"]["reason"]
     assert "--record activity" in rows["psth"]["reason"]
-    assert "two runs" in rows["similarity"]["reason"]
+    assert "2 runs" in rows["similarity"]["reason"]
     assert "--checkpoints all" in rows["development"]["reason"]
     with pytest.raises(Unavailable, match="no column wager"):
         FIGURES["wagering"].draw(seen)
@@ -131,12 +132,15 @@ def test_a_figure_that_fails_stands_in_no_others_way(ngym, made_up, monkeypatch,
     def broken(view):
         raise IndexError("index 0 is out of bounds")
 
-    monkeypatch.setattr("ngym_cli.figures.conditions.conditions", broken)
+    def breaks(figure):
+        monkeypatch.setattr(figure, "spec", dataclasses.replace(figure.spec, function=broken))
+
+    breaks(conditions.conditions)
     result = ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path)
     assert result.code == 0, result.err
     rows = {row["id"]: row for row in json.loads(result.out)}
     assert rows["learning"]["path"] and rows["responses"]["path"]
-    monkeypatch.setattr("ngym_cli.figures.conditions.responses", broken)
+    breaks(conditions.responses)
     rows = {
         row["id"]: row for row in json.loads(ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path / "b").out)
     }
