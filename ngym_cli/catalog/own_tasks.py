@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.parts import place_of
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, one_line
