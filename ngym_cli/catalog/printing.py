@@ -118,9 +118,9 @@ def _print_page(found: Row) -> None:
     _print_arguments(found)
     if found["kind"] == "task":
         out.print()
-        from ngym_cli.figures.text_trial import lines
+        from ngym_cli.figures.trial_text import overview
 
-        for line in lines(found):
+        for line in overview(found["trial"]):
             out.print(line, soft_wrap=True)
 
 
