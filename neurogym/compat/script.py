@@ -166,7 +166,7 @@ class _Reader(ast.NodeVisitor):
         """Note arguments that what is called does not take, by their names or their number."""
         path = self.path_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if path is not None:
-            found = getattr(importlib.import_module(path), node.func.attr, None)  # type: ignore[union-attr]
+            found = getattr(importlib.import_module(path), _last_name(node.func), None)
         else:
             found = self.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
         stars = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
