@@ -102,11 +102,23 @@ class EnvMeta(type):
         render_mode = None if "render_mode" in inspect.signature(cls).parameters else kwargs.pop("render_mode", None)
         if render_mode not in (None, *cls.metadata["render_modes"]):  # type: ignore[attr-defined]
             raise ValueError(unknown("render_mode", render_mode, cls.metadata["render_modes"]))  # type: ignore[attr-defined]
-        task = super().__call__(*args, **kwargs)
+        try:
+            task = super().__call__(*args, **kwargs)
+        except AttributeError as error:
+            _require_base(error.obj if isinstance(error.obj, cls) else None, error)
+            raise
+        _require_base(task)
         if render_mode is not None:
             task.render_mode = render_mode
         task.was_made_with(_bound(cls, task, args, kwargs))
         return task
+
+
+def _require_base(task: Any, error: Exception | None = None) -> None:
+    """Raise TypeError if the constructor of a task has not called that of its base."""
+    if task is not None and "performance" not in vars(task):
+        name = type(task).__name__
+        raise TypeError(f"{name}.__init__ must begin with super().__init__(dt=dt, ...): it was not called") from error
 
 
 def _bound(cls: type, task: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
