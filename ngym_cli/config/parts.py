@@ -113,7 +113,8 @@ def _load(kind: str, reference: str) -> Any:
     found = getattr(module, attribute, None)
     if found is None:
         fits = inspect.isfunction if kind == "figure" else inspect.isclass
-        names = [key for key, value in vars(module).items() if fits(value) and not key.startswith("_")]
+        here = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
+        names = [key for key, value in here.items() if fits(value) and not key.startswith("_")]
         raise unknown(f"{'function' if kind == 'figure' else 'class'} in {where}", attribute, names)
     if not callable(found):
         raise UserError(f"{kind} '{reference}': {attribute} is not a class")
