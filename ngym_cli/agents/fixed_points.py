@@ -65,9 +65,7 @@ def network_step(policy: RecurrentPolicy) -> tuple[Step, int]:
 
     @torch.no_grad()
     def step(state: np.ndarray, x: np.ndarray) -> np.ndarray:
-        given = tuple(
-            torch.from_numpy(part)[None] for part in np.split(state.astype(np.float64), bounds, axis=1)
-        )
+        given = tuple(torch.from_numpy(part)[None] for part in np.split(state.astype(np.float64), bounds, axis=1))
         inputs = torch.from_numpy(np.tile(np.asarray(x, np.float64), (len(state), 1)))
         _, after = network.sequence(inputs, [len(state)], tuple(given))
         return np.concatenate([part[0].numpy() for part in after], axis=1)

@@ -22,6 +22,11 @@ Kind = Literal["number", "whole", "truth", "word", "list", "table", "any"]
 #: A value of each type; what is written must be of the same.
 EXAMPLES: Values = {"number": 0.0, "whole": 0, "truth": False, "word": "", "list": []}
 
+#: Words for the values of kinds without limits.
+WORDS_FOR = {
+    "truth": "true or false", "list": "a/b/c", "word": "a word", "table": "NAME=NUMBER", "any": "any value",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Option:
@@ -92,7 +97,7 @@ class Option:
         least = "" if self.low is None else f"{'above' if self.above else 'at least'} {self.low:g}"
         most = "" if self.high is None else f"at most {self.high:g}"
         said = " and ".join(part for part in (least, most) if part)
-        return said or {"truth": "true or false", "list": "a/b/c", "word": "a word", "table": "NAME=NUMBER", "any": "any value"}.get(self.kind, "any number")
+        return said or WORDS_FOR.get(self.kind, "any number")
 
 
 def complete(

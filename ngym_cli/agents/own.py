@@ -10,13 +10,15 @@ from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from ngym_cli.agents.options import Kind, Option, Values
+from ngym_cli.agents.options import Kind, Option
 from ngym_cli.config import parts
 from ngym_cli.errors import UserError
 
 #: Kind of an option by its type in Python.
 KIND_OF: dict[Any, Kind] = {float: "number", int: "whole", bool: "truth", str: "word", list: "list", dict: "table"}
 PLAIN = (bool, int, float, str)
+#: Entry of the section ``Args:`` of a docstring: names, type in brackets, description.
+ENTRY = r"^ {4}\*{0,2}([\w, ]+?)(?: \(.*?\))?: (.*(?:\n {8,}.*)*)"
 
 
 def signature_options(
@@ -97,8 +99,7 @@ def _meanings(cls: type) -> dict[str, str]:
     for base in reversed(cls.__mro__):
         for text in (base.__doc__, getattr(vars(base).get("__init__"), "__doc__", None)):
             section = re.search(r"^\s*Args:\n(.*?)(?:\n\s*\n|\Z)", inspect.cleandoc(text or ""), re.S | re.M)
-            entries = re.findall(r"^ {4}\*{0,2}([\w, ]+?)(?: \(.*?\))?: (.*(?:\n {8,}.*)*)", section[1] if section else "", re.M)
-            for names, meaning in entries:
+            for names, meaning in re.findall(ENTRY, section[1] if section else "", re.M):
                 found |= {name.strip(): " ".join(meaning.split()).rstrip(".") for name in names.split(",")}
     return found
 

@@ -186,7 +186,8 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
     base = next((parent for parent in cls.__mro__ if parent in classes), None)
     if base is None and any(parent.__name__ == "RecurrentPPO" for parent in cls.__mro__):
         raise UserError(
-            f"algorithm {name}: the state of its network is private; extend ngym_cli.RecurrentPPO instead of sb3-contrib's"
+            f"algorithm {name}: extends sb3-contrib's RecurrentPPO, whose recurrent state is private; "
+            "extend ngym_cli.RecurrentPPO instead"
         )
     nearest = classes[base] if base is not None else ALGORITHMS["ppo"]
     usual = nearest.hyperparameters if base is not None else (BY_NAME["final_rate"].with_default(1.0),)

@@ -28,6 +28,10 @@ from ngym_cli.errors import UserError
 TRIED = 2
 
 
+class StateError(ValueError):
+    """A cell whose state does not have the promised form."""
+
+
 class Cell(nn.Module):
     """Base class of network cells; a subclass defines ``step`` and makes its parameters in ``__init__``.
 
@@ -66,18 +70,18 @@ def sizes_of(cell: Any, units: int) -> tuple[int, ...]:
     """Return the sizes of the state of a cell.
 
     Raises:
-        ValueError: if ``state_sizes`` is not a list of positive whole numbers that begins with ``units``.
+        StateError: if ``state_sizes`` is not a list of positive whole numbers that begins with ``units``.
     """
     found = getattr(cell, "state_sizes", None)
     sizes = (units,) if found is None else (found,) if isinstance(found, int) else found
     try:
         sizes = tuple(int(size) for size in sizes)
     except TypeError:
-        raise ValueError(f"state_sizes must be a list of whole numbers, as in (units, 8), not {found!r}") from None
+        raise StateError(f"state_sizes must be a list of whole numbers, as in (units, 8), not {found!r}") from None
     if not sizes or min(sizes) < 1:
-        raise ValueError(f"state_sizes must be positive whole numbers, not {found!r}")
+        raise StateError(f"state_sizes must be positive whole numbers, not {found!r}")
     if sizes[0] != units:
-        raise ValueError(
+        raise StateError(
             f"the first of state_sizes is the activity and must be units ({units}), not {sizes[0]}; "
             "put the other arrays after it"
         )
@@ -93,23 +97,23 @@ def check_state(after: Any, sizes: Sequence[int], n: int) -> None:
         n: number of environments.
 
     Raises:
-        ValueError: says what ``step`` must return.
+        StateError: says what ``step`` must return.
     """
     expected = ", ".join(f"({n}, {size})" for size in sizes)
     if after is None:
-        raise ValueError("step returned nothing; it must return the new state, a tuple of arrays")
+        raise StateError("step returned nothing; it must return the new state, a tuple of arrays")
     if isinstance(after, Tensor):
-        raise ValueError("step must return a tuple of arrays, as in `return (h,)`, not a single array")
+        raise StateError("step must return a tuple of arrays, as in `return (h,)`, not a single array")
     if not isinstance(after, tuple | list) or not all(isinstance(part, Tensor) for part in after):
-        raise ValueError(f"step must return a tuple of torch tensors, not {type(after).__name__}")
+        raise StateError(f"step must return a tuple of torch tensors, not {type(after).__name__}")
     shapes = ", ".join(str(tuple(part.shape)) for part in after)
     if len(after) != len(sizes):
-        raise ValueError(
+        raise StateError(
             f"step must return the whole state, {len(sizes)} array{'s' * (len(sizes) != 1)} of shape {expected}; "
             f"it returned {len(after)} of shape {shapes}"
         )
     if any(tuple(part.shape) != (n, size) for part, size in zip(after, sizes, strict=True)):
-        raise ValueError(f"step must return arrays of shape {expected}, not {shapes} ({n} environments)")
+        raise StateError(f"step must return arrays of shape {expected}, not {shapes} ({n} environments)")
 
 
 class CellNetwork(RecurrentNetwork):
@@ -122,7 +126,7 @@ class CellNetwork(RecurrentNetwork):
         num_layers: stacked layers; each reads the activity of the layer below.
 
     Raises:
-        ValueError: if a step of the cell does not return its state.
+        StateError: if a step of the cell does not return its state.
     """
 
     def __init__(self, build: Callable[[int, int], Any], input_size: int, hidden_size: int, num_layers: int) -> None:
@@ -133,11 +137,11 @@ class CellNetwork(RecurrentNetwork):
         )
         sizes = {sizes_of(cell, hidden_size) for cell in self.cells}
         if len(sizes) > 1:
-            raise ValueError("the layers have states of different sizes; state_sizes must not depend on inputs")
+            raise StateError("the layers have states of different sizes; state_sizes must not depend on inputs")
         self._sizes = sizes.pop()
         self.n_states = len(self._sizes)
         if not any(weight.requires_grad for weight in self.parameters()):
-            raise ValueError("the cell has no parameters; make them in __init__ with nn.Parameter or nn.Linear")
+            raise StateError("the cell has no parameters; make them in __init__ with nn.Parameter or nn.Linear")
         self._try()
 
     @torch.no_grad()
@@ -205,15 +209,5 @@ def build_network(cls: Any, name: str, input_size: int, units: int, layers: int,
     with user_errors(f"network {name}"):
         try:
             return CellNetwork(lambda inputs, n: cls(inputs, n, **options), input_size, units, layers)
-        except ValueError as error:
-            if error.__traceback__ is not None and _from_here(error):
-                raise UserError(f"network {name}: {error}") from error
-            raise
-
-
-def _from_here(error: BaseException) -> bool:
-    """Return whether this module raised an error."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code.co_filename == __file__
+        except StateError as error:
+            raise UserError(f"network {name}: {error}") from error
