@@ -16,8 +16,8 @@ class ConditionValues:
     >>> import neurogym as ngym
     >>> env = ngym.make("PerceptualDecisionMaking-v0").unwrapped
     >>> env.cohs = [0, 51.2]
-    >>> env.conditions["coh"].tolist()
-    [0.0, 51.2]
+    >>> env.cohs, env.conditions["coh"].tolist()
+    ([0.0, 51.2], [0.0, 51.2])
 
     Args:
         *conditions: Names in ``conditions``; all take the same values.
@@ -27,8 +27,11 @@ class ConditionValues:
         self.conditions = conditions
 
     def __get__(self, task: Any, owner: type | None = None) -> Any:
-        """The values, as they are in ``conditions``."""
-        return self if task is None else task.conditions[self.conditions[0]]
+        """A list of the values."""
+        if task is None:
+            return self
+        values = task.conditions[self.conditions[0]]
+        return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
     def __set__(self, task: Any, values: Any) -> None:
         """Draw from other values; trials made ahead are forgotten."""

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from neurogym.compat import table
 from neurogym.compat.arguments import ARGUMENTS, MEMBERS
+from neurogym.compat.changes import CHANGED, CHANGES, FAILS, WARNS, WORKS
 from neurogym.messages.names import nearest
 
 MAKERS = ("make", "plot_env", "Dataset", "make_vec")
 BASES = ("TrialEnv", "PeriodEnv", "EpochEnv")
-WORKS, WARNS, CHANGED, FAILS = "works", "warns", "changed", "fails"
+SIGNS = {change.sign: change for change in CHANGES if change.sign}
 
 
 class Use(NamedTuple):
@@ -42,17 +43,26 @@ class _Reader(ast.NodeVisitor):
     def __init__(self) -> None:
         self.found: list[Use] = []
         self.modules: dict[str, str] = {}  # name in the script to module of the package
+        self.names: dict[str, Any] = {}  # name in the script to what of the package it is
         self.values: dict[str, list[ast.expr]] = {}  # name in the script to what it is set to, one after the other
+        self.others: set[str] = set()  # names of modules in the script
         self.own: set[str] = set()  # ids that the script registers
+        self.said: set[str] = set()  # ids whose differences have been told
         self.imported = False
 
     def note(self, node: ast.AST, uses: str, status: str, becomes: str) -> None:
         self.found.append(Use(getattr(node, "lineno", 0), uses, status, becomes))
 
+    def sign(self, node: ast.AST, sign: str) -> None:
+        """Note what the table of differences says of something that a script has written."""
+        if self.imported and sign in SIGNS:
+            self.note(node, sign, SIGNS[sign].status, SIGNS[sign].what)
+
     # -- imports ------------------------------------------------------------------------------------------------------
 
     def visit_Import(self, node: ast.Import) -> None:  # noqa: N802 - the name is Python's
         for alias in node.names:
+            self.others.add(alias.asname or alias.name.split(".")[0])
             if alias.name.split(".")[0] == "gym":
                 self.note(node, "import gym", FAILS, "import gymnasium as gym")
             elif alias.name.split(".")[0] == "neurogym":
@@ -69,8 +79,14 @@ class _Reader(ast.NodeVisitor):
         self.imported = True
         for alias in node.names:
             name = alias.name
-            if name != "*" and self.name(node, base, name) and _is_module(f"{base}.{name}"):
-                self.modules[alias.asname or name] = f"{base}.{name}"
+            if name == "*" or not self.name(node, base, name):
+                continue
+            self.sign(node, f".{name}")
+            found = getattr(importlib.import_module(base), name)
+            if inspect.ismodule(found):
+                self.modules[alias.asname or name] = found.__name__
+            else:
+                self.names[alias.asname or name] = found
 
     def module(self, node: ast.AST, path: str) -> bool:
         """Note where a module is now; whether there is one."""
@@ -108,9 +124,16 @@ class _Reader(ast.NodeVisitor):
         if path is not None:
             if not node.attr.startswith("__"):
                 self.name(node, path, node.attr)
+            self.sign(node, f".{node.attr}")
         elif self.imported and node.attr in MEMBERS:
             self.note(node, f".{node.attr}", WORKS, MEMBERS[node.attr])
+        elif self._is_outside(node.value):
+            self.sign(node, f".{node.attr}")
         self.generic_visit(node)
+
+    def _is_outside(self, node: ast.AST) -> bool:
+        """Whether an expression may be an environment: it is no module that the script imports."""
+        return not (isinstance(node, ast.Name) and node.id in self.others)
 
     def path_of(self, node: ast.AST) -> str | None:
         """The module that an expression such as ``ngym.utils`` is, if it is one."""
@@ -123,14 +146,13 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 - the name is Python's
         called = _last_name(node.func)
+        self.called(node)
         given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         for old, new in ARGUMENTS.get(called, {}).items():
             if old in given:
                 self.note(node, f"{called}({old}=)", WARNS, f"{called}({new}=)")
-        if called == "reset":
-            for old in ("no_step", "step_fn"):
-                if old in given:
-                    self.note(node, f"reset({old}=)", WARNS, "reset(): it takes no step")
+        for sign in (f"{called}()", *(f"{called}({name}=)" for name in given)):
+            self.sign(node, sign)
         if called == "register":
             ids = self.written(node.args[0] if node.args else given.get("id"))
             self.own |= {str(each.value) for each in ids if isinstance(each, ast.Constant)}
@@ -139,6 +161,25 @@ class _Reader(ast.NodeVisitor):
                 arguments = self.keys(given.get("env_kwargs")) if called == "Dataset" else given
                 self.task(node, first.value, arguments if called in ("make", "Dataset") else {})
         self.generic_visit(node)
+
+    def called(self, node: ast.Call) -> None:
+        """Note arguments that what is called does not take, by their names or their number."""
+        path = self.path_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if path is not None:
+            found = getattr(importlib.import_module(path), _last_name(node.func), None)
+        else:
+            found = self.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        stars = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
+        if found is None or not callable(found) or stars:
+            return
+        name = _last_name(node.func)
+        known = {each.arg for each in node.keywords} - set(ARGUMENTS.get(name, {}))
+        try:
+            inspect.signature(found).bind(*node.args, **dict.fromkeys(map(str, known)))
+        except (TypeError, ValueError) as error:
+            names = list(inspect.signature(found).parameters)
+            wrong = next((each for each in sorted(map(str, known)) if each not in names), "")
+            self.note(node, f"{name}(...)", FAILS, _hint(str(error), wrong, names) if wrong else str(error))
 
     def task(self, node: ast.AST, id_: str, given: dict[str, Any]) -> None:
         """Note what an id stands for, and which arguments, periods and rewards its task does not have."""
@@ -153,6 +194,9 @@ class _Reader(ast.NodeVisitor):
         present = registration.resolve(id_)
         if present.rpartition("-v")[0] != id_.rpartition("-v")[0] and present != f"{id_}-v0":
             self.note(node, f'"{id_}"', WORKS, f'"{present}"')
+        for what in () if id_ in self.said else registration.metadata(id_).get("differences", ()):
+            self.note(node, f'"{id_}"', CHANGED, what)
+        self.said.add(id_)
         task = registration.make(id_).unwrapped
         names = _arguments(registration.entry(present))
         for name in given:
@@ -164,9 +208,9 @@ class _Reader(ast.NodeVisitor):
                     self.note(node, f"{id_}: {argument}={{{name!r}: ...}}", WARNS, _hint("not used", name, valid))
 
     def visit_Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - the name is Python's
-        if self.imported and isinstance(node.slice, ast.Constant) and node.slice.value == "trial":
-            if isinstance(node.value, ast.Name) and "info" in node.value.id:
-                self.note(node, f'{node.value.id}["trial"]', CHANGED, "the trial that ended, not the next one")
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            owner = "info" if "info" in _last_name(node.value) else ast.unparse(node.value)
+            self.sign(node, f'{owner}["{node.slice.value.partition(".")[0]}"]')
         self.generic_visit(node)
 
     def written(self, node: ast.expr | None) -> list[ast.expr]:
@@ -197,11 +241,7 @@ class _Reader(ast.NodeVisitor):
         if isinstance(called, ast.Attribute) and self.imported:
             target = node.targets[0]
             count = len(target.elts) if isinstance(target, ast.Tuple) else 1
-            if called.attr == "step" and count == 4:
-                text = "five values: observation, reward, terminated, truncated, info"
-                self.note(node, "four values from step", FAILS, text)
-            elif called.attr == "reset" and not isinstance(target, ast.Tuple):
-                self.note(node, "one value from reset", CHANGED, "two values: observation, info")
+            self.sign(node, f"{called.attr}: {count} value{'s' * (count > 1)}")
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - the name is Python's
@@ -210,9 +250,7 @@ class _Reader(ast.NodeVisitor):
             if isinstance(method, ast.FunctionDef) and method.name == "_step":
                 for returned in ast.walk(method):
                     if isinstance(returned, ast.Return) and isinstance(returned.value, ast.Tuple):
-                        if len(returned.value.elts) == 4:
-                            text = "five values: observation, reward, terminated, truncated, info"
-                            self.note(returned, "four values of _step", WARNS, text)
+                        self.sign(returned, f"_step: {len(returned.value.elts)} values")
         self.generic_visit(node)
 
 

@@ -128,6 +128,10 @@ NAMES: dict[str, dict[str, str]] = {
         )
     },
     "neurogym.info": _INFO,
+    PROBES: {
+        f"{kind}LayerProbe": f"{PROBES}:ActivationProbe"
+        for kind in ("", "AF", "Activation", "Base", "GRU", "LSTM", "Linear", "RNN")
+    },
     "neurogym.utils.data": {"make": "neurogym.envs.registration:make"},
     "neurogym.utils.plotting": {
         "PlotConfig": f"{SETTINGS}:PlotConfig",

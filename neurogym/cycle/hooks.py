@@ -45,6 +45,11 @@ class TaskHooks(TrialMaker):
         """Whether what is shown is known only when the trial is stepped."""
         return False
 
+    @property
+    def trials_per_session(self) -> int | None:
+        """How many trials a session has, if sessions follow each other within the task."""
+        return None
+
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
         return ob, reward, terminated, truncated, info

@@ -17,6 +17,7 @@ from neurogym.compat.members import five_values, forgive_reset
 from neurogym.cycle.actions import checked
 from neurogym.cycle.hooks import TaskHooks, Told
 from neurogym.cycle.making import TrialMaker
+from neurogym.cycle.rendering import Rendered
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
@@ -32,7 +33,7 @@ class _Seeded(Protocol):
     def seed(self, seed: int) -> object: ...
 
 
-class TrialCycle(TaskHooks):
+class TrialCycle(Rendered, TaskHooks):
     """Steps through trials and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
 
     Args:
@@ -68,6 +69,7 @@ class TrialCycle(TaskHooks):
         self.num_tr = self.num_finished = 0
         self.trial_reward = 0.0
         self._last_gt: Any = None
+        self._seen = None
         self._made_ahead = False  # whether the block may have been made before the agent acted
 
     @property
@@ -152,6 +154,7 @@ class TrialCycle(TaskHooks):
         forgive_reset(old)
         self.begin_session(seed)
         self.top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
+        self._seen = None
         return self.cursor.ob[self.cursor.row].copy(), {}
 
     def begin_session(self, seed: int | None = None) -> None:
@@ -189,7 +192,10 @@ class TrialCycle(TaskHooks):
 
     def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
         """:meth:`step`, with the observation as some wrappers show it."""
+        row = self.cursor.row
         ended, action, reward, info, told = self.act_in_trial(action)
+        if self.render_mode is not None:
+            self.keep(row, action, reward, ended)
         if ended and self.next_by_itself:
             self.begin_next()
         return self.step_result(stack, action, reward, info, told)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.catalog.descriptions import Row, holding
 from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
-from ngym_cli.catalog.rows import Row, holding
 from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
 
@@ -244,11 +244,11 @@ def launchers(search: Iterable[str] = ()) -> list[Row]:
 def analyses(search: Iterable[str] = ()) -> list[Row]:
     """Return the analyses of ``neurogym.analysis``."""
     import neurogym.analysis as package
-    from ngym_cli.catalog import docstrings, reference
+    from ngym_cli.catalog import descriptions, reference
 
     return holding(
         search,
-        [{"id": name, "description": docstrings.summary(getattr(package, name))} for name in reference.analyses()],
+        [{"id": name, "description": descriptions.summary(getattr(package, name))} for name in reference.analyses()],
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config import parts
 from ngym_cli.config.parts import place_of
 from ngym_cli.config.tasks import Task, find_task
@@ -113,7 +113,8 @@ def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST) -> 
 
     Returns:
         ``id``, ``status`` (``ok``, or ``failed`` if it does not work), ``checks`` (a list of ``id``, ``description``,
-        ``status``, ``problem``, ``place`` and ``kind``: ``error`` where the task does not work, ``advice`` where it
+        ``status``, which is ``ok``, ``failed``, ``skipped`` or ``nothing to check``, ``problem``, which is the reason,
+        ``place`` and ``kind``: ``error`` where the task does not work, ``advice`` where it
         would be nicer otherwise) and ``seconds``.
     """
     began, rows = time.perf_counter(), []
@@ -157,9 +158,9 @@ def _checks(task: Task, longest: float) -> Iterator[Row]:
     if made["status"] == "ok":
         for number, function in enumerate(CHECKS.values(), 1):
             row = _outcome(task, planned(number), functools.partial(function, subject), longest)
-            if row["problem"] in told:  # one mistake makes many checks fail; it is told once
-                row.update(status="skipped", problem="not looked at: see above")
-            elif row["problem"]:
+            if row["status"] == "failed":
+                if row["problem"] in told:  # one mistake makes many checks fail; it is told once
+                    row.update(status="skipped", problem="not looked at: see above")
                 told.add(row["problem"])
             yield row
             if row["problem"] == ENDLESS:
@@ -199,12 +200,14 @@ def _make(task: Task, subject: Subject) -> None:
 
 
 def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float) -> Row:
-    from neurogym.envs.contract import ContractError
+    from neurogym.envs.contract import ContractError, NothingToCheck
 
     row: Row = {**plan, "status": "ok", "problem": None, "place": None}
     try:
         with _time_limit(longest):
             function()
+    except NothingToCheck as reason:
+        row.update(status="nothing to check", problem=str(reason))
     except ContractError as error:
         problem = " ".join(str(error).removeprefix(f"{task.name}: ").split())
         row.update(status="failed", problem=problem, place=definition_of(task.entry) if task.own else None)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
 
 from ngym_cli.agents.options import Option
-from ngym_cli.catalog import docstrings
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog import descriptions
+from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config import parts
 
 
@@ -91,9 +91,9 @@ def analysis(name: str) -> Row:
 
     entry = getattr(package, name)
     parameters = inspect.signature(entry).parameters.values()
-    meaning = docstrings.arguments(entry)
+    meaning = descriptions.arguments(entry)
     return {
-        **_head(name, "analysis", docstrings.summary(entry), ""),
+        **_head(name, "analysis", descriptions.summary(entry), ""),
         "rows": {"import": f"from neurogym.analysis import {name}"},
         "flag": "arguments",
         "options": [

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 #: What an agent does with its action probabilities, in training and when it is evaluated.
 DRAWN, MOST_PROBABLE = "drawn actions", "most probable actions"
 
-#: Fewest trials and most bins behind the curve.
-TRIALS_PER_BIN = 100
-MOST_BINS = 60
+#: Trials behind a point of the curve and most points; short runs have fewer trials behind each of a few points.
+TRIALS_PER_BIN, FEWEST_PER_BIN = 100, 5
+MOST_BINS, FEWEST_BINS = 60, 4
 
 
 def _trained(view: View) -> None:
@@ -73,7 +73,7 @@ def _group(axes: Axes, label: str, sources: list[Source], colour: ColorType) -> 
 
 def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
     n = len(table["trial"])
-    bins = int(np.clip(n // TRIALS_PER_BIN, 1, MOST_BINS))
+    bins = min(max(n // TRIALS_PER_BIN, min(n // FEWEST_PER_BIN, FEWEST_BINS), 1), MOST_BINS)
     rows = np.array_split(np.argsort(table["step"], kind="stable"), bins)
     return rows, np.array([table["step"][r[-1]] for r in rows])
 

@@ -22,7 +22,7 @@ MODULES = {
     "preference": ("indifference", "interval"),
     "population": ("psth", "trajectories", "decoding", "selectivity", "similarity"),
     "dynamics": ("fixed-points",),
-    "examples": ("examples",),
+    "watch": ("examples",),
 }
 
 #: Wrappers that make figures natural which the task alone does not, by the beginning of their name.

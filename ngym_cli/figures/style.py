@@ -77,14 +77,19 @@ class Unavailable(Exception):
 
 @contextlib.contextmanager
 def styled(style: str = "screen") -> Iterator[None]:
-    """Draw in our style inside a ``with`` block; matplotlib's settings are as before after it.
+    """Draw in the style of the toolkit inside a ``with`` block; Matplotlib's settings are restored afterwards.
+
+    The style starts from Matplotlib's own defaults: settings files can name programs, and a ``matplotlibrc`` in the
+    current folder may come from anyone.
 
     Args:
         style: ``screen`` or ``paper``.
     """
     token = _scale.set(SCALE[style])
     try:
-        with matplotlib.rc_context(STYLES[style]):
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(STYLES[style])
             yield
     finally:
         _scale.reset(token)

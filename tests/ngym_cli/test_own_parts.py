@@ -46,7 +46,7 @@ MISTAKES = {
     "on the others in the batch": "return (torch.tanh(self.a(x) - self.a(x).mean(0) + self.b(state[0])),)",
     "no gradient flows back": "return (torch.tanh(self.a(x) + self.b(state[0].detach())),)",
     "no gradient reaches b.weight": "return (torch.tanh(self.a(x) + self.b(state[0]).detach() + state[0]),)",
-    "make parameters in __init__": "self.c = nn.Linear(len(x.T), 1); return (self.a(x) + self.c(x) + self.b(state[0]),)",
+    "make parameters in __init__": "self.c = nn.Linear(len(x.T), 1); return (self.c(x) + self.b(state[0]),)",
     "neither parameter nor buffer": "self.w = x; return (torch.tanh(self.a(x) + self.b(state[0])),)",
     "draws at random": "return (torch.tanh(self.a(x) + self.b(state[0]) + torch.randn(len(x), 1)),)",
     "has no effect on the activity": "return (torch.tanh(self.a(x) + 0 * self.b(state[0])),)",
@@ -237,7 +237,8 @@ def test_sweep_over_own_parts(ngym, folder):
     done = ngym("sweep", "--network", "mine.py:Two,gru", "--timesteps", "600", "--units", "8", "--json")
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert [run["values"]["network"] for run in found["runs"]] == ["mine.py:Two", "gru"] and found["counts"]["done"] == 2
+    assert [run["values"]["network"] for run in found["runs"]] == ["mine.py:Two", "gru"]
+    assert found["counts"]["done"] == 2
 
 
 def test_packages_offer_parts(ngym, folder, monkeypatch):

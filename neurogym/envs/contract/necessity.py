@@ -17,7 +17,7 @@ import numpy as np
 
 from neurogym import rules
 from neurogym.core import TrialEnv
-from neurogym.envs.contract.subject import Subject, require
+from neurogym.envs.contract.subject import NothingToCheck, Subject, require
 from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import names_of
 
@@ -61,7 +61,7 @@ def necessary(subject: Subject) -> None:
     """
     wanted = subject.example.metadata.get("necessary", ())
     if not wanted or subject.large:
-        return
+        raise NothingToCheck("images are not looked at" if wanted else "the task calls nothing necessary")
     fixed = _simple(subject)
     if "timing" not in subject.example.metadata["tags"]:
         fix_timing(fixed)

@@ -19,6 +19,10 @@ class ContractError(AssertionError):
     """A task does not keep to the contract."""
 
 
+class NothingToCheck(Exception):
+    """A check has nothing to look at in a task; the message says why."""
+
+
 def require(condition: Any, message: str) -> None:
     """Raise :class:`ContractError` with ``message`` unless the condition holds."""
     if not condition:

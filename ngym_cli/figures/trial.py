@@ -1,23 +1,30 @@
-"""Single trials of an agent, step by step: what it saw, what its units did, what it preferred, did and got."""
+"""One trial as arrays, recorded from an agent of a run or from the oracle of a task.
+
+Drawings (``trial_drawing``), text (``trial_text``) and pages are made from the same ``Trial``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Discrete
 
+from neurogym.recording.rollout import Oracle, Step, rollout
+from neurogym.spaces import names_of
 from ngym_cli.config.values import parse_assignments, split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.wording import Wording
 
 if TYPE_CHECKING:
+    import gymnasium as gym
+
     from ngym_cli.figures.source import Source
 
-#: Trials that are tried for those that were asked for.
-MOST_TRIALS = 2_000
+#: Trials that are tried for those that were asked for, and steps after which a trial of the oracle is cut.
+MOST_TRIALS = MOST_STEPS = 2_000
 
 #: Conditions that are answers, the agent's or another modality's.
 ANSWERS = ("ground_truth", "other_choice")
@@ -29,31 +36,100 @@ class Trial:
 
     Attributes:
         observations: shape (steps, channels); of images the mean of each colour.
-        actions: what the agent did, shape (steps, components).
-        rewards: what it got, shape (steps,).
-        ground_truth: what was right, shape (steps, components), or None where the task does not say.
-        activity: of the hidden units, shape (steps, units), or None for an agent without memory.
-        values: that the agent expected, shape (steps,), or None.
-        policy: probability of each action, shape (steps, actions), or None.
-        periods: name to first step and the step after the last; in the order of their beginning.
-        record: the row of the trial table: conditions, outcome, choice, ...
+        actions: actions of the agent, shape (steps, components).
+        rewards: shape (steps,).
         dt: length of a step, ms.
+        labels: names of channels and actions: ``observation`` and ``action``, each label to index or indices.
+        discrete: whether an action is one choice.
+        ground_truth: correct actions, shape (steps, components), or None where the task does not say.
+        activity: of the hidden units, shape (steps, units), or None for an agent without memory.
+        values: expected reward, shape (steps,), or None.
+        policy: probability of each action, shape (steps, actions), or None.
+        frames: what was seen if that was an image, shape (steps, ...).
+        periods: name to first step and the step after the last.
+        record: the row of the trial table: conditions, outcome, choice, ...
+        conditions: names of the columns of ``record`` that are conditions of the task.
     """
 
     observations: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
-    ground_truth: np.ndarray | None
-    activity: np.ndarray | None
-    values: np.ndarray | None
-    policy: np.ndarray | None
-    periods: dict[str, tuple[int, int]]
-    record: dict[str, Any]
     dt: float
+    labels: Mapping[str, Any]
+    discrete: bool
+    ground_truth: np.ndarray | None = None
+    activity: np.ndarray | None = None
+    values: np.ndarray | None = None
+    policy: np.ndarray | None = None
+    frames: np.ndarray | None = None
+    periods: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Sequence[str] = ()
 
     def __len__(self) -> int:
         """Return the number of steps."""
         return len(self.rewards)
+
+    def in_words(self, words: Wording) -> list[str]:
+        """Return the conditions that are single values, a phrase each, without answers and gaps."""
+        known = {name: np.asarray(self.record[name]) for name in self.conditions if name in self.record}
+        single = {name: value.item() for name, value in known.items() if not value.ndim and name not in ANSWERS}
+        return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
+
+    def as_row(self) -> dict[str, Any]:
+        """Return plain data for JSON, a list with one entry per step for each array."""
+        pick = slice(None) if not self.discrete else 0
+        truth = self.ground_truth
+        return {
+            "conditions": {key: value for key, value in self.record.items() if np.ndim(value) == 0},
+            "periods": {name: list(span) for name, span in self.periods.items()},
+            "observations": None if self.frames is not None else np.round(self.observations, 4).tolist(),
+            "actions": self.actions[:, pick].tolist(),
+            "ground_truth": [None] * len(self) if truth is None else truth[:, pick].tolist(),
+            "rewards": self.rewards.tolist(),
+        }
+
+
+def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Trial:
+    """Let the oracle of a task perform one trial.
+
+    Args:
+        env: the task.
+        seed: of the reset.
+        conditions: names of the conditions of the task.
+    """
+    oracle, steps = _OracleOfATrial(env), list[Step]()
+    for step in rollout(env, oracle, seed):
+        steps.append(step)
+        if step.over or len(steps) == MOST_STEPS:
+            break
+    seen = np.array([step.seen for step in steps])
+    truth = [np.ravel(step.info["gt"]) for step in steps if "gt" in step.info]
+    return Trial(
+        observations=seen if seen.ndim == 2 else np.stack([_channels(each) for each in seen]),
+        actions=np.stack([np.ravel(step.action) for step in steps]),
+        rewards=np.array([step.reward for step in steps]),
+        dt=float(oracle.task.dt),
+        labels={"observation": names_of(env.observation_space), "action": names_of(env.action_space)},
+        discrete=isinstance(env.action_space, Discrete),
+        ground_truth=np.stack(truth) if len(truth) == len(steps) else None,
+        frames=None if seen.ndim == 2 else seen,
+        periods={name: (start, min(end, len(steps))) for name, (start, end) in oracle.periods.items()},
+        record=steps[-1].info.get("trial", {}),
+        conditions=conditions,
+    )
+
+
+class _OracleOfATrial(Oracle):
+    """Keeps the periods of the trial that it begins with."""
+
+    periods: dict[str, tuple[int, int]] = {}  # noqa: RUF012  (replaced, never changed)
+
+    def act(self, ob: object) -> Any:
+        if not self.periods:
+            ends = self.task.end_ind
+            self.periods = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}
+        return super().act(ob)
 
 
 def conditions_wanted(text: str | None) -> dict[str, str]:
@@ -149,21 +225,17 @@ def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> 
         observations=np.stack([step["seen"] for step in steps]),
         actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
         rewards=np.array([step["reward"] for step in steps]),
+        dt=dt,
+        labels=source.facts.labels,
+        discrete=discrete,
         ground_truth=None if truth[0] is None else np.stack([np.ravel(each[0]) for each in truth]),
         activity=_of_all_steps([act.activity for act in acts]),
         values=_of_all_steps([act.values for act in acts]),
         policy=_softmax(logits) if logits is not None and discrete else None,
         periods=periods,
         record=row,
-        dt=dt,
+        conditions=list(source.facts.conditions),
     )
-
-
-def conditions_in_words(trial: Trial, source: Source, words: Wording) -> list[str]:
-    """Return the conditions of a trial that are single values, a phrase each, without answers and gaps."""
-    known = {name: np.asarray(trial.record[name]) for name in source.facts.conditions if name in trial.record}
-    single = {name: value.item() for name, value in known.items() if not value.ndim and name not in ANSWERS}
-    return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
 
 
 def _of_all_steps(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
