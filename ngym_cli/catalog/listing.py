@@ -134,7 +134,8 @@ def wrapper(cls: Any) -> Row:
     from neurogym.core import TrialWrapper
     from neurogym.wrappers import key_of
 
-    meta: WrapperInfo = cls.metadata if isinstance(cls.metadata, Mapping) else {}  # a user's own need not have any
+    known = isinstance(cls.metadata, Mapping)  # a user's own wrapper need not have any
+    meta: WrapperInfo = cls.metadata if known else {}
     acts = issubclass(cls, TrialWrapper)
     return {
         "id": key_of(cls.__name__),
@@ -325,7 +326,7 @@ def _offered(what: str, search: Iterable[str], like: list[Row]) -> list[Row]:
     kind = {"algs": "algorithm"}.get(what, what.removesuffix("s"))
     if kind not in parts.KINDS:
         return []
-    blank = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}
+    blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}
     rows = [
         {**blank, "id": name, "description": f"of package {parts.package_of(entry)} ({entry.value})"}
         for name, entry in parts.offered(kind).items()
