@@ -53,7 +53,7 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
 
 def _listen(pipe: Connection, process: SpawnProcess, names: str, longest: float) -> Iterator[Row]:
     """Put the outcomes together, of a process that may stop answering at any moment."""
-    task, began = "", 0.0
+    task, of, began = "", "task", 0.0
     rows: list[Row] = []
     kind: str
     what: Any
@@ -69,11 +69,11 @@ def _listen(pipe: Connection, process: SpawnProcess, names: str, longest: float)
             problem = what or own_tasks.ENDLESS
             if not task:
                 raise UserError(f"{names}: {problem}")
-            rows.append({**own_tasks.planned(len(rows)), "status": "failed", "problem": problem, "place": None})
+            rows.append({**own_tasks.planned(len(rows), of), "status": "failed", "problem": problem, "place": None})
             yield own_tasks.verdict(task, rows, time.perf_counter() - began)
             return
         if kind == "task":
-            task, rows, began = what, [], time.perf_counter()
+            (task, of), rows, began = what, [], time.perf_counter()
         elif kind == "check":
             rows.append(what)
         elif kind == "verdict":
@@ -106,7 +106,7 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
 
     try:
         for task in own_tasks.chosen(names, everything, longest):
-            tell("task", task.name)
+            tell("task", [task.name, own_tasks.kind_of(task)])
             tell("verdict", own_tasks.check(task, lambda row: tell("check", row), longest))
         tell("done")
     except UserError as error:
