@@ -8,13 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ngym_cli.agents.algorithms.recurrent_a2c import RecurrentA2C
+    from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
+    from ngym_cli.agents.algorithms.reinforce import Reinforce
     from ngym_cli.agents.loading import load
+    from ngym_cli.agents.networks.cell import Cell
+    from ngym_cli.agents.supervised.learner import Supervised
 
-__all__ = ["load"]
+__all__ = ["Cell", "RecurrentA2C", "RecurrentPPO", "Reinforce", "Supervised", "load"]
 
 
 #: Public names and the modules that define them; imported on first use, because some of them need torch.
-_MODULES = {"load": "ngym_cli.agents.loading"}
+_MODULES = {
+    "Cell": "ngym_cli.agents.networks.cell",
+    "RecurrentA2C": "ngym_cli.agents.algorithms.recurrent_a2c",
+    "RecurrentPPO": "ngym_cli.agents.algorithms.recurrent_ppo",
+    "Reinforce": "ngym_cli.agents.algorithms.reinforce",
+    "Supervised": "ngym_cli.agents.supervised.learner",
+    "load": "ngym_cli.agents.loading",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.catalog.descriptions import Row, holding
 from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
-from ngym_cli.catalog.rows import Row, holding
+from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def wrapper(cls: Any) -> Row:
     from neurogym.core import TrialWrapper
     from neurogym.wrappers import key_of
 
-    meta: WrapperInfo = cls.metadata
+    known = isinstance(cls.metadata, Mapping)  # a user's own wrapper need not have any
+    meta: WrapperInfo = cls.metadata if known else {}
     acts = issubclass(cls, TrialWrapper)
     return {
         "id": key_of(cls.__name__),
@@ -243,11 +245,11 @@ def launchers(search: Iterable[str] = ()) -> list[Row]:
 def analyses(search: Iterable[str] = ()) -> list[Row]:
     """Return the analyses of ``neurogym.analysis``."""
     import neurogym.analysis as package
-    from ngym_cli.catalog import docstrings, reference
+    from ngym_cli.catalog import descriptions, reference
 
     return holding(
         search,
-        [{"id": name, "description": docstrings.summary(getattr(package, name))} for name in reference.analyses()],
+        [{"id": name, "description": descriptions.summary(getattr(package, name))} for name in reference.analyses()],
     )
 
 
@@ -309,4 +311,24 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
             raise UserError(f"--{name} works with {fitting} only")
     if what == "runs":
         return what, make(root, search=search, **given)
-    return what, make(search=search, **given)
+    found = make(search=search, **given)
+    return what, found if given else [*found, *_offered(what, search, found)]
+
+
+def _offered(what: str, search: Iterable[str], like: list[Row]) -> list[Row]:
+    """Return the parts that installed packages offer through entry points; none of the packages is imported.
+
+    Args:
+        what: a listing.
+        search: words that must occur.
+        like: rows of built-in parts, which have the same keys.
+    """
+    kind = {"algs": "algorithm"}.get(what, what.removesuffix("s"))
+    if kind not in parts.KINDS:
+        return []
+    blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}
+    rows = [
+        {**blank, "id": name, "description": f"of package {parts.package_of(entry)} ({entry.value})"}
+        for name, entry in parts.offered(kind).items()
+    ]
+    return holding(search, rows)

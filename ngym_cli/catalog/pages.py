@@ -16,9 +16,9 @@ from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
-from ngym_cli.catalog import docstrings, listing, reference
-from ngym_cli.catalog.rows import Row
-from ngym_cli.config.parts import keyword_parameters, user_errors
+from ngym_cli.catalog import descriptions, listing, reference
+from ngym_cli.catalog.descriptions import Row
+from ngym_cli.config.parts import find_own, is_reference, keyword_parameters, kind_of, user_errors
 from ngym_cli.config.tasks import find_task, task_names
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
@@ -47,6 +47,11 @@ def describe(
         check_place(figure, overwrite)
     if name in wrapper_names():
         return describe_wrapper(name)
+    own = reference.own_page(name)
+    if own is not None:
+        return own
+    if is_reference(name) and kind_of(find_own("wrapper", name)) == "wrapper":
+        return describe_wrapper(name)
     if ":" not in name:
         try:
             find_task(name)
@@ -73,11 +78,12 @@ def describe_wrapper(name: str) -> Row:
     cls = find_wrapper(name)
     return {
         **listing.wrapper(cls),
+        **({"id": name} if is_reference(name) else {}),
         "kind": "wrapper",
         "ceiling_effect": _effect(cls),
         "inside_of": [key_of(other) for other in cls.inside_of] if issubclass(cls, TrialWrapper) else [],
         "arguments": _arguments(cls, ("env",)),
-        "meaning": docstrings.arguments(cls),
+        "meaning": descriptions.arguments(cls),
         "text": inspect.getdoc(cls) or "",
     }
 
@@ -163,7 +169,7 @@ def _save_trial(trial: Trial, path: Path) -> None:
 
 def _meanings(entry: object) -> dict[str, str]:
     """Return what each argument of a task means; what all tasks have is described once, in their base class."""
-    own, usual = docstrings.arguments(entry), docstrings.arguments(TrialEnv)
+    own, usual = descriptions.arguments(entry), descriptions.arguments(TrialEnv)
     return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
 
 

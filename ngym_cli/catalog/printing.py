@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ngym_cli import terminal
 from ngym_cli.catalog import addresses
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.values import write_value
 from ngym_cli.terminal import cell, print_columns, printable
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-from ngym_cli.catalog.rows import Row, holding
+from ngym_cli.catalog.descriptions import Row, holding
 from ngym_cli.errors import UserError, unknown
 
 

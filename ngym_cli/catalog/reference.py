@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
 
 from ngym_cli.agents.options import Option
-from ngym_cli.catalog import docstrings
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog import descriptions
+from ngym_cli.catalog.descriptions import Row
+from ngym_cli.config import parts
 
 
 def algorithm(name: str) -> Row:
-    """Return all that is known of a learning algorithm; torch is not imported."""
-    from ngym_cli.agents.algorithms import ALGORITHMS
+    """Return all that is known of a learning algorithm; torch is imported for a user's own only."""
+    from ngym_cli.agents.from_config import find_algorithm
 
-    spec = ALGORITHMS[name]
+    spec = find_algorithm(name)
     return {
         **_head(name, "algorithm", spec.summary, spec.paper),
         "rows": {
@@ -34,12 +35,12 @@ def algorithm(name: str) -> Row:
 
 
 def network(name: str) -> Row:
-    """Return all that is known of a network; torch is not imported."""
+    """Return all that is known of a network; torch is imported for a user's own only."""
     from ngym_cli.agents.algorithms import ALGORITHMS
-    from ngym_cli.agents.networks import NETWORKS
+    from ngym_cli.agents.from_config import find_network
 
-    spec = NETWORKS[name]
-    trained_by = [alg.name for alg in ALGORITHMS.values() if name in alg.networks]
+    spec = find_network(name)
+    trained_by = [alg.name for alg in ALGORITHMS.values() if alg.recurrent == spec.recurrent]
     return {
         **_head(name, "network", spec.summary, spec.paper),
         "rows": {
@@ -90,9 +91,9 @@ def analysis(name: str) -> Row:
 
     entry = getattr(package, name)
     parameters = inspect.signature(entry).parameters.values()
-    meaning = docstrings.arguments(entry)
+    meaning = descriptions.arguments(entry)
     return {
-        **_head(name, "analysis", docstrings.summary(entry), ""),
+        **_head(name, "analysis", descriptions.summary(entry), ""),
         "rows": {"import": f"from neurogym.analysis import {name}"},
         "flag": "arguments",
         "options": [
@@ -169,6 +170,20 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "analysis": (analyses, analysis),
     "paper": (papers, paper),
 }
+
+
+def own_page(name: str) -> Row | None:
+    """Return the page of a user's own network, algorithm or figure; None for tasks, wrappers and unknown names.
+
+    Raises:
+        UserError: if the file, module or object does not exist or cannot be imported.
+    """
+    for kind in ("network", "algorithm", "figure"):
+        offered = name in parts.offered(kind)
+        if offered or parts.is_reference(name):
+            found = parts.kind_of(parts.find_own(kind, name))
+            return KINDS[found][1](name) if found in KINDS else None
+    return None
 
 
 def page(name: str) -> Row | None:

@@ -62,14 +62,14 @@ def command(
     from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli.sweeps import requests
+    from ngym_cli.sweeps import control
 
     searched = {
         "trials": search, "space": space, "maximize": maximize, "sampler": sampler, "pruner": pruner,
         "seed": search_seed,
     }  # fmt: skip
     where = {"on": on, "workers": workers, "slurm": slurm}
-    code = requests.sweep(
+    code = control.sweep(
         what, sweep, varied, varied.pop("wrappers"), zip, searched, where, sweeps, name,
         detach=detach, trust=trust, dry_run=dry_run, json=json,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from ngym_cli.terminal import REFERENCES, cell, print_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.console import Console
 
 
 def print_evaluation(found: Mapping[str, Any]) -> None:
@@ -99,3 +102,43 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         print_columns(rows, ("statistic", "agent", "data", "difference", "standard errors"), right=4)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
+
+
+class EvaluationBar:
+    """Progress of an evaluation and the time left; nothing is shown of evaluations that are soon over.
+
+    Args:
+        console: where to draw.
+    """
+
+    def __init__(self, console: Console):
+        self.console = console
+        self._bars = terminal.progress_bars(console)
+        self._task = self._bars.add_task("evaluating", text="")
+        self._pace = terminal.EveryFewSeconds()
+        self._began = 0.0
+        self._done = 0
+
+    def show(self, done: int, total: int) -> None:
+        """Draw the number of finished trials.
+
+        Args:
+            done: trials that are done.
+            total: trials in all.
+        """
+        now = time.monotonic()
+        if not self._began or done < self._done:
+            self._began = now - 0.5
+        self._done = done
+        left = terminal.left_in_words((now - self._began) * (total / done - 1)) if done else ""
+        text = f"{done:,} of {total:,} trials"
+        if self.console.is_terminal:
+            self._bars.start()
+            self._bars.update(self._task, completed=done, total=total, text=f"{text} {left}".rstrip())
+        elif done and self._pace.due():
+            self.console.print(f"evaluating: {text}, {left}", soft_wrap=True)
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        self._bars.stop()
+        self._began = 0.0

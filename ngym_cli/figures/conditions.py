@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import ceilings, registry, wording
+from ngym_cli.figures import registry, wording
 from ngym_cli.figures.style import (
     GREY,
     Unavailable,
@@ -22,6 +22,10 @@ from ngym_cli.figures.style import (
 )
 from ngym_cli.figures.view import Part, View
 from ngym_cli.runs import summary
+
+if TYPE_CHECKING:
+    from ngym_cli.figures.source import Source
+
 
 #: Most columns that performance is broken down by, values with their own number of trials, tasks in a panel of points.
 MOST_PANELS, MOST_COUNTS, MOST_TASKS = 6, 8, 6
@@ -70,7 +74,7 @@ def conditions(view: View) -> Figure:
         tasks = view.facts.tasks if name == "task" else {}
         panels.append(Panel(
             name, values, [words.value(name, value) for value in values],
-            ceilings.of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
+            of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
         ))  # fmt: skip
     if panels[0].name == "task" and len(panels[0].values) > MOST_TASKS:
         return task_bars(parts, panels[0])
@@ -242,3 +246,44 @@ def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> float:
     from scipy.special import ndtri
 
     return float(ndtri((hits + 0.5) / (signals + 1)) - ndtri((alarms + 0.5) / (noises + 1)))
+
+
+def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | None]:
+    """Return the ceiling at each value of a condition, None where it is not known.
+
+    It is that of an agent that knows the condition, which none can exceed that does not. It is computed by the task
+    that holds this value only; where trials depend on earlier ones that would be another task, and nothing is known.
+
+    Args:
+        source: the run.
+        name: column of the condition; ``task`` for the tasks of a session.
+        values: of it.
+    """
+    if name == "task":
+        return [source.facts.tasks.get(value, {}).get("ceiling") for value in values]
+    argument = _argument(source, name)
+    if argument is None or source.facts.carries or source.manifest.get("ceiling") is None:
+        return [None] * len(values)
+    return [_with(source, argument, value) for value in values]
+
+
+def _argument(source: Source, name: str) -> str | None:
+    """Return the argument of the task that lists the values of a condition: ``cohs`` for ``coh``."""
+    from ngym_cli.config.parts import keyword_parameters
+    from ngym_cli.config.tasks import find_task
+
+    known = keyword_parameters(find_task(source.config.task).entry) or {}
+    return f"{name}s" if f"{name}s" in known else None
+
+
+def _with(source: Source, argument: str, value: object) -> float | None:
+    """Return the ceiling of the task with a single value of an argument."""
+    from ngym_cli.environments.facts import ceiling_of
+    from ngym_cli.errors import UserError
+
+    changed = source.config.model_copy(update={"task_args": {**source.config.task_args, argument: [value]}})
+    try:
+        found = ceiling_of(changed)
+    except UserError:
+        return None
+    return None if found is None else float(found["performance"])

@@ -6,8 +6,7 @@ Belongs here: what knows of claims. May use: `sweeps` and what it uses.
 |---|---|
 | `model` | `paper.toml`: settings, parts (what is trained), claims |
 | `verdicts` | when a claim counts as reached |
-| `collection` | the papers that come with ngym, and a user's own |
-| `beginning` | the folder of a new one |
+| `collection` | the papers that come with ngym, a user's own, and the folder of a new one |
 | `script`, `measures` | `figures.py` of a paper, and the measures of the library |
 | `paper_runs` | what a measure and a figure are given: trained runs with their evaluations |
 | `engine` | the runs of a paper, and the sweep that makes what is missing |

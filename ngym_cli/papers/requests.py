@@ -45,11 +45,11 @@ def launch_settings(on: str, workers: int | None, slurm: Sequence[str] | None) -
     Raises:
         UserError: if an option of Slurm is none.
     """
-    from ngym_cli.sweeps import requests
+    from ngym_cli.sweeps import control
     from ngym_cli.sweeps.recipe import build
 
     where = {"on": on, "workers": workers, "slurm": list(slurm) if slurm else None}
-    return build(requests.tables(None, {}, where), {}).launch
+    return build(control.recipe_tables(None, {}, where), {}).launch
 
 
 def reproduce(

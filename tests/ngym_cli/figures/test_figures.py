@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ngym_cli import runs
-from ngym_cli.figures import ceilings, conditions, requests
+from ngym_cli.figures import conditions, requests
 from ngym_cli.figures.evidence import shown_in_each
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
@@ -171,9 +171,9 @@ def test_a_run_without_an_evaluation_still_shows_its_learning(ngym, run_folder, 
 
 def test_each_condition_has_its_own_ceiling(made_up):
     seen = requests.view([str(made_up("RDM-v0"))], Path("runs"))
-    found = ceilings.of_values(seen.first, "coh", [0, 51.2])
+    found = conditions.of_values(seen.first, "coh", [0, 51.2])
     assert found == pytest.approx([0.5, 1.0], abs=1e-3)
-    assert ceilings.of_values(seen.first, "nothing", [1]) == [None]
+    assert conditions.of_values(seen.first, "nothing", [1]) == [None]
 
 
 def test_the_learning_curve_says_what_it_draws(run_folder):

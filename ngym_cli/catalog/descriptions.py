@@ -1,10 +1,20 @@
-"""What a docstring says of each argument."""
+"""Descriptions as rows of plain data, and what docstrings contribute to them."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
+from typing import Any
 
 from docstring_parser import DocstringStyle, parse
+
+#: What is known of one thing: names to numbers, words, truth values, and lists and tables of such.
+Row = dict[str, Any]
+
+
+def holding(search: Iterable[str], rows: list[Row]) -> list[Row]:
+    """Return the rows in which each of these words occurs."""
+    return [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
 
 
 def summary(entry: object) -> str:
