@@ -100,7 +100,7 @@ class TrialCycle(Rendered, TaskHooks):
         Raises:
             ValueError: If a condition or its value is unknown.
         """
-        if self._described is not None:  # a user's override calls its parent
+        if self.is_describing:  # a user's override calls its parent
             return TrialMaker._new_trial(self, **kwargs) or {}
         ahead, stack = self.ahead, self.stack
         if kwargs or not stack.ahead:
