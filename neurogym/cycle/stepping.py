@@ -49,6 +49,7 @@ class TrialCycle(Rendered, TaskHooks):
 
     r_tmax: float
     next_by_itself: bool = True
+    _shapes_steps: bool = False
 
     def __init_subclass__(cls, **kwargs: Any):
         """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
@@ -58,6 +59,7 @@ class TrialCycle(Rendered, TaskHooks):
         if "new_trial" in cls.__dict__:
             cls._new_trial = cls.__dict__["new_trial"]  # type: ignore[method-assign]
             del cls.new_trial
+        cls._shapes_steps = cls.post_step is not TrialCycle.post_step
         if "_new_trial" in cls.__dict__:
             cls._one_by_one = True
         elif "_new_trials" in cls.__dict__:
@@ -100,8 +102,8 @@ class TrialCycle(Rendered, TaskHooks):
         """
         if self.is_describing:  # a user's override calls its parent
             return TrialMaker._new_trial(self, **kwargs) or {}
-        ahead = self.ahead
-        if kwargs or not self.stack.ahead:
+        ahead, stack = self.ahead, self.stack
+        if kwargs or not stack.ahead:
             return self.begin_trial(self.make_trials(1, **kwargs), 0)
         block: Trials = self.make_ahead() if ahead.is_used_up else ahead.block  # type: ignore[assignment]
         k = ahead.next
@@ -175,8 +177,12 @@ class TrialCycle(Rendered, TaskHooks):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Any, stack: Stack | None = None) -> StepResult:
         """Act on the current row.
+
+        Args:
+            action: The action.
+            stack: Wrappers that show the observation.
 
         Returns:
             Observation of the next row (row 0 of the next trial if this one ended), reward, terminated, truncated and
@@ -188,17 +194,20 @@ class TrialCycle(Rendered, TaskHooks):
             ResetNeeded: If there is no trial yet.
             ValueError: If the action is not in the action space, or ``_step`` does not return five values.
         """
-        return self.step_shown_by(None, action)
-
-    def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
-        """:meth:`step`, with the observation as some wrappers show it."""
-        row = self.cursor.row
+        cursor = self.cursor
+        row = cursor.row
         ended, action, reward, info, told = self.act_in_trial(action)
         if self.render_mode is not None:
             self.keep(row, action, reward, ended)
         if ended and self.next_by_itself:
             self.begin_next()
+        if told is None and stack is None:
+            return cursor.ob[cursor.row].copy(), reward, False, False, info
         return self.step_result(stack, action, reward, info, told)
+
+    def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
+        """:meth:`step`, with the observation as some wrappers show it."""
+        return self.step(action, stack)
 
     def begin_next(self) -> None:
         """Begin the trial after one that has ended, as the wrappers have it where one of them begins trials."""
@@ -255,10 +264,18 @@ class TrialCycle(Rendered, TaskHooks):
             if stack is None:
                 return ob.copy(), reward, False, False, info
             return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
-        ob, reward, *ends, info = self.post_step(
-            ob.copy() if told.ob is None else told.ob, reward, told.terminated, told.truncated, info
+        ob = ob.copy() if told.ob is None else told.ob
+        if self._shapes_steps:
+            ob, reward, terminated, truncated, info = self.post_step(ob, reward, told.terminated, told.truncated, info)
+        else:
+            terminated, truncated = told.terminated, told.truncated
+        return (
+            ob if stack is None else stack.observe(ob, action, reward, self.field),
+            reward,
+            terminated,
+            truncated,
+            info,
         )
-        return ob if stack is None else stack.observe(ob, action, reward, self.field), reward, *ends, info
 
     def shown_by(self, wrapper: gym.Env) -> Stack | None:
         """The wrappers that show observations to the agent, of a stack that only uses hooks; None for other stacks."""
@@ -286,8 +303,9 @@ class TrialCycle(Rendered, TaskHooks):
         """
         if not self._looks_up:
             return self._act_by_program(row, action)
-        event, reward, gained = self.cursor.look_up(row, action)
-        self.performance += gained
+        events, rewards, gains = self.cursor.tables
+        event, reward = events.item(row, action), rewards.item(row, action)
+        self.performance += gains.item(row, action)
         self.trial_reward += reward
         if event == ABORT or event == ABORT | END:
             self.trial_aborts += 1
@@ -320,7 +338,8 @@ class TrialCycle(Rendered, TaskHooks):
             event = CORRECT if self.performance >= 0.5 else ERROR
         if ob is NOW or (self._now is not None and (ob is self._now or (ended and np.array_equal(ob, self._now)))):
             ob = None
-        return event + END * ended, reward, Told(ob, terminated, truncated, info)
+        told = tuple.__new__(Told, (ob, terminated, truncated, info))  # half the time of Told(...)
+        return event + END * ended, reward, told
 
     def _tell(self, info: Info) -> None:
         """Tell task and wrappers of a trial that has ended."""

@@ -37,6 +37,12 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
         forgive_reset(old)
         return super().reset(seed=seed, options=options)
 
+    def step(self, action: Any) -> StepResult:
+        """Act, after a reset."""
+        if not self.has_reset:
+            raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        return self.env.step(action)  # type: ignore[return-value]
+
 
 class TrialTask(Task, Protocol):
     """What wrappers know of a task; :class:`neurogym.core.TrialEnv` is one."""
