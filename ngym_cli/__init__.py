@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from ngym_cli.agents.loading import load
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
+    from ngym_cli.fitting.requests import fit
 
-__all__ = ["Cell", "RecurrentA2C", "RecurrentPPO", "Reinforce", "Supervised", "load"]
+__all__ = ["Cell", "RecurrentA2C", "RecurrentPPO", "Reinforce", "Supervised", "fit", "load"]
 
 
 #: Public names and the modules that define them; imported on first use, because some of them need torch.
 _MODULES = {
+    "fit": "ngym_cli.fitting.requests",
     "Cell": "ngym_cli.agents.networks.cell",
     "RecurrentA2C": "ngym_cli.agents.algorithms.recurrent_a2c",
     "RecurrentPPO": "ngym_cli.agents.algorithms.recurrent_ppo",
