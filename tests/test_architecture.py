@@ -39,6 +39,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("training",),
         ("sweeps",),
         ("papers",),
+        ("api",),
         ("catalog",),
         ("commands",),
     ],
