@@ -7,7 +7,6 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 
 from __future__ import annotations
 
-from math import nan
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
@@ -364,7 +363,7 @@ class TrialCycle(Rendered, TaskHooks):
             "performance": float(self.performance),
             "outcome": _OUTCOMES[outcome],
             "choice": choice,
-            "rt": float((step - block.go.item(k)) * self.dt) if responded else nan,
+            "rt": float((step - block.go.item(k)) * self.dt) if responded else self.no_rt,
             "trial_reward": self.trial_reward,
             "trial_steps": steps,
             "tr_dur": steps,
