@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.segment import Segment
 from rich.table import Table
@@ -106,9 +106,15 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
     every = [[printable(text) for text in row] for row in every]
     numbers = len(every[0]) - right
     if out.is_terminal:
-        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        for place in range(len(every[0])):
-            table.add_column(overflow="fold", justify="right" if place >= numbers else "left", no_wrap=place == 0)
+        longest = [
+            max(len(word) for text in column for word in text.split() or [""]) for column in zip(*every, strict=True)
+        ]
+        gap = 2 if sum(longest) + 2 * len(longest) <= out.width else 1
+        table = Table(box=None, show_header=False, padding=(0, gap, 0, 0))
+        for place, word in enumerate(longest):
+            justify: JustifyMethod = "right" if place >= numbers else "left"
+            narrowest = min(word, out.width // len(longest) if place < numbers else word)
+            table.add_column(overflow="fold", justify=justify, no_wrap=place == 0, min_width=narrowest)
         for row in every:
             table.add_row(*(Text(" " * indent * (not place) + text) for place, text in enumerate(row)))
         out.print(table)

@@ -227,5 +227,3 @@ def algorithm_options(
     own = {option.name: option for option in signature_options(cls, parameters, known)}
     kept = {option.name: option for option in usual if open_}
     return tuple({**kept, **own}.values())
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -165,42 +166,6 @@ def _changes(cls: type) -> list[str]:
     return [what for what, hooks in found.items() if cls.overrides(*hooks)]
 
 
-def algorithms(search: Iterable[str] = ()) -> list[Row]:
-    """Return the learning algorithms."""
-    from ngym_cli.agents.algorithms import ALGORITHMS
-
-    rows = [
-        {
-            "id": spec.name,
-            "description": spec.summary,
-            "paper": spec.paper,
-            "recurrent": spec.recurrent,
-            "actions": sorted(spec.actions),
-            "networks": list(spec.networks),
-            "defaults": dict(spec.defaults),
-        }
-        for spec in ALGORITHMS.values()
-    ]
-    return holding(search, rows)
-
-
-def networks(search: Iterable[str] = ()) -> list[Row]:
-    """Return the networks."""
-    from ngym_cli.agents.networks import NETWORKS
-
-    rows = [
-        {
-            "id": spec.name,
-            "description": spec.summary,
-            "paper": spec.paper,
-            "recurrent": spec.recurrent,
-            "defaults": dict(spec.defaults),
-        }
-        for spec in NETWORKS.values()
-    ]
-    return holding(search, rows)
-
-
 def differences(search: Iterable[str] = ()) -> list[Row]:
     """Return where and why tasks differ from NeuroGym's: ``id``, ``task`` and ``difference``.
 
@@ -216,51 +181,29 @@ def differences(search: Iterable[str] = ()) -> list[Row]:
     return holding(search, rows)
 
 
-def figures(search: Iterable[str] = ()) -> list[Row]:
-    """Return the figures that ``ngym plot`` draws."""
-    from ngym_cli.figures.registry import FIGURES
+def named(listing: str, search: Iterable[str] = ()) -> list[Row]:
+    """Return the rows of a listing of ``reference.LISTED``: the first fields of each page.
 
-    return holding(
-        search,
-        [
-            {
-                "id": spec.name,
-                "description": spec.summary,
-                "drawn for": sorted(spec.tags),
-                "columns": list(spec.columns),
-                "record": list(spec.record),
-            }
-            for spec in FIGURES.values()
-        ],
-    )
+    Args:
+        listing: a key of ``reference.LISTED``.
+        search: only those where each of these words occurs.
+    """
+    from ngym_cli.catalog import reference
 
-
-def launchers(search: Iterable[str] = ()) -> list[Row]:
-    """Return where sweeps can be run."""
-    from ngym_cli.sweeps.launchers import MEANING
-
-    return holding(search, [{"id": name, "description": meaning} for name, meaning in MEANING.items()])
-
-
-def analyses(search: Iterable[str] = ()) -> list[Row]:
-    """Return the analyses of ``neurogym.analysis``."""
-    import neurogym.analysis as package
-    from ngym_cli.catalog import descriptions, reference
-
-    return holding(
-        search,
-        [{"id": name, "description": descriptions.summary(getattr(package, name))} for name in reference.analyses()],
-    )
+    kind, fields = reference.LISTED[listing]
+    names, describe = reference.KINDS[kind]
+    pages = [describe(name) for name in names()]
+    return holding(search, [{field: "" if page[field] is None else page[field] for field in fields} for page in pages])
 
 
 LISTINGS: dict[str, Callable[..., list[Row]]] = {
     "tasks": tasks,
     "wrappers": wrappers,
-    "algs": algorithms,
-    "networks": networks,
-    "figures": figures,
-    "analyses": analyses,
-    "launchers": launchers,
+    "algs": functools.partial(named, "algs"),
+    "networks": functools.partial(named, "networks"),
+    "figures": functools.partial(named, "figures"),
+    "analyses": functools.partial(named, "analyses"),
+    "launchers": functools.partial(named, "launchers"),
     "recipes": recipes,
     "papers": papers,
     "tags": tags,

@@ -152,9 +152,9 @@ def _print_reference(found: Row) -> None:
         ]  # fmt: skip
         print_columns(rows, indent=2)
     if found["kind"] == "paper":
-        from ngym_cli.papers import printing
+        from ngym_cli.papers import results
 
-        printing.print_contents(found)
+        results.print_contents(found)
     if found["example"]:
         out.print(f"\n  example  {found['example']}", soft_wrap=True)
 

@@ -89,9 +89,9 @@ def recipes(search: Iterable[str] = ()) -> list[Row]:
 
 def papers(search: Iterable[str] = ()) -> list[Row]:
     """Return the papers whose claims are measured by ``ngym reproduce``, with our own verdicts."""
-    from ngym_cli.papers import kept
+    from ngym_cli.papers import results
 
-    return holding(search, kept.rows())
+    return holding(search, results.rows())
 
 
 def sweeps(root: Path = Path("sweeps"), search: Iterable[str] = ()) -> list[Row]:

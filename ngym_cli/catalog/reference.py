@@ -19,6 +19,10 @@ def algorithm(name: str) -> Row:
     spec = find_algorithm(name)
     return {
         **_head(name, "algorithm", spec.summary, spec.paper),
+        "recurrent": spec.recurrent,
+        "actions": sorted(spec.actions),
+        "networks": list(spec.networks),
+        "defaults": dict(spec.defaults),
         "rows": {
             "class": spec.path,
             "learns from": "the right action of every step" if spec.needs_truth else "reward",
@@ -43,6 +47,8 @@ def network(name: str) -> Row:
     trained_by = [alg.name for alg in ALGORITHMS.values() if alg.recurrent == spec.recurrent]
     return {
         **_head(name, "network", spec.summary, spec.paper),
+        "recurrent": spec.recurrent,
+        "defaults": dict(spec.defaults),
         "rows": {
             "class": spec.path,
             "memory": "recurrent" if spec.recurrent else "none",
@@ -63,6 +69,9 @@ def figure(name: str) -> Row:
     record = ",".join(spec.record)
     return {
         **_head(name, "figure", spec.summary, ""),
+        "drawn for": sorted(spec.tags),
+        "columns": list(spec.columns),
+        "record": list(spec.record),
         "rows": {
             "drawn for": sorted(spec.tags) or "every task",
             "needs columns": list(spec.columns),
@@ -114,11 +123,11 @@ def analysis(name: str) -> Row:
 
 def paper(name: str) -> Row:
     """Return all that is known of a paper: its claims, how they are seen, and what came out for us."""
-    from ngym_cli.papers import collection, kept, printing
+    from ngym_cli.papers import collection, results
     from ngym_cli.papers.model import PROVENANCE
 
     found = collection.find(name)
-    config, verdicts = found.config, kept.verdicts(found, kept.record().get(name, {}))
+    config, verdicts = found.config, results.verdicts(found, results.record().get(name, {}))
     return {
         **_head(name, "paper", config.title, config.citation),
         "link": f"https://doi.org/{config.doi}",
@@ -126,14 +135,16 @@ def paper(name: str) -> Row:
             "summary": config.summary,
             "parts": ", ".join(f"{part} ({each.what})" for part, each in config.parts.items()),
             "seeds": config.seeds,
-            "minutes": None if (took := kept.minutes(found, kept.record().get(name, {}))) is None else round(took),
+            "minutes": None
+            if (took := results.minutes(found, results.record().get(name, {}))) is None
+            else round(took),
         },
         "options": [],
         "claims": [
             {
                 "id": claim.id,
                 "verdict": verdicts[claim.id].state,
-                "published": printing.published_words(claim.published, claim.unit),
+                "published": results.published_words(claim.published, claim.unit),
                 "title": claim.title,
                 "reached": claim.reached or f"cannot be tested: {claim.untestable}",
                 "source": f"{claim.where} ({PROVENANCE[claim.provenance]})",
@@ -169,6 +180,16 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:NAMES"), launcher),
     "analysis": (analyses, analysis),
     "paper": (papers, paper),
+}
+
+
+#: Listing of ``ngym list`` -> its kind, and the fields of a page that are listed.
+LISTED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "algs": ("algorithm", ("id", "description", "paper", "recurrent", "actions", "networks", "defaults")),
+    "networks": ("network", ("id", "description", "paper", "recurrent", "defaults")),
+    "figures": ("figure", ("id", "description", "drawn for", "columns", "record")),
+    "launchers": ("launcher", ("id", "description")),
+    "analyses": ("analysis", ("id", "description")),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +48,7 @@ def command(
             for line in trial_text.step_by_step(trial, number):
                 typer.echo(line)
                 if pause and line[:1].isdigit():
-                    input()
+                    pause = bool(sys.stdin.readline())  # not at the end of a file
         return
     path = watch.save(source, found, out, speed, overwrite)
     if json:

@@ -240,7 +240,7 @@ def cues(view: View) -> Figure:
         )
     curves.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     second = second_choice(found[0][0].table, view.facts.labels)
-    title = f"{found[0][0].label}, by what was presented"
+    title = f"by what was presented, {found[0][0].label}"
     curves.set(xlabel="signed coherence in each modality (%)", ylabel=f"P({second})", title=title)
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)

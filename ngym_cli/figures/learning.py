@@ -195,7 +195,7 @@ def _by_condition(axes: Axes, source: Source) -> None:
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
         words = wording.Wording(source.facts.labels).phrase(str(name), value)
         axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=words)
-    title = f"{source.run.name}, by {wording.short(str(name))}"
+    title = f"by {wording.short(str(name))}, {source.run.name}"
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
     if values:
         legend_below(axes, side="right")

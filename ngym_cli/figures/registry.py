@@ -68,7 +68,7 @@ class FigureSpec:
             Unavailable: if the runs do not allow the figure, or it would show no data.
         """
         from neurogym.analysis.trial_tables import MissingColumnsError
-        from ngym_cli.figures.style import Unavailable, footnote
+        from ngym_cli.figures.style import Unavailable, capitalise_titles, footnote
         from ngym_cli.figures.visible import refuse_empty
 
         view.left_out.clear()
@@ -78,6 +78,7 @@ class FigureSpec:
         except MissingColumnsError as error:  # one of several runs is of a task that has no such column
             raise Unavailable(str(error)) from None
         refuse_empty(figure, view.left_out)
+        capitalise_titles(figure)
         footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])
         return figure
 

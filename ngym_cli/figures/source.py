@@ -113,6 +113,12 @@ class Source:
         if not (self.run.path / runs.MODEL).exists():
             raise Unavailable("the run has no model yet")
 
+    @property
+    def agent(self) -> str:
+        """Algorithm and network, as in a legend: ``recurrent_ppo (lstm)``."""
+        alg, network = self.property("alg"), self.manifest.get("network")
+        return f"{alg} ({network})" if network else alg
+
     def main(self) -> Evaluated:
         """Return the latest evaluation of the intact network under the conditions of training, or else the latest.
 

@@ -95,7 +95,7 @@ def watched(
         root: folder of all runs.
         trust: let the run's record name a user's own code.
         trials: how many.
-        where: which, as ``single_trials.conditions_wanted`` reads it.
+        where: which, as ``trial.conditions_wanted`` reads it.
         seed: of the trials.
         drawn: draw actions instead of taking the most probable.
 

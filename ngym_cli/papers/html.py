@@ -16,7 +16,7 @@ from ngym_cli.files.writing import write_text
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.paper_runs import PaperRun, Reproduction
-from ngym_cli.papers.printing import number_lines, short, verdict_words
+from ngym_cli.papers.results import number_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
 from ngym_cli.papers.verdicts import STATES, Row
 from ngym_cli.terminal import cell

@@ -40,7 +40,7 @@ class LiveTable:
     def __init__(self, observer: Observer, console: Console, workers: int):
         self.observer, self.console, self.workers = observer, console, workers
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
-        self._last, self._pause = 0.0, 0.0
+        self._last, self._pause, self._said = 0.0, 0.0, ""
 
     def __enter__(self) -> LiveTable:
         """Begin to draw."""
@@ -65,8 +65,9 @@ class LiveTable:
         self._pause = PATIENCE * (self._last - now)
         if self._live:
             self._live.update(picture(rows, self.workers), refresh=True)
-        else:
-            self.console.print(headline(rows, self.workers), soft_wrap=True)
+        elif (line := headline(rows, self.workers)) != self._said:
+            self._said = line
+            self.console.print(line, soft_wrap=True)
 
 
 def headline(rows: Sequence[Row], workers: int) -> str:

@@ -85,7 +85,7 @@ def run(
     if json:
         terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
     else:
-        printing.print_evaluation(outcome.summary)
+        printing.print_evaluation(outcome.summary, "evaluation at the end of training")
         path = outcome.run.path
         next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
         terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)

@@ -255,7 +255,7 @@ def test_context_is_drawn_where_there_is_only_one(tmp_path):
     run = made_up_run(tmp_path / "run", "ContextDecisionMaking-v0", {"task_args": {"impl_context_modality": 1}})
     figure = requests.drawn(requests.view([str(run)], Path("runs")), FIGURES["context"]).figure
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "modality 1, irrelevant", "modality 2, relevant", "weights in context 2"
+        "Modality 1, irrelevant", "Modality 2, relevant", "Weights in context 2"
     ]  # fmt: skip
 
 
