@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 project = "ngym"
 author = copyright = "The ngym maintainers"
-version = release = neurogym.__version__
+version = release = neurogym.VERSION
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from neurogym.compat import table
 from neurogym.compat.arguments import ARGUMENTS, MEMBERS
-from neurogym.compat.changes import TOOLKIT
 from neurogym.envs.aliases import ALIASES
-from neurogym.envs.differences import Difference, as_markdown, differences
+from neurogym.envs.differences import as_markdown, differences
 
 PAGE = Path(__file__).with_name("migrating.md")
 HEAD = """# Coming from NeuroGym
@@ -46,8 +45,8 @@ def page() -> str:
     arguments = {
         f"{owner}({old}=)": f"{owner}({new}=)" for owner, known in ARGUMENTS.items() for old, new in known.items()
     }
-    tasks = [row for row in differences() if not row.task.startswith("toolkit: ")]
-    toolkit = [Difference(part, what) for part, every in TOOLKIT.items() for what in every]
+    toolkit = [row for row in differences() if row.task.startswith("toolkit: ")]
+    tasks = [row for row in differences() if row not in toolkit]
     flat = "Modules of tasks are also found as they lay before version 1: `neurogym.envs.<task>`, by ids of 2019, too."
     parts = [
         HEAD,

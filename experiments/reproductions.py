@@ -21,7 +21,7 @@ from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 from ngym_cli import runs
 from ngym_cli.agents import threads
-from ngym_cli.papers import collection, engine, kept, measuring, printing
+from ngym_cli.papers import collection, engine, measuring, results
 from ngym_cli.papers.verdicts import STATES
 from ngym_cli.sweeps import control, launchers
 from ngym_cli.sweeps.recipe import LaunchSettings
@@ -98,9 +98,9 @@ def table(rows: Rows) -> str:
     for item in (name for name in collection.ids() if name in rows):
         paper = collection.load(collection.library() / item)
         kept_seeds = rows.get(item, {})
-        states = [verdict.state for verdict in kept.verdicts(paper, kept_seeds).values()]
-        counts = printing.in_words({state: states.count(state) for state in STATES})
-        took = kept.minutes(paper, kept_seeds)
+        states = [verdict.state for verdict in results.verdicts(paper, kept_seeds).values()]
+        counts = results.in_words({state: states.count(state) for state in STATES})
+        took = results.minutes(paper, kept_seeds)
         link = f"[{paper.config.citation.partition('.')[0]}](https://doi.org/{paper.config.doi}): {paper.config.title}"
         lines.append(f"| `{item}` {link} | {len(states)} | {counts} | {'-' if took is None else f'{took:.0f}'} |")
     return "\n".join(lines)
@@ -111,19 +111,21 @@ def claims_table(rows: Rows) -> str:
     lines = ["| paper | claim | published | here, mean over seeds [95 % interval] | verdict |", "|---|---|---|---|---|"]
     for item in (name for name in collection.ids() if name in rows):
         paper = collection.load(collection.library() / item)
-        for claim, verdict in zip(paper.config.claims, kept.verdicts(paper, rows.get(item, {})).values(), strict=True):
+        for claim, verdict in zip(
+            paper.config.claims, results.verdicts(paper, rows.get(item, {})).values(), strict=True
+        ):
             row = {**claim.model_dump(), "numbers": verdict.numbers, "verdict": verdict.state, "why": verdict.why}
-            found = list(printing.number_lines(row))
+            found = list(results.number_lines(row))
             published = "; ".join(f"{name}{said}".strip() for name, said, _ in found if said and said != "-")
             here = "; ".join(f"{name}{ours}" if name.endswith(": ") else ours for name, _, ours in found if ours)
-            lines.append(f"| `{item}` | {claim.title} | {published} | {here} | {printing.verdict_words(row)} |")
+            lines.append(f"| `{item}` | {claim.title} | {published} | {here} | {results.verdict_words(row)} |")
     return "\n".join(lines)
 
 
 RECORD = Record(
     name="papers",
     what="the claims of papers, as ngym reproduce measures them",
-    file=Path(__file__).parent / "papers" / kept.FILE,
+    file=Path(__file__).parent / "papers" / results.FILE,
     items=collection.ids,
     make=make,
     tasks=tasks,
@@ -142,8 +144,8 @@ def check(items: list[str], jobs: int) -> int:
         for item in items:
             paper = collection.load(collection.library() / item)
             rows = {str(seed): futures[name, seed].result() for name, seed in work if name == item}
-            now = kept.verdicts(paper, rows)
-            before = kept.verdicts(paper, kept_rows.get(item, {}))
+            now = results.verdicts(paper, rows)
+            before = results.verdicts(paper, kept_rows.get(item, {}))
             for claim, verdict in now.items():
                 fallen = STATES.index(verdict.state) > STATES.index(before[claim].state)
                 worse += fallen

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from typing import Any
 
@@ -18,7 +17,9 @@ from neurogym.envs.registration import all_envs, all_tags, get_collection, make,
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
-__version__ = "0.1.0"
+VERSION = "0.1.0"
+#: Version of NeuroGym whose interface this is: scripts compare with it. This package's own is ``VERSION``.
+__version__ = "2.3.1"
 
 register_all()
 
@@ -38,10 +39,6 @@ _LAZY = {
     "plot_env": "neurogym.plotting.runs",
     "plot_psychometric": "neurogym.plotting.psychometric",
 }
-_MODULES = {
-    **{name: f"neurogym.{name}" for name in ("analysis", "config", "info", "utils", "wrappers")},
-    "random": "neurogym.utils.ngym_random",
-}
 
 __all__ = [
     "BaseEnv",
@@ -52,6 +49,7 @@ __all__ = [
     "TrialEnv",
     "TrialWrapper",
     "Trials",
+    "VERSION",
     "__version__",
     "all_envs",
     "all_tags",
@@ -68,8 +66,6 @@ def __getattr__(name: str) -> Any:
     """Names that need more than the core, wrappers among them, are imported when first used."""
     if name in _LAZY:
         return pkgutil.resolve_name(f"{_LAZY[name]}:{name}")
-    if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
     if name[:1].isupper():
         from neurogym import wrappers
 

@@ -11,12 +11,14 @@ from typing import Any, Self, TypedDict, Unpack
 
 from neurogym.messages.names import unknown
 
+RENDER_MODES = ("rgb_array",)
+
 
 class _Described(TypedDict, total=False):
     """What both have.
 
     Attributes:
-        render_modes: Gymnasium's; nothing is rendered.
+        render_modes: Gymnasium's.
         description: One line.
         paper_name: Title of the paper that it comes from, or None.
         paper_link: Its DOI as a link, or None.
@@ -106,7 +108,7 @@ class WrapperInfo(dict[str, Any]):
 
     def __init__(self, **entries: Unpack[_Described]):
         _check(entries, _Described)
-        super().__init__(entries)
+        super().__init__({"render_modes": [*RENDER_MODES], **entries})
 
     def but(self, **entries: Unpack[_Described]) -> Self:
         """The same with some entries replaced."""

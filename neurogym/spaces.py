@@ -68,11 +68,12 @@ class Labels(dict[str, Index]):
 def _labels(name: Mapping[str, Index]) -> Labels:
     if not isinstance(name, Mapping):
         raise TypeError(f"name must be a dictionary from a label to an index or indices, not {type(name).__name__}")
-    return Labels(name)
+    listed = {label: list(index) if isinstance(index, range) else index for label, index in name.items()}
+    return Labels(listed, name.also if isinstance(name, Labels) else None)
 
 
 class Box(_spaces.Box):
-    """A Box with named entries. Infinite bounds become the largest finite number, as Gymnasium's checker wants.
+    """A Box with named entries.
 
     Args:
         low: Lower bound, a number or an array.
@@ -86,9 +87,8 @@ class Box(_spaces.Box):
 
     def __init__(self, low: Any, high: Any, name: Mapping[str, Index] | None = None, **kwargs: Any):
         dtype = np.dtype(kwargs.get("dtype", np.float32))
-        if np.issubdtype(dtype, np.floating):
-            largest = np.finfo(dtype).max
-            low, high = (np.clip(np.asarray(bound, dtype), -largest, largest) for bound in (low, high))
+        if np.issubdtype(dtype, np.floating):  # cast here, Gymnasium warns of it
+            low, high = (np.asarray(bound, dtype) for bound in (low, high))
             low, high = (bound if bound.ndim else bound.item() for bound in (low, high))
         super().__init__(low, high, **kwargs)
         if name is not None:

@@ -85,6 +85,10 @@ def protect_command_line() -> None:
     here = os.getcwd()
     if sys.path and sys.path[0] in ("", here) and not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))
+    if os.path.lexists("matplotlibrc"):
+        # Matplotlib prefers settings of the current folder, and settings can name programs and modules to run.
+        with contextlib.chdir(sys.prefix):
+            import matplotlib  # noqa: F401
 
 
 def open_closed_streams() -> None:

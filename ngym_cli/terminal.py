@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress_bar import ProgressBar
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 #: Width of what is written to a file or a pipe: nothing is folded there.
 WIDTH = 1_000_000
+
+#: Seconds between lines of progress where there is no terminal to draw on.
+SECONDS_PER_LINE = 10.0
 
 #: Scores that a performance is shown beside: random actions, the best agent that sees nothing, the ideal observer.
 REFERENCES = ("chance", "blind", "ceiling")
@@ -67,15 +71,24 @@ def in_words(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def bar_row(what: str, done: int, total: int, *texts: str) -> Table:
-    """Return one line with a bar between what is done and how far it is."""
-    grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(ratio=1)
-    for _ in texts:
-        grid.add_column(no_wrap=True)
-    grid.add_row(what, ProgressBar(total=max(total, 1), completed=min(done, total)), *texts)
-    return grid
+def progress_bars(console: Console) -> Progress:
+    """Return the progress bars that all commands show: name, bar, and the words in the field ``text``."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None),
+               TextColumn("{task.fields[text]}", markup=False))  # fmt: skip
+    return Progress(*columns, console=console, transient=True, refresh_per_second=4, expand=True)
+
+
+class EveryFewSeconds:
+    """Pace of progress lines where there is no terminal to draw on."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def due(self) -> bool:
+        """Return whether ``SECONDS_PER_LINE`` have passed since this last returned True."""
+        due = time.monotonic() - self._last >= SECONDS_PER_LINE
+        self._last = time.monotonic() if due else self._last
+        return due
 
 
 def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), indent: int = 0, right: int = 0) -> None:
@@ -93,9 +106,15 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
     every = [[printable(text) for text in row] for row in every]
     numbers = len(every[0]) - right
     if out.is_terminal:
-        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        for place in range(len(every[0])):
-            table.add_column(overflow="fold", justify="right" if place >= numbers else "left", no_wrap=place == 0)
+        longest = [
+            max(len(word) for text in column for word in text.split() or [""]) for column in zip(*every, strict=True)
+        ]
+        gap = 2 if sum(longest) + 2 * len(longest) <= out.width else 1
+        table = Table(box=None, show_header=False, padding=(0, gap, 0, 0))
+        for place, word in enumerate(longest):
+            justify: JustifyMethod = "right" if place >= numbers else "left"
+            narrowest = min(word, out.width // len(longest) if place < numbers else word)
+            table.add_column(overflow="fold", justify=justify, no_wrap=place == 0, min_width=narrowest)
         for row in every:
             table.add_row(*(Text(" " * indent * (not place) + text) for place, text in enumerate(row)))
         out.print(table)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table
-from ngym_cli.papers import collection, kept, printing
+from ngym_cli.papers import collection, results
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.requests import claim_row
@@ -14,18 +14,18 @@ from ngym_cli.papers.requests import claim_row
 
 def write(site: Site) -> None:
     """Write a page for each paper and the list of them."""
-    record, rows = kept.record(), []
+    record, rows = results.record(), []
     for name in collection.ids():
         paper = collection.load(collection.library() / name)
         seeds = record.get(name, {})
-        verdicts = kept.verdicts(paper, seeds)
+        verdicts = results.verdicts(paper, seeds)
         site.write(f"papers/{name}.md", text(paper, seeds))
         states = [verdict.state for verdict in verdicts.values()]
         counts = {state: states.count(state) for state in states}
-        took = kept.minutes(paper, seeds)
+        took = results.minutes(paper, seeds)
         rows.append((
             f"[{escaped(paper.config.title)}]({name}.md)", escaped(paper.config.citation),
-            escaped(printing.in_words(counts)), "" if took is None else f"{took:.0f}",
+            escaped(results.in_words(counts)), "" if took is None else f"{took:.0f}",
         ))  # fmt: skip
     said = (
         "What a paper did and found, and networks trained and measured in the same way; `ngym reproduce PAPER` does it"
@@ -76,15 +76,15 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
 
 def _claims(paper: Paper, seeds: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield lines of the table; a claim of several numbers has several, its words on the first of them."""
-    verdicts = kept.verdicts(paper, seeds)
+    verdicts = results.verdicts(paper, seeds)
     for claim in paper.config.claims:
         if claim.untestable is not None:
             continue
         row = claim_row(claim, verdicts[claim.id])
         criterion = f"{claim.reached}{f'; in part: {claim.in_part}' if claim.in_part else ''}"
-        lines = printing.number_lines(row) if seeds else iter([("", _published(claim.published), "-")])
+        lines = results.number_lines(row) if seeds else iter([("", _published(claim.published), "-")])
         for place, (name, published, here) in enumerate(lines):
-            words = (escaped(claim.title), escaped(printing.verdict_words(row)) if seeds else "", escaped(criterion))
+            words = (escaped(claim.title), escaped(results.verdict_words(row)) if seeds else "", escaped(criterion))
             title, verdict, when = words if place == 0 else ("", "", "")
             yield title, escaped(f"{name}{published}"), escaped(here), verdict, when
 

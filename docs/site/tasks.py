@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -23,25 +24,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def write(site: Site, id_: str) -> dict[str, Any]:
     """Write the page of a task with its pictures; returns what is known of the task."""
-    found = {**pages.describe(id_, {}), "trial": trials.telling(id_)}
-    frames = trials.frames_of(id_, 0) if found["trial"]["observations"] is None else None
-    drawn = Path(site.picture(f"tasks/{id_}-trial", trials.drawing(found, frames))).name
-    pictures = [figure(drawn, trials.caption(found), escaped(trials.caption(found)))]
-    if frames is not None:
-        said = f"What is seen: {len(frames)} frames of {frames.shape[1]} by {frames.shape[2]} pixels; some of them."
-        path = Path(site.picture(f"tasks/{id_}-frames", trials.strip(frames, found["dt"]))).name
+    found, trial = pages.describe(id_, {}), trials.telling(id_)
+    drawn = Path(site.picture(f"tasks/{id_}-trial", trials.drawing(trial))).name
+    pictures = [figure(drawn, trials.caption(trial), escaped(trials.caption(trial)))]
+    if trial.frames is not None:
+        high, wide = trial.frames.shape[1:3]
+        said = f"What is seen: {len(trial)} frames of {high} by {wide} pixels; some of them."
+        path = Path(site.picture(f"tasks/{id_}-frames", trials.strip(trial))).name
         pictures.insert(0, figure(path, said, said))
-    site.write(f"tasks/{id_}-small.png", _thumbnail(found, frames))
+    data = io.BytesIO()
+    trials.thumbnail(trial).savefig(data, format="png", dpi=100, metadata={"Software": None})
+    site.write(f"tasks/{id_}-small.png", data.getvalue())
     site.write(f"tasks/{id_}.md", text(site, found, pictures))
     return found
-
-
-def _thumbnail(found: Mapping[str, Any], frames: np.ndarray | None) -> bytes:
-    import io
-
-    data = io.BytesIO()
-    trials.thumbnail(found, frames).savefig(data, format="png", dpi=100, metadata={"Software": None})
-    return data.getvalue()
 
 
 def title(id_: str) -> str:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 #: Modules of this package, from the quickest to the slowest.
-BENCHMARKS = ("variants", "learner", "supervised", "stepping")
+BENCHMARKS = ("variants", "learner", "supervised", "plain", "stepping")
 
 for name in BENCHMARKS:
     print(f"\n== {name}", flush=True)

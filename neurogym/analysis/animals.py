@@ -75,7 +75,7 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_ord
 
     source = as_table(csv.read_csv(path))
     n = n_trials(source)
-    table = {name: _column(name, rule, source, n) for name, rule in columns.items()}
+    table = {name: map_column(name, rule, source, n) for name, rule in columns.items()}
     table.setdefault("trial", np.arange(n))
     if "outcome" not in table:
         if "performance" not in table:
@@ -92,8 +92,8 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_ord
     return with_previous(table) if in_order else table
 
 
-def _column(name: str, rule: str | Mapping[str, Any], source: Table, n: int) -> np.ndarray:
-    """Return one column of the trial row from the columns of the file."""
+def map_column(name: str, rule: str | Mapping[str, Any], source: Table, n: int) -> np.ndarray:
+    """Return one column of the trial row from the columns of a file by a rule of the column map of `load_trials`."""
     spec: dict[str, Any] = {"column": rule} if isinstance(rule, str) else dict(rule)
     unknown = set(spec) - {"column", "scale", "offset", "values", "constant"}
     if unknown:

@@ -1,4 +1,4 @@
-"""Attributes of tasks under the names that scripts read and set them by."""
+"""Attributes of tasks that old scripts read and set."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from neurogym.compat.leniency import forgive
 
 
 class ConditionValues:
-    """An attribute that is the values of one or several conditions of a task, to be read and to be set.
+    """Attribute for the values of conditions of a task, readable and settable.
 
     >>> import neurogym as ngym
     >>> env = ngym.make("PerceptualDecisionMaking-v0").unwrapped
     >>> env.cohs = [0, 51.2]
-    >>> env.conditions["coh"].tolist()
-    [0.0, 51.2]
+    >>> env.cohs, env.conditions["coh"].tolist()
+    ([0.0, 51.2], [0.0, 51.2])
 
     Args:
         *conditions: Names in ``conditions``; all take the same values.
@@ -27,8 +27,11 @@ class ConditionValues:
         self.conditions = conditions
 
     def __get__(self, task: Any, owner: type | None = None) -> Any:
-        """The values, as they are in ``conditions``."""
-        return self if task is None else task.conditions[self.conditions[0]]
+        """A list of the values."""
+        if task is None:
+            return self
+        values = task.conditions[self.conditions[0]]
+        return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
     def __set__(self, task: Any, values: Any) -> None:
         """Draw from other values; trials made ahead are forgotten."""
@@ -39,6 +42,6 @@ class ConditionValues:
 
 
 def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
-    """Warn that a task whose steps are all of one length makes no use of ``timing``."""
+    """Warn of ``timing`` given to a task without periods."""
     if timing:
         forgive(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")

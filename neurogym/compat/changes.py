@@ -1,65 +1,202 @@
-"""What is deliberately different from NeuroGym in the toolkit itself; tasks say theirs in their metadata."""
+"""Table of deliberate differences from NeuroGym in the toolkit; the metadata of a task lists the differences of tasks.
+
+The page for newcomers, ``ngym list differences`` and ``ngym check --neurogym`` are made from this table.
+"""
 
 from __future__ import annotations
 
-#: Part of the toolkit to what is different there.
-TOOLKIT: dict[str, tuple[str, ...]] = {
-    "step": (
+from typing import NamedTuple
+
+WORKS, WARNS, CHANGED, FAILS = "works", "warns", "changed", "fails"
+
+
+class Change(NamedTuple):
+    """Row of the table of differences.
+
+    Attributes:
+        part: Part of the toolkit.
+        what: What is different there.
+        sign: What a script that is concerned has written: ``name()``, ``name(argument=)``, ``.attribute``, a subscript
+            such as ``info["trial"]``, or a count such as ``step: 4 values``. Empty if it cannot be seen.
+        status: What a check says of it.
+    """
+
+    part: str
+    what: str
+    sign: str = ""
+    status: str = CHANGED
+
+
+CHANGES: tuple[Change, ...] = (
+    Change(
+        "step",
         'info["trial"] describes the trial that ended, as info["performance"] and info["gt"] do, not the next one',
-        "observations are the caller's own arrays; changing them does not change the trial",
-        "a trial of n rows lasts n steps at every dt, also at one that is not a whole number of ms",
+        'info["trial"]',
+    ),
+    Change("step", "observations are the caller's own arrays; changing them does not change the trial"),
+    Change("step", "a trial of n rows lasts n steps at every dt, also at one that is not a whole number of ms"),
+    Change(
+        "step",
         "performance is set back before a trial is made, so that what _new_trial gives counts (correct withholding)",
     ),
-    "reset": (
-        "takes no step and returns row 0 of the first trial; the options no_step and step_fn have no effect",
+    Change("step", "returns five values: observation, reward, terminated, truncated, info", "step: 4 values", FAILS),
+    Change(
+        "step",
+        "_step returns five values; of four (observation, reward, done, info), done is taken for terminated",
+        "_step: 4 values",
+        WARNS,
+    ),
+    Change(
+        "reset",
+        "returns row 0 of the first trial: it takes no step; no_step has no effect",
+        "reset(no_step=)",
+        WARNS,
+    ),
+    Change("reset", "takes no step, so step_fn has no effect", "reset(step_fn=)", WARNS),
+    Change("reset", "returns two values: observation, info", "reset: 1 value"),
+    Change(
+        "reset",
         "reset(seed=...) seeds the task, its wrappers, schedules and durations; the action space is left alone",
+        "reset(seed=)",
     ),
-    "rng": (
+    Change(
+        "rng",
         "one Generator per environment, under the names of RandomState, too; a seed gives other numbers than there",
+        ".rng",
     ),
-    "timing": (
+    Change(
+        "timing",
         "NumPy numbers and arrays are durations, too; what is no duration is refused when the task is made",
-        "'until' counts from the start of the trial that is described, also in its first period",
+    ),
+    Change("timing", "'until' counts from the start of the trial that is described, also in its first period"),
+    Change(
+        "timing",
         "periods of earlier trials are forgotten: start_t, end_t, start_ind and end_ind have those of the present one",
-        "every argument `timing` and `rewards` is merged with the task's own",
     ),
-    "names": (
+    Change("timing", "every argument `timing` and `rewards` is merged with the task's own"),
+    Change(
+        "rewards",
+        "env.rewards has every reward that can be given, those that are 0 (as miss) included",
+        ".rewards",
+    ),
+    Change(
+        "sigma",
+        "env.sigma is the noise per step, as there; arguments()['sigma'] and update(sigma=...) are the task's argument",
+        ".sigma",
+        WORKS,
+    ),
+    Change(
+        "spaces",
+        "observations without bounds have infinite ones: scaling them by their bounds is refused by Gymnasium",
+        "RescaleObservation()",
+    ),
+    Change(
+        "render",
+        "render_mode='rgb_array' gives a picture of the trial so far; without one nothing is drawn",
+        "render()",
+    ),
+    Change(
+        "version",
+        "neurogym.__version__ and importlib.metadata.version('neurogym') are that of the interface, 2.3.1; "
+        "neurogym.VERSION and importlib.metadata.version('ngym') are the package's own",
+        ".__version__",
+    ),
+    Change(
+        "names",
         "an unknown period, reward, condition, setting or argument of Monitor is warned of once, with the nearest name",
+    ),
+    Change(
+        "names",
         "an unknown id names the closest ones; all_wrappers() lists class names, which are also accepted with -v0",
+        "all_wrappers()",
     ),
-    "wrappers": (
+    Change(
+        "modules",
+        "a module put under another name in sys.modules is what scripts import; the package keeps to its own modules",
+        'sys.modules["neurogym"]',
+    ),
+    Change(
+        "wrappers",
         "any order that has a meaning works; one that has none is refused with the order that is needed",
-        "two wrappers that decide the same condition of a trial are refused",
-        "columns of PassAction and PassReward have names, are zero after a reset, and keep the type of the observation",
     ),
-    "Noise": ("the stored trial is not changed",),
-    "RandomGroundTruth": ("other conditions that are asked for are kept; p is in the trial's record",),
-    "ReactionTime": (
+    Change("wrappers", "two wrappers that decide the same condition of a trial are refused"),
+    Change(
+        "PassAction",
+        "the column has a name, is zero after a reset, and keeps the type of the observation",
+        "PassAction()",
+    ),
+    Change(
+        "PassReward",
+        "the column has a name, is zero after a reset, and keeps the type of the observation",
+        "PassReward()",
+    ),
+    Change("Noise", "the stored trial is not changed", "Noise()"),
+    Change(
+        "RandomGroundTruth",
+        "other conditions that are asked for are kept; p is in the trial's record",
+        "RandomGroundTruth()",
+    ),
+    Change(
+        "ReactionTime",
         "tr_dur is the number of steps of the trial; the delay is answered like the stimulus",
-        "Dataset sees the changed ground truth, too",
+        "ReactionTime()",
     ),
-    "SideBias": ("the first block has its full length; blocks start anew with every reset",),
-    "TrialHistoryV2": ("lists are accepted; rows that do not sum to 1 are refused",),
-    "ScheduleEnvs": (
+    Change("ReactionTime", "Dataset sees the changed ground truth, too"),
+    Change("SideBias", "the first block has its full length; blocks start anew with every reset", "SideBias()"),
+    Change(
+        "ScheduleAttr",
+        "of conditions that nobody takes there is a warning; they have no effect, as there",
+        "ScheduleAttr()",
+    ),
+    Change("TrialHistoryV2", "lists are accepted; rows that do not sum to 1 are refused", "TrialHistoryV2()"),
+    Change(
+        "ScheduleEnvs",
         "the step that ends a trial returns row 0 of the next task's trial; every trial begins at its first row",
-        "tasks have random streams of their own, also when schedules are nested",
-        "MultiEnvs is ScheduleEnvs without a schedule and resets like it",
+        "ScheduleEnvs()",
     ),
-    "Monitor": (
+    Change("ScheduleEnvs", "tasks have random streams of their own, also when schedules are nested"),
+    Change("MultiEnvs", "a ScheduleEnvs without a schedule, and resets like it", "MultiEnvs()"),
+    Change(
+        "Monitor",
         "evaluate_policy runs on a copy: nothing of it is in the training data; mean_reward is the mean reward",
-        "files hold the numbers of info and of the trial's record, one column each, and load without pickle",
-        "the folder is made when the first file is written",
+        "evaluate_policy()",
     ),
-    "Config": ("environment variables win over the file", "a chosen file belongs to one Config, not to all"),
-    "Dataset": (
+    Change(
+        "Monitor",
+        "files hold the numbers of info and of the trial's record, one column each, and load without pickle; the "
+        "folder is made when the first file is written",
+        "Monitor()",
+    ),
+    Change(
+        "Monitor",
+        "layers in training mode are recorded while they act, one row at a time; plot_activations draws one "
+        "environment",
+        "record_activations()",
+    ),
+    Change(
+        "Monitor",
+        "traces have no batch dimension, so batch_dim has no effect",
+        "plot_activations(batch_dim=)",
+        WARNS,
+    ),
+    Change(
+        "Config",
+        "environment variables win over the file; a chosen file belongs to one Config, not to all",
+        "Config()",
+    ),
+    Change(
+        "Dataset",
         "batches are copies, follow from `seed`, and use every window; step wrappers are included",
-        "tasks without a ground truth are refused; EconomicDecisionMaking has one",
+        "Dataset()",
     ),
-    "plotting": (
-        "Matplotlib's settings are left alone; Stable-Baselines3 is not needed",
+    Change("Dataset", "tasks without a ground truth are refused; EconomicDecisionMaking has one"),
+    Change("plotting", "Matplotlib's settings are left alone; Stable-Baselines3 is not needed"),
+    Change(
+        "plotting",
         "plot_psychometric fits by likelihood, returns (beta, alpha), and takes its limits from the data",
-        "plot_rew_across_training reads the files that Monitor writes",
+        "plot_psychometric()",
     ),
-    "logger": ("a logger of the standard library with a handler of its own, not loguru's",),
-    "psychopy": ("the image tasks need no PsychoPy; the image form of SpatialSuppressMotion has its own id",),
-}
+    Change("plotting", "plot_rew_across_training reads the files that Monitor writes", "plot_rew_across_training()"),
+    Change("logger", "a logger of the standard library with a handler of its own, not loguru's", ".logger"),
+    Change("psychopy", "the image tasks need no PsychoPy; the image form of SpatialSuppressMotion has its own id"),
+)

@@ -1,4 +1,4 @@
-"""Old paths can be imported, and old names are found in the modules that had them.
+"""Import of old paths, and lookup of old names in old and present modules.
 
 Nothing is copied: an old module looks every name up where it is now, when it is asked for.
 """
@@ -7,51 +7,84 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from neurogym.compat import table
 
+#: Modules of this package as they were loaded, whatever a script puts into ``sys.modules`` under their names.
+_LOADED: dict[str, ModuleType] = {}
+
 
 def old_name(path: str, name: str) -> Any:
-    """What an older name in a present module stands for.
+    """An older name in a present module, or else the module of that name in a package.
 
     Raises:
-        AttributeError: If the table has no such name.
+        AttributeError: If there is neither.
     """
     names = table.names_in(path)
-    if name not in names:
-        raise AttributeError(f"module {path!r} has no attribute {name!r}")
-    return _found(names[name])
+    if name in names:
+        return _found(names[name])
+    return _submodule(path, name)
+
+
+def _submodule(path: str, name: str) -> ModuleType:
+    """Import ``path.name`` in place of a missing attribute."""
+    absent = AttributeError(f"module {path!r} has no attribute {name!r}")
+    if name.startswith("__") or not name.isidentifier() or not hasattr(sys.modules.get(path), "__path__"):
+        raise absent
+    try:
+        return importlib.import_module(f"{path}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{path}.{name}":
+            raise
+        raise absent from None
 
 
 def _found(target: str) -> Any:
     module, _, attribute = target.partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, attribute) if attribute else found
+    return getattr(_present(module), attribute) if attribute else _present(module)
+
+
+def _present(path: str) -> ModuleType:
+    """Module loaded from a path, even if a script has put another module in that place."""
+    if path not in _LOADED and path in sys.modules:
+        spec = getattr(sys.modules[path], "__spec__", None)
+        if getattr(spec, "name", None) != path:
+            planted = sys.modules.pop(path)
+            try:
+                return importlib.import_module(path)
+            finally:
+                sys.modules[path] = planted
+    return _LOADED.get(path) or importlib.import_module(path)
 
 
 class OldModule(ModuleType):
-    """A module that is no more: its names are those of the table, then those of the present module."""
+    """Stand-in for an old module: names come from the table, then from the present module."""
 
     def __getattr__(self, name: str) -> Any:
-        """Look the name up where it is now."""
+        """Return what the name stands for at present."""
         if name == "__all__":
             return self.__dir__()
-        names = {} if name.startswith("__") else table.names_in_old(self.__name__)
-        if name in names:
-            return _found(names[name])
-        present = importlib.import_module(str(table.module_of(self.__name__)))
+        path, names = self.__name__, table.names_in_old(self.__name__)
+        if not name.startswith("__"):
+            if name not in table.NAMES.get(path, ()) and table.module_of(f"{path}.{name}"):
+                return _submodule(path, name)
+            if name in names:
+                return _found(names[name])
+        present = _present(str(table.module_of(path)))
         if name.startswith("__") or not hasattr(present, name):
-            raise AttributeError(f"module {self.__name__!r} (now {present.__name__}) has no attribute {name!r}")
+            raise AttributeError(f"module {path!r} (now {present.__name__}) has no attribute {name!r}")
         return getattr(present, name)
 
     def __dir__(self) -> list[str]:
         """Names of the table and public names of the present module."""
-        present = importlib.import_module(str(table.module_of(self.__name__)))
+        present = _present(str(table.module_of(self.__name__)))
         listed = vars(present).get("__all__", [name for name in dir(present) if not name.startswith("_")])
         return sorted({*listed, *table.names_in_old(self.__name__)})
 
@@ -61,27 +94,35 @@ class _OldLoader(Loader):
         return OldModule(spec.name, f"Older path of {table.module_of(spec.name)}.")
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to execute: names are looked up when they are asked for."""
+        """Execute nothing: names are looked up on access."""
 
 
 class _PresentLoader(SourceFileLoader):
-    """Loads a present module as usual and lets it answer to older names, too."""
+    """Loader of a present module, which then answers to older names and to names of submodules, too."""
 
     def exec_module(self, module: ModuleType) -> None:
+        _LOADED[module.__name__] = module
         super().exec_module(module)
-        own = module.__dict__.get("__getattr__")
-        module.__getattr__ = _lookup(module.__name__, own)  # type: ignore[method-assign]
+        _answer(module)
+
+
+def _answer(module: ModuleType) -> None:
+    """Give a module a ``__getattr__`` for older names and submodules."""
+    if hasattr(module, "__path__") or table.names_in(module.__name__):
+        module.__getattr__ = _lookup(module.__name__, vars(module).get("__getattr__"))  # type: ignore[method-assign]
 
 
 def _lookup(path: str, own: Callable[[str], Any] | None) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
-        if own is not None:
+        if own is None:
+            return old_name(path, name)
+        try:
+            return own(name)
+        except AttributeError as error:
             try:
-                return own(name)
+                return old_name(path, name)
             except AttributeError:
-                if name not in table.names_in(path):
-                    raise
-        return old_name(path, name)
+                raise error from None
 
     return __getattr__
 
@@ -92,7 +133,7 @@ class Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The specification of an old path, or of a present module with its older names; None for all others."""
+        """Specification of an old path, or of a present module with older names; None for other packages."""
         if not fullname.startswith("neurogym."):
             return None
         if fullname in table.MODULES:
@@ -100,15 +141,36 @@ class Finder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None:
             return ModuleSpec(fullname, _OldLoader(), is_package=True) if table.module_of(fullname) else None
-        if isinstance(spec.loader, SourceFileLoader) and table.names_in(fullname):
+        if isinstance(spec.loader, SourceFileLoader):
             spec.loader = _PresentLoader(spec.loader.name, spec.loader.path)
         return spec
 
+    def find_distributions(self, context: DistributionFinder.Context | None = None) -> Iterator[Distribution]:
+        """Yield the distribution ``neurogym`` to a search by that name."""
+        if context is not None and context.name == "neurogym":
+            yield _AsNeuroGym()
+
+
+class _AsNeuroGym(Distribution):
+    """Metadata of the distribution ``neurogym``, for ``importlib.metadata``."""
+
+    def read_text(self, filename: str) -> str | None:
+        version = importlib.import_module("neurogym").__version__
+        return f"Metadata-Version: 2.1\nName: neurogym\nVersion: {version}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Path:
+        return Path(__file__).parents[2] / path
+
 
 def install() -> None:
-    """Ask the finder before all others; once is enough."""
-    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, Finder())
+    """Put the finder first, once, and let modules loaded before answer to older names, too."""
+    if any(isinstance(finder, Finder) for finder in sys.meta_path):
+        return
+    sys.meta_path.insert(0, Finder())
+    for name, module in list(sys.modules.items()):
+        if name.startswith("neurogym.") and name == getattr(module.__spec__, "name", None):
+            _LOADED[name] = module
+            _answer(module)
 
 
 install()

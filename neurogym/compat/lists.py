@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ _GROUPS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Make a list, or find the class that an old id stands for, when it is asked for."""
+    """Make a list, or find the class behind an old id, on access."""
     if name in _GROUPS:
         return _entry_points(*_GROUPS[name])
     if name == "ALL_WRAPPERS":
@@ -30,6 +31,8 @@ def __getattr__(name: str) -> Any:
         from neurogym.recording.settings import PACKAGE
 
         return PACKAGE.parent if name == "ROOT_DIR" else PACKAGE / "config"
+    if name == "_SB3_INSTALLED":
+        return importlib.util.find_spec("stable_baselines3") is not None
     if name == "LOCAL_DIR":
         return Path.cwd() / "runs"
     if "-v" in name:
@@ -45,7 +48,7 @@ def _entry_points(*groups: str) -> dict[str, str]:
 
 
 def _task(id_: str) -> Any:
-    """The class, with the arguments that its old name stood for."""
+    """Class behind an old id, with the arguments implied by the id."""
     from neurogym.envs.aliases import ALIASES
     from neurogym.envs.registration import entry
 

@@ -1,4 +1,4 @@
-"""Reading a script written for NeuroGym: what it uses that is old, and what that becomes here. Nothing is executed."""
+"""Reader of scripts written for NeuroGym: old uses and their present form. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from neurogym.compat import table
 from neurogym.compat.arguments import ARGUMENTS, MEMBERS
+from neurogym.compat.changes import CHANGED, CHANGES, FAILS, WARNS, WORKS
 from neurogym.messages.names import nearest
 
 MAKERS = ("make", "plot_env", "Dataset", "make_vec")
 BASES = ("TrialEnv", "PeriodEnv", "EpochEnv")
-WORKS, WARNS, CHANGED, FAILS = "works", "warns", "changed", "fails"
+SIGNS = {change.sign: change for change in CHANGES if change.sign}
 
 
 class Use(NamedTuple):
@@ -28,7 +29,7 @@ class Use(NamedTuple):
 
 
 def read(source: str) -> list[Use]:
-    """Everything old that a script uses, in the order of its lines.
+    """Old uses in a script, in the order of lines.
 
     Raises:
         SyntaxError: If the text is no Python.
@@ -42,17 +43,26 @@ class _Reader(ast.NodeVisitor):
     def __init__(self) -> None:
         self.found: list[Use] = []
         self.modules: dict[str, str] = {}  # name in the script to module of the package
+        self.names: dict[str, Any] = {}  # name in the script to what of the package it is
         self.values: dict[str, list[ast.expr]] = {}  # name in the script to what it is set to, one after the other
+        self.others: set[str] = set()  # names of modules in the script
         self.own: set[str] = set()  # ids that the script registers
+        self.said: set[str] = set()  # ids whose differences have been told
         self.imported = False
 
     def note(self, node: ast.AST, uses: str, status: str, becomes: str) -> None:
         self.found.append(Use(getattr(node, "lineno", 0), uses, status, becomes))
 
+    def sign(self, node: ast.AST, sign: str) -> None:
+        """Note the row of the table of differences with a sign."""
+        if self.imported and sign in SIGNS:
+            self.note(node, sign, SIGNS[sign].status, SIGNS[sign].what)
+
     # -- imports ------------------------------------------------------------------------------------------------------
 
     def visit_Import(self, node: ast.Import) -> None:  # noqa: N802 - the name is Python's
         for alias in node.names:
+            self.others.add(alias.asname or alias.name.split(".")[0])
             if alias.name.split(".")[0] == "gym":
                 self.note(node, "import gym", FAILS, "import gymnasium as gym")
             elif alias.name.split(".")[0] == "neurogym":
@@ -69,11 +79,17 @@ class _Reader(ast.NodeVisitor):
         self.imported = True
         for alias in node.names:
             name = alias.name
-            if name != "*" and self.name(node, base, name) and _is_module(f"{base}.{name}"):
-                self.modules[alias.asname or name] = f"{base}.{name}"
+            if name == "*" or not self.name(node, base, name):
+                continue
+            self.sign(node, f".{name}")
+            found = getattr(importlib.import_module(base), name)
+            if inspect.ismodule(found):
+                self.modules[alias.asname or name] = found.__name__
+            else:
+                self.names[alias.asname or name] = found
 
     def module(self, node: ast.AST, path: str) -> bool:
-        """Note where a module is now; whether there is one."""
+        """Note the present place of a module; return whether the module exists."""
         if table.module_of(path) is not None:
             self.note(node, path, WORKS, str(table.module_of(path)))
         elif not _is_module(path):
@@ -83,7 +99,7 @@ class _Reader(ast.NodeVisitor):
         return True
 
     def name(self, node: ast.AST, path: str, name: str) -> bool:
-        """Note where a name of a module is now; whether there is one."""
+        """Note the present place of a name in a module; return whether the name exists."""
         names = table.names_in_old(path) if table.module_of(path) is not None else table.names_in(path)
         if name in names:
             self.note(node, f"{path}.{name}", WORKS, names[name].replace(":", "."))
@@ -108,12 +124,19 @@ class _Reader(ast.NodeVisitor):
         if path is not None:
             if not node.attr.startswith("__"):
                 self.name(node, path, node.attr)
+            self.sign(node, f".{node.attr}")
         elif self.imported and node.attr in MEMBERS:
             self.note(node, f".{node.attr}", WORKS, MEMBERS[node.attr])
+        elif self._is_outside(node.value):
+            self.sign(node, f".{node.attr}")
         self.generic_visit(node)
 
+    def _is_outside(self, node: ast.AST) -> bool:
+        """Whether an expression may be an environment, not an imported module."""
+        return not (isinstance(node, ast.Name) and node.id in self.others)
+
     def path_of(self, node: ast.AST) -> str | None:
-        """The module that an expression such as ``ngym.utils`` is, if it is one."""
+        """Path of the module named by an expression such as ``ngym.utils``, or None."""
         if isinstance(node, ast.Name):
             return self.modules.get(node.id)
         if isinstance(node, ast.Attribute):
@@ -123,14 +146,13 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 - the name is Python's
         called = _last_name(node.func)
+        self.called(node)
         given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         for old, new in ARGUMENTS.get(called, {}).items():
             if old in given:
                 self.note(node, f"{called}({old}=)", WARNS, f"{called}({new}=)")
-        if called == "reset":
-            for old in ("no_step", "step_fn"):
-                if old in given:
-                    self.note(node, f"reset({old}=)", WARNS, "reset(): it takes no step")
+        for sign in (f"{called}()", *(f"{called}({name}=)" for name in given)):
+            self.sign(node, sign)
         if called == "register":
             ids = self.written(node.args[0] if node.args else given.get("id"))
             self.own |= {str(each.value) for each in ids if isinstance(each, ast.Constant)}
@@ -140,8 +162,27 @@ class _Reader(ast.NodeVisitor):
                 self.task(node, first.value, arguments if called in ("make", "Dataset") else {})
         self.generic_visit(node)
 
+    def called(self, node: ast.Call) -> None:
+        """Note unknown and surplus arguments of a call."""
+        path = self.path_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if path is not None:
+            found = getattr(importlib.import_module(path), _last_name(node.func), None)
+        else:
+            found = self.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        stars = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
+        if found is None or not callable(found) or stars:
+            return
+        name = _last_name(node.func)
+        known = {each.arg for each in node.keywords} - set(ARGUMENTS.get(name, {}))
+        try:
+            inspect.signature(found).bind(*node.args, **dict.fromkeys(map(str, known)))
+        except (TypeError, ValueError) as error:
+            names = list(inspect.signature(found).parameters)
+            wrong = next((each for each in sorted(map(str, known)) if each not in names), "")
+            self.note(node, f"{name}(...)", FAILS, _hint(str(error), wrong, names) if wrong else str(error))
+
     def task(self, node: ast.AST, id_: str, given: dict[str, Any]) -> None:
-        """Note what an id stands for, and which arguments, periods and rewards its task does not have."""
+        """Note the meaning of an id, and arguments, periods and rewards unknown to the task."""
         from neurogym.envs import registration
         from neurogym.envs.aliases import ALIASES
 
@@ -153,6 +194,9 @@ class _Reader(ast.NodeVisitor):
         present = registration.resolve(id_)
         if present.rpartition("-v")[0] != id_.rpartition("-v")[0] and present != f"{id_}-v0":
             self.note(node, f'"{id_}"', WORKS, f'"{present}"')
+        for what in () if id_ in self.said else registration.metadata(id_).get("differences", ()):
+            self.note(node, f'"{id_}"', CHANGED, what)
+        self.said.add(id_)
         task = registration.make(id_).unwrapped
         names = _arguments(registration.entry(present))
         for name in given:
@@ -164,13 +208,13 @@ class _Reader(ast.NodeVisitor):
                     self.note(node, f"{id_}: {argument}={{{name!r}: ...}}", WARNS, _hint("not used", name, valid))
 
     def visit_Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - the name is Python's
-        if self.imported and isinstance(node.slice, ast.Constant) and node.slice.value == "trial":
-            if isinstance(node.value, ast.Name) and "info" in node.value.id:
-                self.note(node, f'{node.value.id}["trial"]', CHANGED, "the trial that ended, not the next one")
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            owner = "info" if "info" in _last_name(node.value) else ast.unparse(node.value)
+            self.sign(node, f'{owner}["{node.slice.value.partition(".")[0]}"]')
         self.generic_visit(node)
 
     def written(self, node: ast.expr | None) -> list[ast.expr]:
-        """What an expression is, as far as the script writes it out: names are looked up."""
+        """Values of an expression, as far as written out in the script."""
         if isinstance(node, ast.Name):
             return self.values.get(node.id, [])
         return [] if node is None else [node]
@@ -197,11 +241,7 @@ class _Reader(ast.NodeVisitor):
         if isinstance(called, ast.Attribute) and self.imported:
             target = node.targets[0]
             count = len(target.elts) if isinstance(target, ast.Tuple) else 1
-            if called.attr == "step" and count == 4:
-                text = "five values: observation, reward, terminated, truncated, info"
-                self.note(node, "four values from step", FAILS, text)
-            elif called.attr == "reset" and not isinstance(target, ast.Tuple):
-                self.note(node, "one value from reset", CHANGED, "two values: observation, info")
+            self.sign(node, f"{called.attr}: {count} value{'s' * (count > 1)}")
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - the name is Python's
@@ -210,14 +250,12 @@ class _Reader(ast.NodeVisitor):
             if isinstance(method, ast.FunctionDef) and method.name == "_step":
                 for returned in ast.walk(method):
                     if isinstance(returned, ast.Return) and isinstance(returned.value, ast.Tuple):
-                        if len(returned.value.elts) == 4:
-                            text = "five values: observation, reward, terminated, truncated, info"
-                            self.note(returned, "four values of _step", WARNS, text)
+                        self.sign(returned, f"_step: {len(returned.value.elts)} values")
         self.generic_visit(node)
 
 
 def _arguments(entry: Any) -> list[str] | None:
-    """Arguments of a task; None if it passes on whatever it is given."""
+    """Arguments of a task; None for a task with ``**kwargs``."""
     parameters = inspect.signature(entry).parameters
     passes = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return None if passes else list(parameters)

@@ -1,4 +1,4 @@
-"""Where everything is that scripts import under an older path or name: one table, nothing of it is imported here."""
+"""Table of older paths and names with their present places; nothing is imported here."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _INFO = {name: f"{LISTS}:{name}" for name in ("all_tasks", "info", "info_wrapper
 
 #: Module, old or present, to names that are not its own and where each is, as ``module:name`` or ``module``.
 NAMES: dict[str, dict[str, str]] = {
-    "neurogym": {"meta": "neurogym.meta"},
+    "neurogym": {"ngym_random": "neurogym.utils.ngym_random"},
     "neurogym.config.base": {
         "CONFIG_DIR": f"{LISTS}:CONFIG_DIR",
         "ConfigBase": f"{SETTINGS}:_Section",
@@ -128,6 +128,10 @@ NAMES: dict[str, dict[str, str]] = {
         )
     },
     "neurogym.info": _INFO,
+    PROBES: {
+        f"{kind}LayerProbe": f"{PROBES}:ActivationProbe"
+        for kind in ("", "AF", "Activation", "Base", "GRU", "LSTM", "Linear", "RNN")
+    },
     "neurogym.utils.data": {"make": "neurogym.envs.registration:make"},
     "neurogym.utils.plotting": {
         "PlotConfig": f"{SETTINGS}:PlotConfig",
@@ -164,11 +168,13 @@ NAMES: dict[str, dict[str, str]] = {
 
 #: Names that every module of tasks has, because its imports were visible.
 IN_TASK_MODULES = {"TruncExp": "neurogym.utils.ngym_random:TruncExp"}
+#: Names that every module has.
+EVERYWHERE = {"_SB3_INSTALLED": f"{LISTS}:_SB3_INSTALLED", "logger": "neurogym.messages.console:logger"}
 
 
 @functools.cache
 def flat_modules() -> dict[str, str]:
-    """Modules of tasks as they were when all lay in ``neurogym.envs``, by task and by the names of 2019."""
+    """Modules of tasks from before version 1, when all lay in ``neurogym.envs``, by task and by names of 2019."""
     from neurogym.envs import contrib, native
     from neurogym.envs.aliases import ALIASES
 
@@ -177,6 +183,7 @@ def flat_modules() -> dict[str, str]:
         **{name: f"{CONTRIB}.{name.lower()}" for name in contrib.TASKS},
     }
     flat = {f"neurogym.envs.{name.lower()}": module for name, module in known.items()}
+    flat |= {f"neurogym.envs.{old.rpartition('.')[2]}": new for old, new in MODULES.items() if new in known.values()}
     for old, (new, _) in ALIASES.items():
         name, new = old.removesuffix("-v0"), new.removesuffix("-v0")
         if name.isidentifier() and new in known:
@@ -186,7 +193,7 @@ def flat_modules() -> dict[str, str]:
 
 @functools.cache
 def flat_names() -> dict[str, dict[str, str]]:
-    """Classes of tasks under the names that they had in those modules."""
+    """Classes of tasks under the names of 2019, by module."""
     from neurogym.envs.aliases import ALIASES
 
     names: dict[str, dict[str, str]] = {}
@@ -198,7 +205,7 @@ def flat_names() -> dict[str, dict[str, str]]:
 
 
 def module_of(path: str) -> str | None:
-    """The present module whose names an older path has; None if the path is not an older one."""
+    """Present module for an older path; None for other paths."""
     if path in MODULES:
         return MODULES[path]
     return flat_modules().get(path) if path.startswith("neurogym.envs.") and path.count(".") == 2 else None
@@ -206,14 +213,14 @@ def module_of(path: str) -> str | None:
 
 def names_in(path: str) -> dict[str, str]:
     """Older names in a present module, and where each is."""
-    names = NAMES.get(path, {})
+    names = EVERYWHERE | NAMES.get(path, {})
     if path.startswith((f"{NATIVE}.", f"{CONTRIB}.", "neurogym.envs.collections.")):
         return {**IN_TASK_MODULES, **names}
     return names
 
 
 def names_in_old(path: str) -> dict[str, str]:
-    """Names in an older module that the present one does not have itself, and where each is."""
+    """Names in an older module that the present module lacks, with the place of each."""
     present = module_of(path)
     beside = {} if present is None else names_in(present)
     in_tasks = IN_TASK_MODULES if path.startswith("neurogym.envs.") else {}

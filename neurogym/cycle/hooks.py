@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any, NamedTuple
 
 from neurogym.cycle.making import TrialMaker
@@ -30,6 +31,8 @@ class TaskHooks(TrialMaker):
         trial_choice: The choice of the trial and its step, where :meth:`choose` said so.
     """
 
+    no_rt: float | None = nan  #: reaction time of a trial without a response
+
     def __init__(self, dt: float = 100):
         super().__init__(dt)
         self.event, self.trial_aborts = NONE, 0
@@ -44,6 +47,11 @@ class TaskHooks(TrialMaker):
     def shows_while_stepped(self) -> bool:
         """Whether what is shown is known only when the trial is stepped."""
         return False
+
+    @property
+    def trials_per_session(self) -> int | None:
+        """How many trials a session has, if sessions follow each other within the task."""
+        return None
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Last word on what ``step`` returns; the observation is already that of the next row."""

@@ -1,4 +1,4 @@
-"""The cycle of a task with trials: act in them, report them, begin the next.
+"""Cycle of a task with trials: act, report, begin the next trial.
 
 At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step that
 ends a trial reports it and returns row 0 of the next one. What an action does is said in :meth:`TrialCycle.act_at` and
@@ -7,7 +7,6 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 
 from __future__ import annotations
 
-from math import nan
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
@@ -17,6 +16,7 @@ from neurogym.compat.members import five_values, forgive_reset
 from neurogym.cycle.actions import checked
 from neurogym.cycle.hooks import TaskHooks, Told
 from neurogym.cycle.making import TrialMaker
+from neurogym.cycle.rendering import Rendered
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
@@ -27,13 +27,13 @@ _OUTCOMES = tuple(OUTCOMES)
 
 @runtime_checkable
 class _Seeded(Protocol):
-    """A duration that draws from a generator of its own."""
+    """Duration with a random generator of the same object."""
 
     def seed(self, seed: int) -> object: ...
 
 
-class TrialCycle(TaskHooks):
-    """Steps through trials and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
+class TrialCycle(Rendered, TaskHooks):
+    """Stepping and reporting of trials, the base of :class:`neurogym.core.TrialEnv`.
 
     Args:
         dt: Time step in ms.
@@ -48,6 +48,7 @@ class TrialCycle(TaskHooks):
 
     r_tmax: float
     next_by_itself: bool = True
+    _shapes_steps: bool = False
 
     def __init_subclass__(cls, **kwargs: Any):
         """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
@@ -57,6 +58,7 @@ class TrialCycle(TaskHooks):
         if "new_trial" in cls.__dict__:
             cls._new_trial = cls.__dict__["new_trial"]  # type: ignore[method-assign]
             del cls.new_trial
+        cls._shapes_steps = cls.post_step is not TrialCycle.post_step
         if "_new_trial" in cls.__dict__:
             cls._one_by_one = True
         elif "_new_trials" in cls.__dict__:
@@ -68,11 +70,12 @@ class TrialCycle(TaskHooks):
         self.num_tr = self.num_finished = 0
         self.trial_reward = 0.0
         self._last_gt: Any = None
+        self._seen = None
         self._made_ahead = False  # whether the block may have been made before the agent acted
 
     @property
     def programs_steps(self) -> bool:
-        """Whether the task says in a method of its own what an action does."""
+        """Whether the task programs ``_step`` or ``post_step``."""
         own = type(self)
         return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
 
@@ -88,7 +91,7 @@ class TrialCycle(TaskHooks):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def new_trial(self, **kwargs: Any) -> Info:
-        """Begin a new trial and return its record.
+        """Begin a new trial and return the record.
 
         Args:
             **kwargs: Conditions of the trial, in place of randomly drawn ones.
@@ -98,8 +101,8 @@ class TrialCycle(TaskHooks):
         """
         if self.is_describing:  # a user's override calls its parent
             return TrialMaker._new_trial(self, **kwargs) or {}
-        ahead = self.ahead
-        if kwargs or not self.stack.ahead:
+        ahead, stack = self.ahead, self.stack
+        if kwargs or not stack.ahead:
             return self.begin_trial(self.make_trials(1, **kwargs), 0)
         block: Trials = self.make_ahead() if ahead.is_used_up else ahead.block  # type: ignore[assignment]
         k = ahead.next
@@ -107,7 +110,7 @@ class TrialCycle(TaskHooks):
         return self.begin_trial(block, k)
 
     def begin_trial(self, block: Trials, k: int) -> Info:
-        """Begin trial ``k`` of a block that was made for this session; returns its record."""
+        """Begin trial ``k`` of a block made for this session; return the record."""
         self.performance, self.trial_reward, self.trial_aborts = 0.0, 0.0, 0
         stack, cursor = self.stack, self.cursor
         if block is cursor.block:
@@ -126,7 +129,7 @@ class TrialCycle(TaskHooks):
         self._made_ahead = False
 
     def settle(self) -> None:
-        """Apply the rule to what wrappers have made of the trial in their ``new_trial``, if they have one."""
+        """Apply the rule to a trial changed by the ``new_trial`` of wrappers."""
         if self._is_settled:
             return
         self._is_settled = True
@@ -152,6 +155,7 @@ class TrialCycle(TaskHooks):
         forgive_reset(old)
         self.begin_session(seed)
         self.top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
+        self._seen = None
         return self.cursor.ob[self.cursor.row].copy(), {}
 
     def begin_session(self, seed: int | None = None) -> None:
@@ -172,8 +176,12 @@ class TrialCycle(TaskHooks):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Any, stack: Stack | None = None) -> StepResult:
         """Act on the current row.
+
+        Args:
+            action: The action.
+            stack: Wrappers that show the observation.
 
         Returns:
             Observation of the next row (row 0 of the next trial if this one ended), reward, terminated, truncated and
@@ -185,21 +193,27 @@ class TrialCycle(TaskHooks):
             ResetNeeded: If there is no trial yet.
             ValueError: If the action is not in the action space, or ``_step`` does not return five values.
         """
-        return self.step_shown_by(None, action)
+        cursor = self.cursor
+        row = cursor.row
+        ended, action, reward, info, told = self.act_in_trial(action)
+        if self.render_mode is not None:
+            self.keep(row, action, reward, ended)
+        if ended and self.next_by_itself:
+            self.begin_next()
+        if told is None and stack is None:
+            return cursor.ob[cursor.row].copy(), reward, False, False, info
+        return self.step_result(stack, action, reward, info, told)
 
     def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
         """:meth:`step`, with the observation as some wrappers show it."""
-        ended, action, reward, info, told = self.act_in_trial(action)
-        if ended and self.next_by_itself:
-            self.begin_next()
-        return self.step_result(stack, action, reward, info, told)
+        return self.step(action, stack)
 
     def begin_next(self) -> None:
-        """Begin the trial after one that has ended, as the wrappers have it where one of them begins trials."""
+        """Begin the next trial, through the outermost wrapper if a wrapper overrides ``new_trial``."""
         (self.top if self.stack.begins_trials else self).new_trial()
 
     def act_in_trial(self, action: Any) -> tuple[bool, Any, float, Info, Told | None]:
-        """The first part of :meth:`step`: act on the current row, and report the trial if that ends it.
+        """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
 
         The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
 
@@ -234,7 +248,7 @@ class TrialCycle(TaskHooks):
         return event >= END, action, reward, info, told
 
     def step_result(self, stack: Stack | None, action: Any, reward: float, info: Info, told: Told | None) -> StepResult:
-        """The second part of :meth:`step`: what it returns, with the observation of the row that is now the current.
+        """Return the result of :meth:`step`, with the observation of the new current row: second part of :meth:`step`.
 
         Args:
             stack: The wrappers that show it, None if there are none.
@@ -249,10 +263,18 @@ class TrialCycle(TaskHooks):
             if stack is None:
                 return ob.copy(), reward, False, False, info
             return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
-        ob, reward, *ends, info = self.post_step(
-            ob.copy() if told.ob is None else told.ob, reward, told.terminated, told.truncated, info
+        ob = ob.copy() if told.ob is None else told.ob
+        if self._shapes_steps:
+            ob, reward, terminated, truncated, info = self.post_step(ob, reward, told.terminated, told.truncated, info)
+        else:
+            terminated, truncated = told.terminated, told.truncated
+        return (
+            ob if stack is None else stack.observe(ob, action, reward, self.field),
+            reward,
+            terminated,
+            truncated,
+            info,
         )
-        return ob if stack is None else stack.observe(ob, action, reward, self.field), reward, *ends, info
 
     def shown_by(self, wrapper: gym.Env) -> Stack | None:
         """The wrappers that show observations to the agent, of a stack that only uses hooks; None for other stacks."""
@@ -262,7 +284,7 @@ class TrialCycle(TaskHooks):
         return stack if stack.only_hooks else None
 
     def act_at(self, row: int, action: Any) -> tuple[int, float, Told | None]:
-        """What an action does at a row of the current trial: the one place that says so.
+        """Effect of an action at a row of the current trial; no other place defines the effect.
 
         What it adds to performance, to the trial's reward and to the breaks of fixation is added; the session stays at
         the row.
@@ -280,8 +302,9 @@ class TrialCycle(TaskHooks):
         """
         if not self._looks_up:
             return self._act_by_program(row, action)
-        event, reward, gained = self.cursor.look_up(row, action)
-        self.performance += gained
+        events, rewards, gains = self.cursor.tables
+        event, reward = events.item(row, action), rewards.item(row, action)
+        self.performance += gains.item(row, action)
         self.trial_reward += reward
         if event == ABORT or event == ABORT | END:
             self.trial_aborts += 1
@@ -290,7 +313,7 @@ class TrialCycle(TaskHooks):
         return event, reward, None
 
     def _act_by_program(self, row: int, action: Any) -> tuple[int, float, Told]:
-        """:meth:`act_at` of a task that programs its own ``_step``."""
+        """:meth:`act_at` of a task with a programmed ``_step``."""
         cursor = self.cursor
         cursor.row = row
         self.event, self._now, self._acting = NONE, None, True
@@ -314,7 +337,8 @@ class TrialCycle(TaskHooks):
             event = CORRECT if self.performance >= 0.5 else ERROR
         if ob is NOW or (self._now is not None and (ob is self._now or (ended and np.array_equal(ob, self._now)))):
             ob = None
-        return event + END * ended, reward, Told(ob, terminated, truncated, info)
+        told = tuple.__new__(Told, (ob, terminated, truncated, info))  # half the time of Told(...)
+        return event + END * ended, reward, told
 
     def _tell(self, info: Info) -> None:
         """Tell task and wrappers of a trial that has ended."""
@@ -339,7 +363,7 @@ class TrialCycle(TaskHooks):
             "performance": float(self.performance),
             "outcome": _OUTCOMES[outcome],
             "choice": choice,
-            "rt": float((step - block.go.item(k)) * self.dt) if responded else nan,
+            "rt": float((step - block.go.item(k)) * self.dt) if responded else self.no_rt,
             "trial_reward": self.trial_reward,
             "trial_steps": steps,
             "tr_dur": steps,
@@ -348,7 +372,7 @@ class TrialCycle(TaskHooks):
         }
 
     def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
-        """Report the current trial, which a batch has stepped through; the next one is to be begun.
+        """Report the current trial after a batch has stepped through every row; the next trial is not begun.
 
         For trials that depend on what the agent did: all is as if the trial had been stepped through here.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from neurogym.compat.changes import TOOLKIT
+from neurogym.compat.changes import CHANGES
 from neurogym.envs import registration
 
 
@@ -18,9 +18,8 @@ class Difference(NamedTuple):
 def differences(tasks: list[str] | None = None) -> list[Difference]:
     """Every difference of the given tasks, in the order of their ids (default: of the toolkit, then of all tasks)."""
     ids = registration.every_task() if tasks is None else [registration.resolve(task) for task in tasks]
-    toolkit = TOOLKIT if tasks is None else {}
     return [
-        *(Difference(f"toolkit: {part}", what) for part, every in toolkit.items() for what in every),
+        *(Difference(f"toolkit: {change.part}", change.what) for change in CHANGES if tasks is None),
         *(
             Difference(id_, what)
             for id_ in ids

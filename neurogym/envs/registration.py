@@ -1,4 +1,4 @@
-"""Which tasks there are: ids, old names, tags, and making them.
+"""Registry of tasks: ids, old names, tags, and making of environments.
 
 The tables of ids live beside the tasks (``native/__init__.py`` and its siblings), so that everything can be listed
 without importing a single task.
@@ -6,6 +6,7 @@ without importing a single task.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from neurogym.wrappers.base import OrderEnforcing
 
 logger = logging.getLogger(__name__)
 
+_VECTOR_OF = "make_vec of "
 _GROUPS = {"native": native.TASKS, "contrib": contrib.TASKS, "image": image.TASKS}
 
 
@@ -46,6 +48,8 @@ def register_all() -> None:
     for alias, (target, kwargs) in ALIASES.items():
         if target in _TASKS:
             register(alias, entry_point=_TASKS[target][1], kwargs=kwargs)
+            if not alias.endswith("-v0"):  # or Gymnasium would call the first version out of date
+                gym.registry[alias] = dataclasses.replace(gym.registry[alias], id=target)
 
 
 def register(id_: str, **kwargs: Any) -> None:
@@ -57,8 +61,15 @@ def register(id_: str, **kwargs: Any) -> None:
     """
     if id_ in gym.registry:
         return
-    kwargs.setdefault("vector_entry_point", functools.partial(_make_vector, id_))
+    kwargs.setdefault("vector_entry_point", f"{__name__}:{_VECTOR_OF}{id_}")  # words can be written as JSON
     gym.register(id_, disable_env_checker=True, order_enforce=False, **kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    """Maker of batches for the id after ``make_vec of ``."""
+    if name.startswith(_VECTOR_OF):
+        return functools.partial(_make_vector, name.removeprefix(_VECTOR_OF))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _make_vector(id_: str, num_envs: int = 1, **kwargs: Any) -> gym.vector.VectorEnv:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from neurogym.messages.names import unknown
 from neurogym.parameters.sameness import same
 
 #: Arguments that are no attributes to assign to: the time step is fixed, the others are tables.
@@ -65,8 +66,18 @@ class Parameter:
         if self.name not in vars(made) or np.array_equal(vars(made)[self.name], value):
             task.take_over(made, {self.name: value})
         else:  # the attribute is something derived from the argument, and is assigned as such
+            self._derive(task, value, vars(made)[self.name])
             present[self.name] = value
         task.forget_trials_ahead()
+
+    def _derive(self, task: Remade, value: Any, derived: Any) -> None:
+        """Adjust the argument to an assigned derived value, if proportional: ``sigma`` to noise per step."""
+        if not all(isinstance(number, (int, float, np.number)) for number in (value, derived)) or derived == 0:
+            return
+        argument = float(value) ** 2 / float(derived)
+        made = task.made_with({self.name: argument})
+        if np.isclose(vars(made)[self.name], value):
+            task.take_over(made, {self.name: argument})
 
     def __delete__(self, task: Remade) -> None:
         """Take the attribute away."""
@@ -87,10 +98,27 @@ class EnvMeta(type):
                     setattr(cls, parameter.name, Parameter(parameter.name))
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make a task and keep its arguments."""
-        task = super().__call__(*args, **kwargs)
+        """Make a task and keep the arguments, without Gymnasium's ``render_mode``."""
+        render_mode = None if "render_mode" in inspect.signature(cls).parameters else kwargs.pop("render_mode", None)
+        if render_mode not in (None, *cls.metadata["render_modes"]):  # type: ignore[attr-defined]
+            raise ValueError(unknown("render_mode", render_mode, cls.metadata["render_modes"]))  # type: ignore[attr-defined]
+        try:
+            task = super().__call__(*args, **kwargs)
+        except AttributeError as error:
+            _require_base(error.obj if isinstance(error.obj, cls) else None, error)
+            raise
+        _require_base(task)
+        if render_mode is not None:
+            task.render_mode = render_mode
         task.was_made_with(_bound(cls, task, args, kwargs))
         return task
+
+
+def _require_base(task: Any, error: Exception | None = None) -> None:
+    """Raise TypeError if the constructor of a task has not called that of its base."""
+    if task is not None and "performance" not in vars(task):
+        name = type(task).__name__
+        raise TypeError(f"{name}.__init__ must begin with super().__init__(dt=dt, ...): it was not called") from error
 
 
 def _bound(cls: type, task: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:

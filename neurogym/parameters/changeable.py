@@ -24,7 +24,19 @@ TABLES = ("rewards", "timing")
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
-    {"cursor", "ahead", "trial", "last", "spec", "is_made", "_arguments", "_np_random", "_np_random_seed"}
+    {
+        "cursor",
+        "ahead",
+        "trial",
+        "last",
+        "spec",
+        "is_made",
+        "_arguments",
+        "_np_random",
+        "_np_random_seed",
+        "render_mode",
+        "_seen",
+    }
     | {"top", "_stack", "_described", "_now"}
 )
 

@@ -31,17 +31,22 @@ def plot_psychometric(
         legend: Label of the curve.
 
     Returns:
-        Sensitivity ``beta`` and bias ``alpha`` of Phi(beta * evidence + alpha).
+        Sensitivity ``beta`` and bias ``alpha`` of Phi(beta * evidence + alpha); nan, and no curve, if all trials have
+        the same evidence.
 
     Raises:
-        ValueError: If there are no trials, or all have the same evidence.
+        ValueError: If there are no trials.
     """
     from neurogym.analysis.psychometric import fit_psychometric
 
     evidence, right = np.asarray(sig_ev, dtype=float), np.asarray(ch, dtype=float)
-    fit = fit_psychometric(evidence, right, guess=0.0, lapse=0.0, n_boot=0)
-    beta, alpha = float(fit.slope.value), float(-fit.slope.value * fit.threshold.value)
     levels = np.unique(evidence)
+    if len(levels) == 0:
+        raise ValueError("there are no trials to draw a psychometric curve of")
+    beta = alpha = float("nan")
+    if len(levels) > 1:
+        fit = fit_psychometric(evidence, right, guess=0.0, lapse=0.0, n_boot=0)
+        beta, alpha = float(fit.slope.value), float(-fit.slope.value * fit.threshold.value)
     span = max(float(np.abs(levels).max()), 1e-9) * 1.05
     x = np.linspace(-span, span, 300)
     (curve,) = ax.plot(x, probit(x, beta, alpha), label=legend)

@@ -161,12 +161,12 @@ def plot_env_1dbox(
     with plt.rc_context(SETTINGS):
         options = {"figsize": (6, 1.2 * panels), "sharex": True, "layout": "constrained", **(fig_kwargs or {})}
         figure, axes = plt.subplots(panels, 1, **options)
-        _observations(axes[0], steps, np.asarray(ob), ob_traces, env, legend)
+        draw_observations(axes[0], steps, np.asarray(ob), ob_traces, env, legend)
         axes[0].set_title(f"{name} env" if name else "")
-        _actions(axes[1], steps, np.asarray(actions), gt, env, legend)
+        draw_actions(axes[1], steps, np.asarray(actions), gt, env, legend)
         rest = iter(axes[2:])
         if rewards is not None:
-            _rewards(next(rest), steps, np.asarray(rewards), env)
+            draw_rewards(next(rest), steps, np.asarray(rewards), env)
         if performance is not None:
             _performance(next(rest), steps, np.asarray(performance))
         if states is not None:
@@ -188,9 +188,10 @@ def _extent(steps: np.ndarray, image: np.ndarray) -> tuple[float, float, float, 
     return 0.5, len(steps) + 0.5, -0.5, image.shape[1] - 0.5
 
 
-def _observations(
+def draw_observations(
     ax: Axes, steps: np.ndarray, ob: np.ndarray, traces: Sequence[str] | None, env: gym.Env | None, legend: bool
 ) -> None:
+    """Draw observations: an image, or a line for each label of ``traces``."""
     if traces:
         if len(traces) != ob.shape[1]:
             raise ValueError(f"ob_traces needs one label for each of the {ob.shape[1]} channels, got {len(traces)}")
@@ -212,10 +213,11 @@ def _observations(
     ax.set_ylabel("Obs.")
 
 
-def _actions(
+def draw_actions(
     ax: Axes, steps: np.ndarray, actions: np.ndarray, gt: np.ndarray | None, env: gym.Env | None, legend: bool
 ) -> None:
-    columns = actions.reshape(len(actions), -1)
+    """Draw actions, and the right ones dashed."""
+    columns = actions.reshape(len(actions), int(np.prod(actions.shape[1:])))
     for i in range(columns.shape[1]):
         label = "Actions" if i == 0 else None
         ax.plot(steps, columns[:, i], marker="+", color=COLOURS[i % len(COLOURS)], label=label)
@@ -237,7 +239,8 @@ def _actions(
     ax.set_ylabel("Act.")
 
 
-def _rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | None) -> None:
+def draw_rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | None) -> None:
+    """Draw rewards, with the names of the task's rewards at the axis."""
     ax.plot(steps, rewards, color=COLOURS[1])
     task = None if env is None else env.unwrapped
     if isinstance(task, BaseEnv):

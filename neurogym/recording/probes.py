@@ -1,13 +1,10 @@
-"""What the units of a network do while a Monitor evaluates it."""
+"""Recording of the activity of a network's units."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    pass
 
 #: Kind of layer to the populations that it has; activation functions have an output.
 POPULATIONS = {
@@ -24,13 +21,14 @@ POPULATIONS = {
 class ActivationProbe:
     """Records the activity of a PyTorch layer, trial by trial, while it runs in one environment.
 
-    A trace begins with the first forward pass after the end of a trial. Nothing is recorded while the layer is in
-    training mode, unless asked for.
+    A trace begins with the first forward pass after the end of a trial. In training mode only passes of one row, an
+    agent that acts, are recorded: batches to learn from are not, unless asked for.
 
     Args:
-        layer: A Linear, RNN, GRU or LSTM layer, or an activation function.
-        steps: Most steps of a trace; what a shorter trial lacks is masked.
-        monitor_during_training: Whether to record in training mode, too.
+        module: A Linear, RNN, GRU or LSTM layer, or an activation function.
+        steps: Most steps of a trace; what a shorter trial lacks is masked. None: traces as long as they get.
+        monitor_during_training: Whether to record whole batches in training mode, too.
+        monitor: Who tells of the end of trials.
 
     Attributes:
         history: Population (``output``, ``hidden``, ``cell``) to traces, one masked array (steps, units) per trial.
@@ -39,16 +37,24 @@ class ActivationProbe:
         NotImplementedError: If the layer is of another kind.
     """
 
-    def __init__(self, layer: Any, steps: int, monitor_during_training: bool = False):
-        kind = type(layer).__name__
+    def __init__(
+        self, module: Any, steps: int | None = None, monitor_during_training: bool = False, monitor: Any = None
+    ):
+        kind = type(module).__name__
         if kind not in POPULATIONS:
             raise NotImplementedError(f"cannot record a layer of type {kind}, only {', '.join(POPULATIONS)}")
-        self.layer, self.steps, self.monitor_during_training = layer, steps, monitor_during_training
+        self.layer, self.steps, self.monitor_during_training = module, steps, monitor_during_training
+        self.monitor = monitor
         self.populations = POPULATIONS[kind]
         self.history: dict[str, list[np.ma.MaskedArray]] = {name: [] for name in self.populations}
-        self._filled, self._paused = steps, False
+        self._filled, self._paused = 0, False
         self._begins = True
-        self._handle = layer.register_forward_hook(self._record)
+        self._handle = module.register_forward_hook(self._record)
+
+    @property
+    def probe(self) -> ActivationProbe:
+        """The probe itself, as scripts that record by a monitor ask for it."""
+        return self
 
     def pause(self) -> None:
         """Record nothing until :meth:`resume`."""
@@ -67,21 +73,26 @@ class ActivationProbe:
         self._handle.remove()
 
     def _record(self, layer: Any, inputs: Any, output: Any) -> None:
-        if self._paused or (layer.training and not self.monitor_during_training):
+        if self._paused:
             return
         found = dict(zip(self.populations, _flat(output), strict=False))
         rows = {name: tensor.detach().cpu().numpy().reshape(-1, tensor.shape[-1]) for name, tensor in found.items()}
+        if layer.training and not self.monitor_during_training and len(rows["output"]) > 1:
+            return
         for name in self.populations[1:]:  # states are those after the pass, of the last layer
             rows[name] = rows[name][-1:]
         if self._begins:
             for name in self.populations:
-                self.history[name].append(np.ma.masked_all((self.steps, rows[name].shape[1])))
+                self.history[name].append(np.ma.masked_all((self.steps or 0, rows[name].shape[1])))
             self._filled, self._begins = 0, False
-        count = min(len(rows["output"]), self.steps - self._filled)
-        if count > 0:
-            for name in self.populations:
-                self.history[name][-1][self._filled : self._filled + count] = rows[name][-count:]
-            self._filled += count
+        count = len(rows["output"]) if self.steps is None else min(len(rows["output"]), self.steps - self._filled)
+        if count <= 0:
+            return
+        for name, traces in self.history.items():
+            if self.steps is None:
+                traces[-1] = np.ma.concatenate([traces[-1], np.ma.masked_all((count, traces[-1].shape[1]))])
+            traces[-1][self._filled : self._filled + count] = rows[name][-count:]
+        self._filled += count
 
 
 def _flat(output: Any) -> list[Any]:

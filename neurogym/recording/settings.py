@@ -47,10 +47,15 @@ class EnvConfig(_Section):
 
 
 class PlotConfig(_Section):
-    """Figures while training: whether, of how many steps, their title (default: the environment) and format."""
+    """Figures while training: whether, of how much, their title (default: the environment) and format.
+
+    A figure shows ``step`` steps, or else ``value`` steps or trials (``trigger``).
+    """
 
     create: bool = True
     step: PositiveInt = 10
+    trigger: Literal["trial", "step"] = "step"
+    value: PositiveInt | None = None
     title: str = ""
     ext: str = "png"
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from neurogym.metadata import TaskInfo
+from neurogym.metadata import RENDER_MODES, TaskInfo
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 
 
@@ -21,7 +21,7 @@ class BaseEnv(gym.Env):
         ValueError: If ``dt`` is not a positive number.
     """
 
-    metadata: dict[str, Any] = TaskInfo(render_modes=[])
+    metadata: dict[str, Any] = TaskInfo(render_modes=[*RENDER_MODES])
     observation_space: Any = None
     action_space: Any = None
     rule: ClassVar[Any] = None
@@ -33,7 +33,7 @@ class BaseEnv(gym.Env):
         """Let tasks leave out the metadata that Gymnasium asks for."""
         super().__init_subclass__(**kwargs)
         if "metadata" in cls.__dict__:
-            cls.metadata = TaskInfo.of({"render_modes": [], **cls.metadata})
+            cls.metadata = TaskInfo.of({"render_modes": [*RENDER_MODES], **cls.metadata})
 
     def __init__(self, dt: float = 100):
         if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:
@@ -59,5 +59,5 @@ class BaseEnv(gym.Env):
             self.action_space.seed(seed)
         return [seed]
 
-    def render(self) -> None:
-        """Nothing is drawn; see :func:`neurogym.utils.plotting.plot_env`."""
+    def render(self, mode: str | None = None) -> Any:
+        """Nothing is drawn of what has no trials."""

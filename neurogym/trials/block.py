@@ -189,9 +189,9 @@ class Trials(RowArrays):
 
     def told(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
-        if self.n == 1:
-            return self.record(0), self._spans_of_one()
         if self._told is None:
+            if self.n == 1:
+                return self.record(0), self._spans_of_one()
             self._told = _Told(self.info, self.n), _Told(self.durations(), self.n)
         info, durations = self._told
         return info.of_trial(k), durations.of_trial(k)

@@ -181,15 +181,16 @@ class SingleTrial(BaseEnv):
         self._replace("gt", self.gt, value)
 
     def _replace(self, name: str, present: np.ndarray, value: Any) -> None:
-        """Put other values in the place of those of the trial; they may have more channels."""
+        """Put other values in the place of those of the trial; they may have more channels or another type."""
         value = np.asarray(value)
-        if value.ndim < present.ndim or value.shape[1:] == present.shape[1:]:
+        dtype = value.dtype if name == "ob" and self._described is None else present.dtype
+        if value.ndim < present.ndim or (value.shape[1:] == present.shape[1:] and dtype == present.dtype):
             present[...] = value
             return
         trials = self.this_trial
         if len(value) != trials.total:
             raise ValueError(f"{name} needs one row per step, {trials.total}, got {len(value)}")
-        trials.fields[name] = value.astype(present.dtype)
+        trials.fields[name] = value.astype(dtype)
         if self._described is None:
             step, length = self.cursor.step, self.cursor.end - self.cursor.first
             self.cursor.enter(trials, 0)

@@ -5,7 +5,6 @@ Belongs here: helpers that only such scripts use. May use: everything but `envs`
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from typing import Any
 
@@ -20,15 +19,12 @@ _NAMES = {
     "plot_psychometric": "neurogym.plotting.psychometric",
     "run_env": "neurogym.recording.rollout",
 }
-_MODULES = ("data", "decorators", "functions", "logging", "ngym_random", "plotting", "scheduler", "tasktools")
 
 __all__ = sorted(_NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a helper or a module of this package when it is first used."""
+    """Import a helper when it is first used."""
     if name in _NAMES:
         return pkgutil.resolve_name(f"{_NAMES[name]}:{name}")
-    if name in _MODULES:
-        return importlib.import_module(f"neurogym.utils.{name}")
     raise AttributeError(f"module 'neurogym.utils' has no attribute {name!r}")

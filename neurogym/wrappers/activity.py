@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.compat.leniency import forgive
 from neurogym.messages.names import unknown
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class ActivityRecorder:
     probes: dict[str, ActivationProbe]
 
     def record_activations(self, layer: Any, name: str | None = None, steps: int | None = None) -> ActivationProbe:
-        """Record the activity of a PyTorch layer while an agent is evaluated, trial by trial.
+        """Record the activity of a PyTorch layer while an agent acts, trial by trial.
 
         Args:
             layer: A Linear, RNN, GRU or LSTM layer, or an activation function.
@@ -46,7 +47,7 @@ class ActivityRecorder:
         if name in self.probes:
             logging.getLogger(__name__).warning("the record %r is replaced by a new one", name)
             self.probes[name].remove()
-        self.probes[name] = ActivationProbe(layer, longest if steps is None else min(steps, longest))
+        self.probes[name] = ActivationProbe(layer, longest if steps is None else min(steps, longest), monitor=self)
         return self.probes[name]
 
     def end_traces(self) -> None:
@@ -61,6 +62,7 @@ class ActivityRecorder:
         figsize: tuple[float, float] | None = None,
         neurons: Sequence[int] | None = None,
         mean: bool = False,
+        batch_dim: int | None = None,
     ) -> tuple[Figure, np.ndarray]:
         """Draw what was recorded, one panel for each unit.
 
@@ -70,6 +72,7 @@ class ActivityRecorder:
             figsize: Inches; default 3 by 2 for each panel.
             neurons: Units to draw; default all.
             mean: Whether to draw the mean over trials in place of every trial.
+            batch_dim: Accepted for old scripts; a trace is of one environment and has no such dimension.
 
         Returns:
             The figure and its axes.
@@ -80,6 +83,12 @@ class ActivityRecorder:
         """
         from neurogym.plotting.traces import plot_traces
 
+        if batch_dim is not None:
+            forgive(
+                f"plot_activations(batch_dim={batch_dim!r}): traces have no batch dimension",
+                "it is not used",
+                TypeError,
+            )
         if name not in self.probes:
             raise ValueError(unknown("record of activity", name, self.probes))
         history = self.probes[name].history

@@ -37,10 +37,19 @@ class Traits(NamedTuple):
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
     """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
 
+    was_reset = False
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
+        self.was_reset = True
         return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> StepResult:
+        """Act, after a reset."""
+        if not self.was_reset:
+            raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        return self.env.step(action)  # type: ignore[return-value]
 
 
 class TrialTask(Task, Protocol):

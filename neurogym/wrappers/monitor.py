@@ -54,7 +54,8 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     The names that these arguments had before version 2 (``folder``, ``sv_per``, ...) are understood.
 
     Attributes:
-        data: What was collected since the last file, key to a list with one entry per trial.
+        data: What was collected since the last file, key to a list with one entry per trial; the records of the
+            trials are under ``trial``.
         data_eval: What :meth:`evaluate_policy` collected last.
         num_tr: Trials so far.
 
@@ -106,14 +107,14 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         settings = settings_of(config, given, type(env.unwrapped).__name__)
         self.config, self.step_fn = settings, step_fn
         self.trigger, self.interval = settings.monitor.trigger, settings.monitor.interval
-        self.num_tr = self.steps_since_save = 0
+        self.num_tr = 0
         self.cum_reward = 0.0
-        self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
         self.data_eval: dict[str, Any] = {}
         self._save_dir = None if save_dir is None else Path(save_dir)
         self._folder: Path | None = None
         self.probes: dict[str, ActivationProbe] = {}
-        self._recorded: dict[str, list[Any]] | None = _nothing()
+        self._recorded: dict[str, list[Any]] | None
+        self.reset_data()
         self._seen: Any = None
         self._evaluations = 0
 
@@ -139,16 +140,19 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         self.cum_reward, self._seen = 0.0, ob
         return ob, info
 
-    def step(self, action: Any, collect_data: bool = True) -> tuple[Any, Any, bool, bool, Info]:
+    def step(
+        self, action: Any, collect_data: bool = True, record: bool | None = None
+    ) -> tuple[Any, Any, bool, bool, Info]:
         """Act, and collect what happened.
 
         Args:
             action: The action.
             collect_data: Whether the step is to be collected.
+            record: The same under another name, which wins.
         """
         result = (self.step_fn or self.env.step)(action)
         ob, reward, terminated, truncated, info = result
-        if collect_data:
+        if collect_data if record is None else record:
             self._collect(action, float(reward), ob, info, bool(info.get("new_trial", terminated or truncated)))
         self._seen = ob
         if info.get("new_trial"):
@@ -162,7 +166,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         if not over:
             return
         self.num_tr += 1
-        row = row_of(action, reward, self.cum_reward, info)
+        row = {**row_of(action, reward, self.cum_reward, info), "trial": info.get("trial")}
         for key in {**self.data, **row}:
             column = self.data.setdefault(key, [np.nan] * (len(self.data["action"]) - ("action" in row)))
             column.append(row.get(key, np.nan))
@@ -192,9 +196,13 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
                 *(means or [np.nan] * 2),
                 path,
             )
-        self.data = {key: [] for key in BASIC}
-        self.steps_since_save, self._recorded = 0, _nothing()
+        self.reset_data()
         return path
+
+    def reset_data(self) -> None:
+        """Forget what was collected since the last file."""
+        self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
+        self.steps_since_save, self._recorded = 0, _nothing()
 
     # -- figures ------------------------------------------------------------------------------------------------------
 
@@ -211,7 +219,9 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             kept[key].append(value)
         if over:
             kept["starts"].append(len(kept["ob"]))
-        if len(kept["ob"]) >= self.config.monitor.plot.step:
+        plot = self.config.monitor.plot
+        done = len(kept["starts"] if plot.trigger == "trial" else kept["ob"])
+        if done >= (plot.value or plot.step):
             self._draw(kept)
             self._recorded = None
 

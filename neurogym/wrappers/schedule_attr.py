@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
+from neurogym.compat.leniency import forgive
 from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
@@ -18,7 +19,8 @@ from neurogym.wrappers.base import Traits, TrialTask, TrialWrapper, task_of
 class ScheduleAttr(TrialWrapper):
     """Give each trial the conditions that a schedule names.
 
-    The index is in the trial's record as ``schedule_attr_block``.
+    The index is in the trial's record as ``schedule_attr_block``. Of conditions that neither the task nor a wrapper
+    inside takes there is a warning; they have no effect.
 
     Args:
         env: The task, or wrappers inside that accept the conditions
@@ -27,8 +29,7 @@ class ScheduleAttr(TrialWrapper):
         attr_list: For each index the conditions, name to value.
 
     Raises:
-        ValueError: If the schedule has another number of conditions than ``attr_list`` or neither the task nor a
-            wrapper inside takes one of them.
+        ValueError: If the schedule has another number of conditions than ``attr_list``.
     """
 
     metadata = WrapperInfo(
@@ -45,7 +46,8 @@ class ScheduleAttr(TrialWrapper):
         self.schedule, self.attr_list = schedule, [dict(attr) for attr in attr_list]
         names = list(dict.fromkeys(name for attr in self.attr_list for name in attr))
         task = task_of(env, "ScheduleAttr")
-        _check_taken(task, names)
+        names = [name for name in names if _is_taken(task, name)]
+        self.attr_list = [{name: value for name, value in attr.items() if name in names} for attr in self.attr_list]
         self.decides = tuple(name for name in names if name in task.conditions)  # type: ignore[misc]
         self._differ = any(set(attr) != set(names) for attr in self.attr_list)
         super().__init__(env)
@@ -96,11 +98,12 @@ class ScheduleAttr(TrialWrapper):
         trials.info["schedule_attr_block"] = self._drawn
 
 
-def _check_taken(task: TrialTask, names: Sequence[str]) -> None:
-    accepted = {name for wrapper in task.wrappers for name in wrapper.accepts}
-    for name in names:
-        if task.conditions and name not in task.conditions and name not in accepted:
-            raise ValueError(
-                f"ScheduleAttr must be outside the wrapper that takes {name!r} (as RandomGroundTruth takes 'p'); "
-                f"{type(task).__name__} itself takes {', '.join(task.conditions) or 'no conditions'}"
-            )
+def _is_taken(task: TrialTask, name: str) -> bool:
+    if not task.conditions or name in task.conditions or any(name in wrapper.accepts for wrapper in task.wrappers):
+        return True
+    forgive(
+        f"ScheduleAttr must be outside the wrapper that takes {name!r} (as RandomGroundTruth takes 'p'); "
+        f"{type(task).__name__} itself takes {', '.join(task.conditions) or 'no conditions'}",
+        "it has no effect",
+    )
+    return False

@@ -50,9 +50,9 @@ class InputSet:
 
 
 def network_step(policy: RecurrentPolicy) -> tuple[Step, int]:
-    """Return the actor's network as ``h' = F(h, x)`` in NumPy, and the number of its state arrays.
+    """Return the actor's network as ``h' = F(h, x)`` in NumPy, and the size of its state.
 
-    The state of a network with a cell state (LSTM) is both, one after the other: shape (n, 2 * units).
+    Several arrays of a state follow one another: shape (n, 2 * units) for a network with a cell state (LSTM).
 
     Args:
         policy: a recurrent policy of one layer.
@@ -61,16 +61,16 @@ def network_step(policy: RecurrentPolicy) -> tuple[Step, int]:
 
     network = copy.deepcopy(policy.networks[0]).double().cpu()  # slopes are taken over differences of 1e-6 and less
 
+    bounds = np.cumsum(network.state_sizes)[:-1]
+
     @torch.no_grad()
     def step(state: np.ndarray, x: np.ndarray) -> np.ndarray:
-        given = tuple(
-            torch.from_numpy(part)[None] for part in np.split(state.astype(np.float64), network.n_states, axis=1)
-        )
+        given = tuple(torch.from_numpy(part)[None] for part in np.split(state.astype(np.float64), bounds, axis=1))
         inputs = torch.from_numpy(np.tile(np.asarray(x, np.float64), (len(state), 1)))
         _, after = network.sequence(inputs, [len(state)], tuple(given))
         return np.concatenate([part[0].numpy() for part in after], axis=1)
 
-    return step, network.n_states
+    return step, sum(network.state_sizes)
 
 
 def points_of_sets(
@@ -88,8 +88,8 @@ def points_of_sets(
     Returns:
         Inputs and their ``neurogym.analysis.FixedPoints``.
     """
-    step, parts = network_step(policy)
-    visited, of_step = _states(step, parts, activity, observations)
+    step, size = network_step(policy)
+    visited, of_step = _states(step, size, activity, observations)
     found = []
     for each in sets:
         near = visited[np.isin(of_step, each.steps)]
@@ -174,18 +174,18 @@ def _span(table: Table, period: str, dt: float) -> tuple[np.ndarray | None, Any]
     return begin, begin + (length / dt).astype(int)
 
 
-def _states(step: Step, parts: int, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _states(step: Step, size: int, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return states visited in trials, and the step of the recording that each belongs to.
 
     A cell state, which is not recorded, is run again from the start of trials.
     """
     values, offsets = activity.values, activity.offsets
-    if parts == 1:
+    if size == values.shape[1]:
         return np.asarray(values, float), np.arange(len(values))
     trials = min(REPLAYED, len(activity))
     visited = []
     for k in range(trials):
-        state = np.zeros((1, parts * values.shape[1]))
+        state = np.zeros((1, size))
         for x in observations[offsets[k] : offsets[k + 1]]:
             state = step(state, x)
             visited.append(state[0])

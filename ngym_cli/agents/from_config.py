@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngym_cli.agents import options
-from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec
-from ngym_cli.agents.networks import NETWORKS, NetworkSpec
+from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec, algorithm_spec
+from ngym_cli.agents.networks import NETWORKS, NetworkSpec, network_spec
 from ngym_cli.agents.options import Values
-from ngym_cli.config import EvaluationConfig, RunConfig, streams
+from ngym_cli.config import EvaluationConfig, RunConfig, parts, streams
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
 
@@ -35,25 +35,27 @@ EVALUATION_SHARE = 4
 
 
 def find_algorithm(name: str) -> AlgorithmSpec:
-    """Return the entry of an algorithm; torch is not imported.
+    """Return the entry of an algorithm; torch is imported for a user's own only.
 
     Raises:
-        UserError: if there is none, with the nearest name.
+        UserError: if there is none, with the nearest name, or a user's own cannot be used.
     """
-    if name not in ALGORITHMS:
-        raise unknown("algorithm", name, ALGORITHMS)
-    return ALGORITHMS[name]
+    try:
+        return algorithm_spec(name)
+    except ValueError:
+        raise unknown("algorithm", name, [*ALGORITHMS, *parts.offered("algorithm")]) from None
 
 
 def find_network(name: str) -> NetworkSpec:
-    """Return the entry of a network; torch is not imported.
+    """Return the entry of a network; torch is imported for a user's own only.
 
     Raises:
-        UserError: if there is none, with the nearest name.
+        UserError: if there is none, with the nearest name, or a user's own cannot be used.
     """
-    if name not in NETWORKS:
-        raise unknown("network", name, NETWORKS)
-    return NETWORKS[name]
+    try:
+        return network_spec(name)
+    except ValueError:
+        raise unknown("network", name, [*NETWORKS, *parts.offered("network")]) from None
 
 
 def complete(config: RunConfig, facts: Facts) -> RunConfig:
@@ -74,7 +76,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     here = {**algorithm.network_defaults, **{k: v for k, v in network_args.items() if k in network.options}}
     if "dt" in network.options:
         here["dt"] = facts.dt
-    if "memory" in network.options and "memory" not in here:
+    if network.own_class is None and "memory" in network.options and "memory" not in here:
         here["memory"] = float(max(network.options["memory"], facts.trial_steps))
     timesteps = config.timesteps or algorithm.timesteps
     usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
@@ -113,7 +115,7 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
         usual = {**usual, "n_updates": max(1, min(known["n_updates"], timesteps // (FEWEST_UPDATES * each)))}
         return n_envs, usual
     given = config.hyperparameters.get("n_steps")
-    if "buffer_size" in known or timesteps >= FEWEST_UPDATES * n_envs * known["n_steps"]:
+    if "buffer_size" in known or "n_steps" not in known or timesteps >= FEWEST_UPDATES * n_envs * known["n_steps"]:
         return n_envs, usual
     steps = int(given or min(known["n_steps"], max(1, timesteps)))
     if config.n_envs is None:

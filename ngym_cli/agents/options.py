@@ -17,10 +17,15 @@ from ngym_cli.errors import UserError, unknown
 #: Options by name.
 Values = dict[str, Any]
 
-Kind = Literal["number", "whole", "truth", "word", "list", "table"]
+Kind = Literal["number", "whole", "truth", "word", "list", "table", "any"]
 
 #: A value of each type; what is written must be of the same.
 EXAMPLES: Values = {"number": 0.0, "whole": 0, "truth": False, "word": "", "list": []}
+
+#: Words for the values of kinds without limits.
+WORDS_FOR = {
+    "truth": "true or false", "list": "a/b/c", "word": "a word", "table": "NAME=NUMBER", "any": "any value",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Option:
         words: the values of a word.
         source: paper that it comes from.
         also: other words for it, by which it is found.
+        required: whether it has no default and must be given.
     """
 
     name: str
@@ -52,6 +58,7 @@ class Option:
     words: tuple[str, ...] = ()
     source: str = ""
     also: tuple[str, ...] = ()
+    required: bool = False
 
     def with_default(self, default: object) -> Option:
         """Return the same option with another default."""
@@ -67,6 +74,8 @@ class Option:
             if not self.none:
                 raise UserError(f"{self.name} must be given a value, not none")
             return None
+        if self.kind == "any":
+            return value
         if self.kind == "table":
             if not isinstance(value, Mapping):
                 raise UserError(f"{self.name} must be a table of names and numbers, not '{value}'")
@@ -88,7 +97,7 @@ class Option:
         least = "" if self.low is None else f"{'above' if self.above else 'at least'} {self.low:g}"
         most = "" if self.high is None else f"at most {self.high:g}"
         said = " and ".join(part for part in (least, most) if part)
-        return said or {"truth": "true or false", "list": "a/b/c", "table": "NAME=NUMBER"}.get(self.kind, "any number")
+        return said or WORDS_FOR.get(self.kind, "any number")
 
 
 def complete(
@@ -109,6 +118,9 @@ def complete(
     for name in given:
         if name not in known:
             raise _unknown(kind, name, known.values())
+    for name, option in known.items():
+        if option.required and name not in given and name not in defaults:
+            raise UserError(f"{kind} '{name}' has no default and must be given")
     values = {name: defaults.get(name, option.default) for name, option in known.items()}
     return {**values, **{name: known[name].read(value) for name, value in given.items()}}
 

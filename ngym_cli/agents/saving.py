@@ -97,7 +97,9 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
     from ngym_cli.agents.from_config import find_network
 
     units = int(config.units or 0)
-    numbers = units**2 if config.network and find_network(config.network).recurrent else units
+    network = find_network(config.network) if config.network else None
+    square = network is not None and network.recurrent and network.own_class is None
+    numbers = units**2 if square else units
     if path.is_file() and path.stat().st_size < 4 * numbers:
         raise UserError(f"{path} is too small for a network of {units:,} units")
 

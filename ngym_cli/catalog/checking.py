@@ -1,4 +1,4 @@
-"""Checks of tasks in a process of their own: what a user's task does to it, a loop in C or a crash, ends it only."""
+"""The command ``ngym check``: tasks checked in a separate process, which a crash does not take along; old scripts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli import processes
 from ngym_cli.catalog import own_tasks
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog.descriptions import Row
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_text
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
+
 
 #: Seconds that the process is given to start, and to end by itself what takes too long, before it is killed.
 GRACE = 30.0
@@ -50,7 +53,7 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
 
 def _listen(pipe: Connection, process: SpawnProcess, names: str, longest: float) -> Iterator[Row]:
     """Put the outcomes together, of a process that may stop answering at any moment."""
-    task, began = "", 0.0
+    task, of, began = "", "task", 0.0
     rows: list[Row] = []
     kind: str
     what: Any
@@ -66,11 +69,11 @@ def _listen(pipe: Connection, process: SpawnProcess, names: str, longest: float)
             problem = what or own_tasks.ENDLESS
             if not task:
                 raise UserError(f"{names}: {problem}")
-            rows.append({**own_tasks.planned(len(rows)), "status": "failed", "problem": problem, "place": None})
+            rows.append({**own_tasks.planned(len(rows), of), "status": "failed", "problem": problem, "place": None})
             yield own_tasks.verdict(task, rows, time.perf_counter() - began)
             return
         if kind == "task":
-            task, rows, began = what, [], time.perf_counter()
+            (task, of), rows, began = what, [], time.perf_counter()
         elif kind == "check":
             rows.append(what)
         elif kind == "verdict":
@@ -103,10 +106,47 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
 
     try:
         for task in own_tasks.chosen(names, everything, longest):
-            tell("task", task.name)
+            tell("task", [task.name, own_tasks.kind_of(task)])
             tell("verdict", own_tasks.check(task, lambda row: tell("check", row), longest))
         tell("done")
     except UserError as error:
         tell("wrong", str(error))
     except BrokenPipeError:  # nobody listens any more
         os._exit(1)
+
+
+def read_all(paths: Sequence[str]) -> list[Row]:
+    """Return what scripts use that is old: ``file``, ``line``, ``uses``, ``status`` and ``becomes``.
+
+    Raises:
+        UserError: if there is no script, a file cannot be read, or it is no Python.
+    """
+    if not paths:
+        raise UserError("which script? for example: ngym check my_script.py --neurogym")
+    return [row for path in paths for row in _read(Path(path))]
+
+
+def _read(path: Path) -> list[Row]:
+    from neurogym.compat.script import read
+
+    if not path.is_file():
+        raise UserError(f"no such script: {path}")
+    text = read_text(path)
+    try:
+        found = read(_code_of_notebook(text) if path.suffix == ".ipynb" else text)
+    except SyntaxError as error:
+        raise UserError(f"{path}, line {error.lineno}: this is no Python: {error.msg}") from None
+    return [{"file": str(path), **use._asdict()} for use in found]
+
+
+def _code_of_notebook(text: str) -> str:
+    """Return the cells of code, one after the other, without commands of the notebook."""
+    import json
+
+    try:
+        cells = json.loads(text)["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError):
+        raise UserError("this is no notebook: it has no cells") from None
+    lines = "\n".join(code).splitlines()
+    return "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in lines)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.catalog.descriptions import Row, holding
 from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
-from ngym_cli.catalog.rows import Row, holding
+from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -133,7 +135,8 @@ def wrapper(cls: Any) -> Row:
     from neurogym.core import TrialWrapper
     from neurogym.wrappers import key_of
 
-    meta: WrapperInfo = cls.metadata
+    known = isinstance(cls.metadata, Mapping)  # a user's own wrapper need not have any
+    meta: WrapperInfo = cls.metadata if known else {}
     acts = issubclass(cls, TrialWrapper)
     return {
         "id": key_of(cls.__name__),
@@ -163,42 +166,6 @@ def _changes(cls: type) -> list[str]:
     return [what for what, hooks in found.items() if cls.overrides(*hooks)]
 
 
-def algorithms(search: Iterable[str] = ()) -> list[Row]:
-    """Return the learning algorithms."""
-    from ngym_cli.agents.algorithms import ALGORITHMS
-
-    rows = [
-        {
-            "id": spec.name,
-            "description": spec.summary,
-            "paper": spec.paper,
-            "recurrent": spec.recurrent,
-            "actions": sorted(spec.actions),
-            "networks": list(spec.networks),
-            "defaults": dict(spec.defaults),
-        }
-        for spec in ALGORITHMS.values()
-    ]
-    return holding(search, rows)
-
-
-def networks(search: Iterable[str] = ()) -> list[Row]:
-    """Return the networks."""
-    from ngym_cli.agents.networks import NETWORKS
-
-    rows = [
-        {
-            "id": spec.name,
-            "description": spec.summary,
-            "paper": spec.paper,
-            "recurrent": spec.recurrent,
-            "defaults": dict(spec.defaults),
-        }
-        for spec in NETWORKS.values()
-    ]
-    return holding(search, rows)
-
-
 def differences(search: Iterable[str] = ()) -> list[Row]:
     """Return where and why tasks differ from NeuroGym's: ``id``, ``task`` and ``difference``.
 
@@ -214,51 +181,29 @@ def differences(search: Iterable[str] = ()) -> list[Row]:
     return holding(search, rows)
 
 
-def figures(search: Iterable[str] = ()) -> list[Row]:
-    """Return the figures that ``ngym plot`` draws."""
-    from ngym_cli.figures.registry import FIGURES
+def named(listing: str, search: Iterable[str] = ()) -> list[Row]:
+    """Return the rows of a listing of ``reference.LISTED``: the first fields of each page.
 
-    return holding(
-        search,
-        [
-            {
-                "id": spec.name,
-                "description": spec.summary,
-                "drawn for": sorted(spec.tags) if spec.default else "when asked for",
-                "columns": list(spec.columns),
-                "record": list(spec.record),
-            }
-            for spec in FIGURES.values()
-        ],
-    )
+    Args:
+        listing: a key of ``reference.LISTED``.
+        search: only those where each of these words occurs.
+    """
+    from ngym_cli.catalog import reference
 
-
-def launchers(search: Iterable[str] = ()) -> list[Row]:
-    """Return where sweeps can be run."""
-    from ngym_cli.sweeps.launchers import MEANING
-
-    return holding(search, [{"id": name, "description": meaning} for name, meaning in MEANING.items()])
-
-
-def analyses(search: Iterable[str] = ()) -> list[Row]:
-    """Return the analyses of ``neurogym.analysis``."""
-    import neurogym.analysis as package
-    from ngym_cli.catalog import docstrings, reference
-
-    return holding(
-        search,
-        [{"id": name, "description": docstrings.summary(getattr(package, name))} for name in reference.analyses()],
-    )
+    kind, fields = reference.LISTED[listing]
+    names, describe = reference.KINDS[kind]
+    pages = [describe(name) for name in names()]
+    return holding(search, [{field: "" if page[field] is None else page[field] for field in fields} for page in pages])
 
 
 LISTINGS: dict[str, Callable[..., list[Row]]] = {
     "tasks": tasks,
     "wrappers": wrappers,
-    "algs": algorithms,
-    "networks": networks,
-    "figures": figures,
-    "analyses": analyses,
-    "launchers": launchers,
+    "algs": functools.partial(named, "algs"),
+    "networks": functools.partial(named, "networks"),
+    "figures": functools.partial(named, "figures"),
+    "analyses": functools.partial(named, "analyses"),
+    "launchers": functools.partial(named, "launchers"),
     "recipes": recipes,
     "papers": papers,
     "tags": tags,
@@ -309,4 +254,24 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
             raise UserError(f"--{name} works with {fitting} only")
     if what == "runs":
         return what, make(root, search=search, **given)
-    return what, make(search=search, **given)
+    found = make(search=search, **given)
+    return what, found if given else [*found, *_offered(what, search, found)]
+
+
+def _offered(what: str, search: Iterable[str], like: list[Row]) -> list[Row]:
+    """Return the parts that installed packages offer through entry points; none of the packages is imported.
+
+    Args:
+        what: a listing.
+        search: words that must occur.
+        like: rows of built-in parts, which have the same keys.
+    """
+    kind = {"algs": "algorithm"}.get(what, what.removesuffix("s"))
+    if kind not in parts.KINDS:
+        return []
+    blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}
+    rows = [
+        {**blank, "id": name, "description": f"of package {parts.package_of(entry)} ({entry.value})"}
+        for name, entry in parts.offered(kind).items()
+    ]
+    return holding(search, rows)

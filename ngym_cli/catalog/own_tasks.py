@@ -1,4 +1,4 @@
-"""Writing a new task from the template, and checking tasks against the contract."""
+"""Writing a new task from the template, and checking tasks and network cells against their contracts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog.descriptions import Row
+from ngym_cli.config import parts
 from ngym_cli.config.parts import place_of
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, one_line
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).parent / "templates" / "task.py"
 CLASS = "MyTask"
+#: Kinds of parts, beside tasks, that have a contract.
+CHECKED = ("network",)
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
 LONGEST = 30.0
@@ -75,13 +78,29 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> 
         raise UserError("name one or more tasks to check, or say --all")
     try:
         with _time_limit(longest):
-            found = [find_task(name) for name in (registration.every_task() if everything else names)]
+            found = [_found(name) for name in (registration.every_task() if everything else names)]
     except _Overtime:
         raise UserError(f"{', '.join(names)}: {ENDLESS}") from None
     for task in found:
         if task.several:
             raise UserError(f"{task.name} stands for several tasks; check each of them")
     return found
+
+
+def _found(name: str) -> Task:
+    """Return a task, or a user's own part of another kind in the same form."""
+    if not name.endswith(".py"):
+        own = parts.find_own("task", name) if parts.is_reference(name) else parts.find_own("network", name)
+        if own is not None and parts.kind_of(own) in CHECKED:
+            return Task(name, name, own, own=True)
+        if own is not None and parts.kind_of(own) != "task":
+            raise UserError(f"{name} is a {parts.kind_of(own)}; ngym check takes tasks and network cells")
+    return find_task(name)
+
+
+def kind_of(task: Task) -> str:
+    """Return whether a subject of checks is a task or a network cell, as in ``ngym_cli.config.parts.KINDS``."""
+    return parts.kind_of(task.entry) if task.own else "task"
 
 
 def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST) -> Row:
@@ -94,7 +113,8 @@ def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST) -> 
 
     Returns:
         ``id``, ``status`` (``ok``, or ``failed`` if it does not work), ``checks`` (a list of ``id``, ``description``,
-        ``status``, ``problem``, ``place`` and ``kind``: ``error`` where the task does not work, ``advice`` where it
+        ``status``, which is ``ok``, ``failed``, ``skipped`` or ``nothing to check``, ``problem``, which is the reason,
+        ``place`` and ``kind``: ``error`` where the task does not work, ``advice`` where it
         would be nicer otherwise) and ``seconds``.
     """
     began, rows = time.perf_counter(), []
@@ -110,8 +130,12 @@ def verdict(name: str, rows: list[Row], seconds: float) -> Row:
     return {"id": name, "status": "failed" if failed else "ok", "checks": rows, "seconds": round(seconds, 3)}
 
 
-def planned(number: int) -> Row:
-    """Return ``id``, ``description`` and ``kind`` of a check by its place in the order in which they are made."""
+def planned(number: int, kind: str = "task") -> Row:
+    """Return ``id``, ``description`` and ``kind`` of a check by its place in the order in which checks are made."""
+    if kind == "network":
+        from ngym_cli.catalog import own_cells
+
+        return own_cells.planned(number)
     from neurogym.envs.contract import ADVICE, CHECKS
 
     if not number:
@@ -122,6 +146,9 @@ def planned(number: int) -> Row:
 
 
 def _checks(task: Task, longest: float) -> Iterator[Row]:
+    if kind_of(task) == "network":
+        yield from _cell_checks(task, longest)
+        return
     from neurogym.envs.contract import CHECKS, Subject
 
     subject = Subject(task.name, _maker(task))
@@ -131,13 +158,29 @@ def _checks(task: Task, longest: float) -> Iterator[Row]:
     if made["status"] == "ok":
         for number, function in enumerate(CHECKS.values(), 1):
             row = _outcome(task, planned(number), functools.partial(function, subject), longest)
-            if row["problem"] in told:  # one mistake makes many checks fail; it is told once
-                row.update(status="skipped", problem="not looked at: see above")
-            elif row["problem"]:
+            if row["status"] == "failed":
+                if row["problem"] in told:  # one mistake makes many checks fail; it is told once
+                    row.update(status="skipped", problem="not looked at: see above")
                 told.add(row["problem"])
             yield row
             if row["problem"] == ENDLESS:
                 return
+
+
+def _cell_checks(task: Task, longest: float) -> Iterator[Row]:
+    from ngym_cli.catalog import own_cells
+
+    subject = own_cells.CellSubject(task.name, task.entry)
+    told: set[str] = set()
+    for number, function in enumerate(own_cells.CHECKS):
+        row = _outcome(task, planned(number, "network"), functools.partial(own_cells.keep, function, subject), longest)
+        if row["problem"] in told:
+            row.update(status="skipped", problem="not looked at: see above")
+        elif row["problem"]:
+            told.add(row["problem"])
+        yield row
+        if row["status"] == "failed" and (function in own_cells.BASIC or row["problem"] == ENDLESS):
+            return
 
 
 def _maker(task: Task) -> Callable[..., Any]:
@@ -157,12 +200,14 @@ def _make(task: Task, subject: Subject) -> None:
 
 
 def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float) -> Row:
-    from neurogym.envs.contract import ContractError
+    from neurogym.envs.contract import ContractError, NothingToCheck
 
     row: Row = {**plan, "status": "ok", "problem": None, "place": None}
     try:
         with _time_limit(longest):
             function()
+    except NothingToCheck as reason:
+        row.update(status="nothing to check", problem=str(reason))
     except ContractError as error:
         problem = " ".join(str(error).removeprefix(f"{task.name}: ").split())
         row.update(status="failed", problem=problem, place=definition_of(task.entry) if task.own else None)

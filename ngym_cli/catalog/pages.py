@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,14 +16,15 @@ from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
-from ngym_cli.catalog import docstrings, listing, oracle_trial, reference
-from ngym_cli.catalog.rows import Row
-from ngym_cli.config.parts import keyword_parameters, user_errors
+from ngym_cli.catalog import descriptions, listing, reference
+from ngym_cli.catalog.descriptions import Row
+from ngym_cli.config.parts import find_own, is_reference, keyword_parameters, kind_of, user_errors
 from ngym_cli.config.tasks import find_task, task_names
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures.trial import Trial, oracle_trial
 from ngym_cli.files.writing import check_place
 
 
@@ -45,6 +47,11 @@ def describe(
         check_place(figure, overwrite)
     if name in wrapper_names():
         return describe_wrapper(name)
+    own = reference.own_page(name)
+    if own is not None:
+        return own
+    if is_reference(name) and kind_of(find_own("wrapper", name)) == "wrapper":
+        return describe_wrapper(name)
     if ":" not in name:
         try:
             find_task(name)
@@ -58,6 +65,11 @@ def describe(
     return describe_task(name, flags, seed, figure)
 
 
+def as_json(found: Row) -> Row:
+    """Return a description as plain data, its trial included."""
+    return {**found, "trial": found["trial"].as_row()} if "trial" in found else found
+
+
 def describe_wrapper(name: str) -> Row:
     """Return all that is known of a wrapper."""
     from neurogym.core import TrialWrapper
@@ -66,11 +78,12 @@ def describe_wrapper(name: str) -> Row:
     cls = find_wrapper(name)
     return {
         **listing.wrapper(cls),
+        **({"id": name} if is_reference(name) else {}),
         "kind": "wrapper",
         "ceiling_effect": _effect(cls),
         "inside_of": [key_of(other) for other in cls.inside_of] if issubclass(cls, TrialWrapper) else [],
         "arguments": _arguments(cls, ("env",)),
-        "meaning": docstrings.arguments(cls),
+        "meaning": descriptions.arguments(cls),
         "text": inspect.getdoc(cls) or "",
     }
 
@@ -99,12 +112,13 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     env = make_env(task, settings)
     inner = inner_task(env)
     with user_errors(f"task {name}", task.own):
-        trial = oracle_trial.draw(env, seed)
+        trial = oracle_trial(env, seed)
         lengths = inner.trial_length_stats(1_000)
         facts = facts_of(env, task, str(inner.make_trials(1).go_period))
         exception = exceptional(task.id, facts.rt_from, facts.dt)
+        trial = dataclasses.replace(trial, conditions=list(facts.conditions))
     if figure is not None:
-        oracle_trial.save(trial, facts, figure)
+        _save_trial(trial, figure)
     meta = task.metadata
     return {
         "id": task.id,
@@ -139,9 +153,23 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     }
 
 
+def _save_trial(trial: Trial, path: Path) -> None:
+    """Draw the trial into a file."""
+    from ngym_cli.figures.requests import FORMATS, save_figure
+    from ngym_cli.figures.style import styled
+    from ngym_cli.figures.trial_drawing import trials_figure
+
+    if path.suffix.removeprefix(".") not in FORMATS:
+        raise unknown("format", path.suffix.removeprefix("."), FORMATS)
+    if trial.frames is not None:
+        raise UserError("--figure draws tasks whose observation is one row of channels")
+    with styled():
+        save_figure(trials_figure([trial], ("inputs", "choice", "reward")), path)
+
+
 def _meanings(entry: object) -> dict[str, str]:
     """Return what each argument of a task means; what all tasks have is described once, in their base class."""
-    own, usual = docstrings.arguments(entry), docstrings.arguments(TrialEnv)
+    own, usual = descriptions.arguments(entry), descriptions.arguments(TrialEnv)
     return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
 
 

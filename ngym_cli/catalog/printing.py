@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ngym_cli import terminal
 from ngym_cli.catalog import addresses
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.values import write_value
 from ngym_cli.terminal import cell, print_columns, printable
 
@@ -118,9 +118,9 @@ def _print_page(found: Row) -> None:
     _print_arguments(found)
     if found["kind"] == "task":
         out.print()
-        from ngym_cli.figures.text_trial import lines
+        from ngym_cli.figures.trial_text import overview
 
-        for line in lines(found):
+        for line in overview(found["trial"]):
             out.print(line, soft_wrap=True)
 
 
@@ -152,9 +152,9 @@ def _print_reference(found: Row) -> None:
         ]  # fmt: skip
         print_columns(rows, indent=2)
     if found["kind"] == "paper":
-        from ngym_cli.papers import printing
+        from ngym_cli.papers import results
 
-        printing.print_contents(found)
+        results.print_contents(found)
     if found["example"]:
         out.print(f"\n  example  {found['example']}", soft_wrap=True)
 
@@ -261,9 +261,9 @@ def print_checked(found: Row, in_full: bool) -> None:
     failed = [row for row in found["checks"] if row["status"] == "failed"]
     errors, advice = ([row for row in failed if row["kind"] == kind] for kind in ("error", "advice"))
     said = "does not work" if errors else "works"
-    passed = sum(row["status"] == "ok" for row in found["checks"])
-    score = f"{passed} of {len(found['checks'])} checks"
-    out.print(f"{found['id']:<48} {said:<14} {score:<16} {found['seconds']:>6.1f} s", soft_wrap=True)
+    made = [row for row in found["checks"] if row["status"] != "nothing to check"]
+    score = f"{sum(row['status'] == 'ok' for row in made)} of {len(made)} checks passed"
+    out.print(f"{found['id']:<48} {said:<14} {score:<23} {found['seconds']:>6.1f} s", soft_wrap=True)
     for kind, rows in (("error", errors), ("advice", advice)):
         for row in rows:
             place = f"{row['place']}: " if row["place"] else ""
@@ -273,6 +273,9 @@ def print_checked(found: Row, in_full: bool) -> None:
         for row in found["checks"]:
             if row["status"] == "ok":
                 out.print(f"  ok      {row['id']}: {row['description']}", soft_wrap=True)
+        for row in found["checks"]:
+            if row["status"] == "nothing to check":
+                out.print(f"  -       {row['id']}: nothing to check, {row['problem']}", style="dim", soft_wrap=True)
     skipped = sum(row["status"] == "skipped" for row in found["checks"])
     if skipped:
         out.print(f"  {skipped} more checks fail for the same reason", soft_wrap=True)

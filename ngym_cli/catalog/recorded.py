@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-from ngym_cli.catalog.rows import Row, holding
+from ngym_cli.catalog.descriptions import Row, holding
 from ngym_cli.errors import UserError, unknown
 
 
@@ -89,9 +89,9 @@ def recipes(search: Iterable[str] = ()) -> list[Row]:
 
 def papers(search: Iterable[str] = ()) -> list[Row]:
     """Return the papers whose claims are measured by ``ngym reproduce``, with our own verdicts."""
-    from ngym_cli.papers import kept
+    from ngym_cli.papers import results
 
-    return holding(search, kept.rows())
+    return holding(search, results.rows())
 
 
 def sweeps(root: Path = Path("sweeps"), search: Iterable[str] = ()) -> list[Row]:

@@ -7,17 +7,22 @@ from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
 
 from ngym_cli.agents.options import Option
-from ngym_cli.catalog import docstrings
-from ngym_cli.catalog.rows import Row
+from ngym_cli.catalog import descriptions
+from ngym_cli.catalog.descriptions import Row
+from ngym_cli.config import parts
 
 
 def algorithm(name: str) -> Row:
-    """Return all that is known of a learning algorithm; torch is not imported."""
-    from ngym_cli.agents.algorithms import ALGORITHMS
+    """Return all that is known of a learning algorithm; torch is imported for a user's own only."""
+    from ngym_cli.agents.from_config import find_algorithm
 
-    spec = ALGORITHMS[name]
+    spec = find_algorithm(name)
     return {
         **_head(name, "algorithm", spec.summary, spec.paper),
+        "recurrent": spec.recurrent,
+        "actions": sorted(spec.actions),
+        "networks": list(spec.networks),
+        "defaults": dict(spec.defaults),
         "rows": {
             "class": spec.path,
             "learns from": "the right action of every step" if spec.needs_truth else "reward",
@@ -34,14 +39,16 @@ def algorithm(name: str) -> Row:
 
 
 def network(name: str) -> Row:
-    """Return all that is known of a network; torch is not imported."""
+    """Return all that is known of a network; torch is imported for a user's own only."""
     from ngym_cli.agents.algorithms import ALGORITHMS
-    from ngym_cli.agents.networks import NETWORKS
+    from ngym_cli.agents.from_config import find_network
 
-    spec = NETWORKS[name]
-    trained_by = [alg.name for alg in ALGORITHMS.values() if name in alg.networks]
+    spec = find_network(name)
+    trained_by = [alg.name for alg in ALGORITHMS.values() if alg.recurrent == spec.recurrent]
     return {
         **_head(name, "network", spec.summary, spec.paper),
+        "recurrent": spec.recurrent,
+        "defaults": dict(spec.defaults),
         "rows": {
             "class": spec.path,
             "memory": "recurrent" if spec.recurrent else "none",
@@ -62,8 +69,11 @@ def figure(name: str) -> Row:
     record = ",".join(spec.record)
     return {
         **_head(name, "figure", spec.summary, ""),
+        "drawn for": sorted(spec.tags),
+        "columns": list(spec.columns),
+        "record": list(spec.record),
         "rows": {
-            "drawn for": sorted(spec.tags) or "every task" if spec.default else "only when it is asked for",
+            "drawn for": sorted(spec.tags) or "every task",
             "needs columns": list(spec.columns),
             "needs recorded": list(spec.record),
         },
@@ -90,9 +100,9 @@ def analysis(name: str) -> Row:
 
     entry = getattr(package, name)
     parameters = inspect.signature(entry).parameters.values()
-    meaning = docstrings.arguments(entry)
+    meaning = descriptions.arguments(entry)
     return {
-        **_head(name, "analysis", docstrings.summary(entry), ""),
+        **_head(name, "analysis", descriptions.summary(entry), ""),
         "rows": {"import": f"from neurogym.analysis import {name}"},
         "flag": "arguments",
         "options": [
@@ -113,11 +123,11 @@ def analysis(name: str) -> Row:
 
 def paper(name: str) -> Row:
     """Return all that is known of a paper: its claims, how they are seen, and what came out for us."""
-    from ngym_cli.papers import collection, kept, printing
+    from ngym_cli.papers import collection, results
     from ngym_cli.papers.model import PROVENANCE
 
     found = collection.find(name)
-    config, verdicts = found.config, kept.verdicts(found, kept.record().get(name, {}))
+    config, verdicts = found.config, results.verdicts(found, results.record().get(name, {}))
     return {
         **_head(name, "paper", config.title, config.citation),
         "link": f"https://doi.org/{config.doi}",
@@ -125,14 +135,16 @@ def paper(name: str) -> Row:
             "summary": config.summary,
             "parts": ", ".join(f"{part} ({each.what})" for part, each in config.parts.items()),
             "seeds": config.seeds,
-            "minutes": None if (took := kept.minutes(found, kept.record().get(name, {}))) is None else round(took),
+            "minutes": None
+            if (took := results.minutes(found, results.record().get(name, {}))) is None
+            else round(took),
         },
         "options": [],
         "claims": [
             {
                 "id": claim.id,
                 "verdict": verdicts[claim.id].state,
-                "published": printing.published_words(claim.published, claim.unit),
+                "published": results.published_words(claim.published, claim.unit),
                 "title": claim.title,
                 "reached": claim.reached or f"cannot be tested: {claim.untestable}",
                 "source": f"{claim.where} ({PROVENANCE[claim.provenance]})",
@@ -169,6 +181,30 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "analysis": (analyses, analysis),
     "paper": (papers, paper),
 }
+
+
+#: Listing of ``ngym list`` -> its kind, and the fields of a page that are listed.
+LISTED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "algs": ("algorithm", ("id", "description", "paper", "recurrent", "actions", "networks", "defaults")),
+    "networks": ("network", ("id", "description", "paper", "recurrent", "defaults")),
+    "figures": ("figure", ("id", "description", "drawn for", "columns", "record")),
+    "launchers": ("launcher", ("id", "description")),
+    "analyses": ("analysis", ("id", "description")),
+}
+
+
+def own_page(name: str) -> Row | None:
+    """Return the page of a user's own network, algorithm or figure; None for tasks, wrappers and unknown names.
+
+    Raises:
+        UserError: if the file, module or object does not exist or cannot be imported.
+    """
+    for kind in ("network", "algorithm", "figure"):
+        offered = name in parts.offered(kind)
+        if offered or parts.is_reference(name):
+            found = parts.kind_of(parts.find_own(kind, name))
+            return KINDS[found][1](name) if found in KINDS else None
+    return None
 
 
 def page(name: str) -> Row | None:

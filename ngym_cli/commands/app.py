@@ -74,6 +74,11 @@ COMMANDS = {
         "Evaluate trained agents on fresh trials.",
         ("ngym eval latest --record activity", "ngym eval latest --task-arg cohs=1/90 --balanced"),
     ),
+    "data": CommandSummary(
+        "Look",
+        "Describe a table of choices: accuracy, bias, lapses, history.",
+        ("ngym data rat.csv", "ngym data rat.csv --choice side --stimuli s1,s2 --json"),
+    ),
     "plot": CommandSummary(
         "Look",
         "Draw figures of runs and sweeps.",
@@ -220,9 +225,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from neurogym import __version__, kernels
+        from neurogym import VERSION, kernels
 
-        typer.echo(f"ngym {__version__}, compiled functions: {kernels.variant()}")
+        typer.echo(f"ngym {VERSION}, compiled functions: {kernels.variant()}")
         raise typer.Exit
 
 

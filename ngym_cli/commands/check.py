@@ -30,10 +30,10 @@ def command(
     Exit code 1 if a check fails.
     """
     from ngym_cli import terminal
-    from ngym_cli.catalog import checking, old_scripts, printing
+    from ngym_cli.catalog import checking, printing
 
     if neurogym:
-        found = old_scripts.read_all(tasks or [])
+        found = checking.read_all(tasks or [])
         terminal.print_json(found) if json else printing.print_old_uses(found)
         raise typer.Exit(1 if any(row["status"] == "fails" for row in found) else 0)
     rows = []

@@ -31,14 +31,16 @@ def _wrappers() -> list[str]:
 
 def _algorithms() -> Iterable[str]:
     from ngym_cli.agents.algorithms import ALGORITHMS
+    from ngym_cli.config.parts import offered
 
-    return ALGORITHMS
+    return [*ALGORITHMS, *offered("algorithm")]
 
 
 def _networks() -> Iterable[str]:
     from ngym_cli.agents.networks import NETWORKS
+    from ngym_cli.config.parts import offered
 
-    return NETWORKS
+    return [*NETWORKS, *offered("network")]
 
 
 def _tags() -> Iterable[str]:

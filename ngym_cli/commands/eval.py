@@ -76,7 +76,6 @@ def command(
     from ngym_cli import terminal
     from ngym_cli.config import flags
     from ngym_cli.evaluation import printing, requests
-    from ngym_cli.evaluation.bar import EvaluationBar
 
     changes = flags.settings(**changed)
     references, asked = requests.request(
@@ -85,7 +84,7 @@ def command(
         changes=changes, name=name, overwrite=overwrite, trust=trust,
     )  # fmt: skip
     rows = []
-    bar = EvaluationBar(terminal.console(stderr=True))
+    bar = printing.EvaluationBar(terminal.console(stderr=True))
     for summary, folder in requests.evaluate(references, runs, asked, bar.show):
         rows.append(summary)
         bar.stop()

@@ -22,9 +22,7 @@ def command(
             autocompletion=completion.export_formats,
         ),
     ] = "sb3",
-    out: Annotated[
-        Path | None, option("File to write (default: export/agent.zip, .onnx or .pt of the run).")
-    ] = None,
+    out: Annotated[Path | None, option("File to write (default: export/agent.zip, .onnx or .pt of the run).")] = None,
     overwrite: Annotated[bool, option("Replace an existing file.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,

@@ -36,4 +36,4 @@ def command(
 
     given = flags.settings(**changed)
     found = pages.describe(name, given, seed, figure, overwrite)
-    terminal.print_json(found) if json else printing.print_page(found)
+    terminal.print_json(pages.as_json(found)) if json else printing.print_page(found)

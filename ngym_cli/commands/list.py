@@ -37,9 +37,7 @@ def command(
     status: Annotated[
         str | None, option("Only runs that are running, finished, interrupted, failed or crashed.")
     ] = None,
-    sort: Annotated[
-        str | None, option("Sort runs by a column; -performance puts the largest first.")
-    ] = None,
+    sort: Annotated[str | None, option("Sort runs by a column; -performance puts the largest first.")] = None,
     runs: RunsFolder = Path("runs"),
     json: Annotated[bool, option("Print JSON.", "--json")] = False,
 ) -> None:

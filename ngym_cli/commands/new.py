@@ -22,9 +22,9 @@ def command(
     from ngym_cli.errors import UserError
 
     if str(file) == "paper" and name is not None:
-        from ngym_cli.papers import beginning
+        from ngym_cli.papers import collection
 
-        beginning.new(name)
+        collection.new(name)
         made, where = str(name), name
         text = f"{name}/ written\nnext: ngym reproduce ./{name}"
     elif name is not None or str(file) == "paper":

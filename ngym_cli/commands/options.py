@@ -90,3 +90,45 @@ def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
 def all_flags() -> list[Flag]:
     """Return every option of a run."""
     return list(FLAGS.values())
+
+
+#: Roles of the columns of a table of behaviour, and the help of their options.
+ROLES = {
+    "subject": "Column of the subject.",
+    "session": "Column of the session.",
+    "trial": "Column of the trial's number in its session.",
+    "choice": "Column of the choice.",
+    "correct": "Column that says whether the choice was correct.",
+    "reward": "Column of the reward.",
+    "ground_truth": "Column of the correct choice.",
+    "rt": "Column of the reaction time (s or ms).",
+    "stimuli": "Columns of the stimuli, as in s1,s2; 'none' for none.",
+    "state": "Column of the second-stage state of a two-step task.",
+    "choice2": "Column of the second-stage choice of a two-step task.",
+}
+
+
+def with_roles(at: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds the options for roles of columns to a command.
+
+    Args:
+        at: position of the options among the parameters of the command.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        added = [
+            inspect.Parameter(role, inspect.Parameter.KEYWORD_ONLY, default=None,
+                              annotation=Annotated[str | None, option(text, panel="Columns")])
+            for role, text in ROLES.items()
+        ]  # fmt: skip
+        own = [p.replace(kind=p.KEYWORD_ONLY) for p in own]
+
+        def run(**given: Any) -> None:
+            command(**given)
+
+        run.__doc__ = command.__doc__
+        run.__signature__ = inspect.Signature([*own[:at], *added, *own[at:]])  # type: ignore[attr-defined]
+        return run
+
+    return decorate

@@ -22,9 +22,7 @@ def command(
     ] = None,
     list_: Annotated[bool, option("List available figures and explain unavailable ones.", "--list")] = False,
     by: Annotated[str | None, option("Columns to split by, as in coh,context; for a sweep its parameters.")] = None,
-    compare: Annotated[
-        str | None, option("Group runs by alg, network, seed, task or run.")
-    ] = None,
+    compare: Annotated[str | None, option("Group runs by alg, network, seed, task or run.")] = None,
     evaluation: Annotated[
         str | None, option("Evaluations to draw (default: the latest and perturbed ones).", "--eval")
     ] = None,

@@ -54,7 +54,7 @@ def command(
     from ngym_cli.agents import threads as of_libraries
     from ngym_cli.config import flags
     from ngym_cli.errors import UserError
-    from ngym_cli.training import requests, smoke_test
+    from ngym_cli.training import requests
 
     of_libraries.learn_with(threads)
     of_libraries.one()
@@ -65,7 +65,7 @@ def command(
     if smoke:
         if resume or name:
             raise UserError(f"--smoke keeps nothing; --{'resume' if resume else 'name'} does not go with it")
-        code = smoke_test.smoke(given, config, json, trust)
+        code = requests.smoke(given, config, json, trust)
     else:
         code = requests.run(given, config, runs, name, overwrite, json, resume, trust)
     raise typer.Exit(code)

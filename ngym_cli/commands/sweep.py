@@ -27,7 +27,7 @@ def command(
     search: Annotated[int | None, option("Number of trials drawn by Optuna.", panel=SEARCH)] = None,
     space: Annotated[
         list[str] | None,
-        option("PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:A:B.", panel=SEARCH),
+        option("PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:V1:V2.", panel=SEARCH),
     ] = None,
     maximize: Annotated[str | None, option("What to maximise: performance or reward_per_trial.", panel=SEARCH)] = None,
     sampler: Annotated[str | None, option("How parameters are drawn: tpe or random.", panel=SEARCH)] = None,
@@ -62,14 +62,14 @@ def command(
     from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli.sweeps import requests
+    from ngym_cli.sweeps import control
 
     searched = {
         "trials": search, "space": space, "maximize": maximize, "sampler": sampler, "pruner": pruner,
         "seed": search_seed,
     }  # fmt: skip
     where = {"on": on, "workers": workers, "slurm": slurm}
-    code = requests.sweep(
+    code = control.sweep(
         what, sweep, varied, varied.pop("wrappers"), zip, searched, where, sweeps, name,
         detach=detach, trust=trust, dry_run=dry_run, json=json,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,13 +17,12 @@ def command(
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
     trials: Annotated[int, option("Number of trials.", min=1, max=12)] = 3,
-    where: Annotated[
-        str | None, option("Only trials with these columns, as in coh=51.2,outcome=error.")
-    ] = None,
+    where: Annotated[str | None, option("Only trials with these columns, as in coh=51.2,outcome=error.")] = None,
     out: Annotated[
         Path | None,
         option("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run)."),
     ] = None,
+    overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
     steps: Annotated[bool, option("Print the trials step by step and write no file.", "--steps")] = False,
     pause: Annotated[bool, option("Wait for Enter after each step of --steps.", "--pause")] = False,
     speed: Annotated[float, option("Speed of a film relative to the trial.", min=0.01)] = 1.0,
@@ -40,17 +40,17 @@ def command(
 
     threads.one()
     from ngym_cli import terminal
-    from ngym_cli.figures import text_steps, watch
+    from ngym_cli.figures import trial_text, watch
 
     source, found = watch.watched(run, runs, trust, trials, where, seed, stochastic)
     if steps:
         for number, trial in enumerate(found, start=1):
-            for line in text_steps.lines(trial, source, number):
+            for line in trial_text.step_by_step(trial, number):
                 typer.echo(line)
                 if pause and line[:1].isdigit():
-                    input()
+                    pause = bool(sys.stdin.readline())  # not at the end of a file
         return
-    path = watch.save(source, found, out, speed)
+    path = watch.save(source, found, out, speed, overwrite)
     if json:
         terminal.print_json({"id": str(path)})
     else:

@@ -78,9 +78,7 @@ class RunConfig(TaskSettings):
         description="training steps over all environments, as in 1e5 (400,000)",
         json_schema_extra=written("timesteps", AGENT),
     )
-    seed: int = Field(
-        0, ge=0, lt=2**63, description="random seed (0)", json_schema_extra=written("seed", RUN)
-    )
+    seed: int = Field(0, ge=0, lt=2**63, description="random seed (0)", json_schema_extra=written("seed", RUN))
     device: str = Field("auto", description="device: auto (CPU), cpu or cuda", json_schema_extra=written("device", RUN))
     init_from: str | None = Field(
         None,

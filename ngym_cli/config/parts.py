@@ -99,6 +99,21 @@ def package_of(entry: metadata.EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
 
 
+def kind_of(part: object) -> str:
+    """Return the kind of an imported part, a key of ``KINDS``: by its bases, without importing their packages."""
+    if not isinstance(part, type):
+        return "figure" if hasattr(part, "spec") else "task"
+    bases = {base.__module__ + "." + base.__name__ for base in part.__mro__}
+    if any("gymnasium." in base and base.endswith(".Wrapper") for base in bases):
+        return "wrapper"
+    known = {
+        "torch.nn.modules.module.Module": "network",
+        "stable_baselines3.common.base_class.BaseAlgorithm": "algorithm",
+        "stable_baselines3.common.callbacks.BaseCallback": "callback",
+    }
+    return next((kind for base, kind in known.items() if base in bases), "task")
+
+
 def file_of(reference: str) -> Path:
     """Return the file that a reference names, relative to the current folder; a module may lie elsewhere."""
     where = reference.rpartition(":")[0]
@@ -113,7 +128,8 @@ def _load(kind: str, reference: str) -> Any:
     found = getattr(module, attribute, None)
     if found is None:
         fits = inspect.isfunction if kind == "figure" else inspect.isclass
-        names = [key for key, value in vars(module).items() if fits(value) and not key.startswith("_")]
+        here = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
+        names = [key for key, value in here.items() if fits(value) and not key.startswith("_")]
         raise unknown(f"{'function' if kind == 'figure' else 'class'} in {where}", attribute, names)
     if not callable(found):
         raise UserError(f"{kind} '{reference}': {attribute} is not a class")

@@ -148,14 +148,14 @@ def match_type(value: object, default: object, key: str) -> Any:
 
 
 def parse_assignment(text: str, flag: str) -> tuple[str, str]:
-    """Split ``key=value``.
+    """Split ``NAME=VALUE``.
 
     Raises:
         UserError: if the key, the value or the equals sign is missing.
     """
     key, sign, value = text.partition("=")
     if not sign or not key.strip() or not value.strip():
-        raise UserError(f"{flag} takes KEY=VALUE, not '{text}'")
+        raise UserError(f"{flag} takes NAME=VALUE, not '{text}'")
     return key.strip(), value.strip()
 
 
@@ -163,7 +163,7 @@ def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], An
     """Read several assignments into a table.
 
     Args:
-        texts: each ``key=value``.
+        texts: each ``NAME=VALUE``.
         flag: name of the option, for messages.
         parse: function that reads a value.
 

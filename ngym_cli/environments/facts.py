@@ -86,8 +86,7 @@ class Facts:
     @property
     def session(self) -> int | None:
         """Trials of a session, if the task has sessions that follow each other."""
-        trials = vars(self.inner).get("session")  # of some tasks; of others the word means something else
-        return trials if self.carries and isinstance(trials, int) and trials > 0 else None
+        return self.inner.trials_per_session if self.carries else None
 
     @property
     def observation_space(self) -> gym.Space:

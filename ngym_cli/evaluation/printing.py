@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,19 @@ from ngym_cli.terminal import REFERENCES, cell, print_columns
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rich.console import Console
 
-def print_evaluation(found: Mapping[str, Any]) -> None:
-    """Print the result of an evaluation: what the task is about, then performance beside chance and ceiling."""
+
+def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
+    """Print the result of an evaluation: measures of the task, performance next to chance and ceiling, and conditions.
+
+    Args:
+        found: summary of the evaluation.
+        heading: line that tells this table from other evaluations of the same run.
+    """
     out = terminal.console()
+    if heading:
+        out.print(heading, style="bold", soft_wrap=True)
     rows = [(row["label"], measure_in_words(row)) for row in found.get("measures", ())]
     spread = f" over {found['sessions']} sessions" if found.get("sessions") else ""
     interval = f"95 % interval {_range(found['performance_ci'])}{spread}"
@@ -33,12 +44,14 @@ def print_evaluation(found: Mapping[str, Any]) -> None:
     if found.get("reaction_times_vary") and not told:
         rows.append(("reaction time", f"{found['reaction_time']:.0f} ms on average"))
     print_columns(rows)
-    if found["conditions"]:
-        known = [name for name in REFERENCES if any(name in row for row in found["conditions"])]
+    values = Counter(row["condition"] for row in found["conditions"])
+    conditions = [row for row in found["conditions"] if values[row["condition"]] > 1]
+    if conditions:
+        known = [name for name in REFERENCES if any(name in row for row in conditions)]
         lines = [
             (row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
              f"{row['trials']:,}", *(cell(row[name]) if name in row else "" for name in known))
-            for row in found["conditions"]
+            for row in conditions
         ]  # fmt: skip
         out.print()
         header = ("condition", "value", "performance", "95 % interval", "trials", *known)
@@ -82,7 +95,8 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         text = f"{found['performance']:.4f} [{low:.4f}, {high:.4f}], {found['trials']:,} trials{at}"
         out.print(f"{text}  {folder}", soft_wrap=True)
     else:
-        print_evaluation(found)
+        trials = f"{found['trials']:,} fresh trials (seed {found['seed']})"
+        print_evaluation(found, f"evaluation on {trials}, other than those at the end of training")
         out.print(f"\ntrials and summary: {folder}", soft_wrap=True)
     for path in found.get("exports", ()):
         out.print(f"exported: {path}", soft_wrap=True)
@@ -99,3 +113,43 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         print_columns(rows, ("statistic", "agent", "data", "difference", "standard errors"), right=4)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
+
+
+class EvaluationBar:
+    """Progress of an evaluation and the time left; nothing is shown of evaluations that are soon over.
+
+    Args:
+        console: where to draw.
+    """
+
+    def __init__(self, console: Console):
+        self.console = console
+        self._bars = terminal.progress_bars(console)
+        self._task = self._bars.add_task("evaluating", text="")
+        self._pace = terminal.EveryFewSeconds()
+        self._began = 0.0
+        self._done = 0
+
+    def show(self, done: int, total: int) -> None:
+        """Draw the number of finished trials.
+
+        Args:
+            done: trials that are done.
+            total: trials in all.
+        """
+        now = time.monotonic()
+        if not self._began or done < self._done:
+            self._began = now - 0.5
+        self._done = done
+        left = terminal.left_in_words((now - self._began) * (total / done - 1)) if done else ""
+        text = f"{done:,} of {total:,} trials"
+        if self.console.is_terminal:
+            self._bars.start()
+            self._bars.update(self._task, completed=done, total=total, text=f"{text} {left}".rstrip())
+        elif done and self._pace.due():
+            self.console.print(f"evaluating: {text}, {left}", soft_wrap=True)
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        self._bars.stop()
+        self._began = 0.0

@@ -116,4 +116,5 @@ def to_response(found: Population) -> Population | None:
         return None
     stop = 1 + int(np.nanmax(np.where(np.isfinite(at), found.activity.lengths - 1 - at, 0)))
     start = -min(int(np.nanquantile(at, 1 - REACHED)), found.stop - found.start)
-    return replace(found, event=RESPONSE, at=at, start=start, stop=min(stop, 1 - start // 4))
+    stop = min(stop, 1 - start // 4)
+    return replace(found, event=RESPONSE, at=at, start=start, stop=stop) if stop - start > 1 else None

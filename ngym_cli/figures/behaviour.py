@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import wording
+from ngym_cli.figures import registry, wording
 from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import Part, View
 
@@ -30,8 +30,7 @@ FLOOR = 0.5
 Table = Mapping[str, np.ndarray]
 
 
-def psychometric_check(view: View) -> None:
-    """Say why there is no psychometric curve."""
+def _strengths_vary(view: View) -> None:
     from neurogym.analysis.trial_tables import two_choices
 
     def looked_at(part: Part) -> None:
@@ -77,6 +76,10 @@ def _choices(table: Table) -> tuple[float, float] | None:
     return float(found[0]), float(found[1])
 
 
+@registry.figure(
+    "choices against signed strength, with the fitted function", ["two-alternative"], check=_strengths_vary,
+    columns=("choice", "outcome"), any_of=(("coh",), ("v1", "v2"), ("rate",)),
+)  # fmt: skip
 def psychometric(view: View) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
@@ -176,14 +179,17 @@ def second_choice(table: Table, labels: Mapping[str, Any], pair: tuple[float, fl
     return names.get(int(found[min(1, len(found) - 1)]), "second choice") if len(found) else "second choice"
 
 
-def chronometric_check(view: View) -> None:
-    """Say why there is no chronometric curve."""
+def _times_vary(view: View) -> None:
     for part in view.parts("coh", "rt"):
         if graded(part.table) and len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1:
             return
     raise Unavailable("reaction times do not vary: the response period is too short, or nobody answered")
 
 
+@registry.figure(
+    "reaction time against strength, with the prediction of a diffusion to a bound", ["reaction time"],
+    columns=("coh", "rt", "outcome"), check=_times_vary,
+)  # fmt: skip
 def chronometric(view: View) -> Figure:
     """Draw reaction times, the diffusion to a bound that predicts them, and the accuracy that it implies."""
     figure, (left, right) = new_figure(1, 2)

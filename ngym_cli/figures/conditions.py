@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import ceilings, wording
+from ngym_cli.figures import registry, wording
 from ngym_cli.figures.style import (
     GREY,
     Unavailable,
@@ -22,6 +22,10 @@ from ngym_cli.figures.style import (
 )
 from ngym_cli.figures.view import Part, View
 from ngym_cli.runs import summary
+
+if TYPE_CHECKING:
+    from ngym_cli.figures.source import Source
+
 
 #: Most columns that performance is broken down by, values with their own number of trials, tasks in a panel of points.
 MOST_PANELS, MOST_COUNTS, MOST_TASKS = 6, 8, 6
@@ -48,11 +52,6 @@ class Panel:
     chance: list[float | None]
 
 
-def conditions_check(view: View) -> None:
-    """Say why performance cannot be broken down."""
-    _names(view)
-
-
 def _names(view: View) -> list[str]:
     for name in view.by:
         view.parts(name)
@@ -64,6 +63,7 @@ def _names(view: View) -> list[str]:
     return names[:MOST_PANELS]
 
 
+@registry.figure("performance by condition, or by task, with chance and ceiling of each", check=_names)
 def conditions(view: View) -> Figure:
     """Draw performance at each value of each condition, with chance and the ceiling of each."""
     parts = [Part(series.text, series.colour, series.table) for series in view.series]
@@ -74,7 +74,7 @@ def conditions(view: View) -> Figure:
         tasks = view.facts.tasks if name == "task" else {}
         panels.append(Panel(
             name, values, [words.value(name, value) for value in values],
-            ceilings.of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
+            of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
         ))  # fmt: skip
     if panels[0].name == "task" and len(panels[0].values) > MOST_TASKS:
         return task_bars(parts, panels[0])
@@ -191,8 +191,7 @@ def _task_name(task: str) -> str:
     return task.rpartition(".")[2].removesuffix("-v0")
 
 
-def responses_check(view: View) -> None:
-    """Say why there are no rates of answers."""
+def _one_answer(view: View) -> None:
     words = wording.Wording(view.facts.labels, view.series[0].table)
     if len(words.actions) != 2 or "fixation" not in words.actions.values():
         raise Unavailable("the task has more than one answer")
@@ -201,6 +200,10 @@ def responses_check(view: View) -> None:
             raise Unavailable("an answer is right in all trials or in none")
 
 
+@registry.figure(
+    "go / no-go: hits, false alarms, d' and reaction times", ["go-no-go"],
+    columns=("ground_truth", "choice", "outcome", "rt"), check=_one_answer,
+)  # fmt: skip
 def responses(view: View) -> Figure:
     """Draw how often the agent answers where it should and where it should not; reaction times where they vary."""
     from neurogym.analysis.intervals import clusters, proportion_curve
@@ -243,3 +246,44 @@ def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> float:
     from scipy.special import ndtri
 
     return float(ndtri((hits + 0.5) / (signals + 1)) - ndtri((alarms + 0.5) / (noises + 1)))
+
+
+def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | None]:
+    """Return the ceiling at each value of a condition, None where it is not known.
+
+    It is that of an agent that knows the condition, which none can exceed that does not. It is computed by the task
+    that holds this value only; where trials depend on earlier ones that would be another task, and nothing is known.
+
+    Args:
+        source: the run.
+        name: column of the condition; ``task`` for the tasks of a session.
+        values: of it.
+    """
+    if name == "task":
+        return [source.facts.tasks.get(value, {}).get("ceiling") for value in values]
+    argument = _argument(source, name)
+    if argument is None or source.facts.carries or source.manifest.get("ceiling") is None:
+        return [None] * len(values)
+    return [_with(source, argument, value) for value in values]
+
+
+def _argument(source: Source, name: str) -> str | None:
+    """Return the argument of the task that lists the values of a condition: ``cohs`` for ``coh``."""
+    from ngym_cli.config.parts import keyword_parameters
+    from ngym_cli.config.tasks import find_task
+
+    known = keyword_parameters(find_task(source.config.task).entry) or {}
+    return f"{name}s" if f"{name}s" in known else None
+
+
+def _with(source: Source, argument: str, value: object) -> float | None:
+    """Return the ceiling of the task with a single value of an argument."""
+    from ngym_cli.environments.facts import ceiling_of
+    from ngym_cli.errors import UserError
+
+    changed = source.config.model_copy(update={"task_args": {**source.config.task_args, argument: [value]}})
+    try:
+        found = ceiling_of(changed)
+    except UserError:
+        return None
+    return None if found is None else float(found["performance"])

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ngym_cli.agents.fixed_points import SLOW, STARTS, InputSet, input_sets, points_of_sets
 from ngym_cli.agents.trained import is_recurrent, remembers
+from ngym_cli.figures import registry
 from ngym_cli.figures.aligned import population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
@@ -24,8 +25,7 @@ PATHS = 30
 MOST_SETS = 8
 
 
-def fixed_points_check(view: View) -> None:
-    """Say why there are no fixed points to look for."""
+def _one_recurrent_layer(view: View) -> None:
     source = view.recorded.members[0][0]
     if not remembers(source.actor):
         raise Unavailable("a memoryless agent has no recurrent dynamics")
@@ -33,6 +33,10 @@ def fixed_points_check(view: View) -> None:
         raise Unavailable("the network has several layers; the recording holds the last one only")
 
 
+@registry.figure(
+    "fixed and slow points of the network under the mean input of a period",
+    record=("activity", "observations"), check=_one_recurrent_layer,
+)  # fmt: skip
 def fixed_points(view: View) -> Figure:
     """Draw the fixed and slow points for the mean input of each condition and period, on common axes, and paths."""
     from neurogym.analysis import pca_trajectories
@@ -86,6 +90,8 @@ def _colours(n: int) -> list[str]:
 def _paths(plane: Axes, found: Population, space: Any, sets: Sequence[InputSet]) -> None:
     """Draw paths of trials: by choice where there is one condition, else in the colour of the condition."""
     choice = found.table["choice"]
+    if choice.ndim > 1:  # a movement
+        choice = np.full(len(choice), np.nan)
     sides = np.unique(choice[np.isfinite(choice)])[-2:]
     rng, conditions = np.random.default_rng(0), len({each.trials.tobytes() for each in sets})
     for k in rng.permutation(len(found.activity))[:PATHS]:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import wording
+from ngym_cli.figures import registry, wording
 from ngym_cli.figures.behaviour import second_choice
 from ngym_cli.figures.style import (
     COLOURS,
@@ -24,6 +24,7 @@ from ngym_cli.figures.view import Part, View
 
 if TYPE_CHECKING:
     from neurogym.analysis import Curve
+    from neurogym.analysis.evidence import ContextUse
 
 #: Bootstrap draws behind intervals.
 DRAWS = 200
@@ -33,8 +34,7 @@ DRAWS = 200
 WEAKEST, REACHED = 3, 0.8
 
 
-def kernel_check(view: View) -> None:
-    """Say why there is no kernel."""
+def _stimulus_fluctuates(view: View) -> None:
     _pairs(view)
     if "stimulus" not in view.recorded.recording.events:
         raise Unavailable("the task has no period called stimulus")
@@ -55,6 +55,10 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
     return found
 
 
+@registry.figure(
+    "weight of the stimulus on the choice over time", ["perceptual"],
+    columns=("choice", "outcome"), record=("observations",), check=_stimulus_fluctuates,
+)  # fmt: skip
 def kernel(view: View) -> Figure:
     """Draw how much the fluctuations of the stimulus at each time bear on the choice, on trials of weak evidence."""
     from neurogym.analysis import Activity, psychophysical_kernel
@@ -83,6 +87,7 @@ def kernel(view: View) -> Figure:
     for (name, signed), colour in zip(_by_relevance(evidence, table, weak).items(), COLOURS, strict=False):
         signed = _fluctuations(signed, table, weak)
         if signed.std() == 0:
+            view.left_out[name] = "no fluctuation among trials of the same kind"
             continue
         second = choice[weak] == sides[1]
         linked = None if groups is None else groups[weak]
@@ -128,23 +133,26 @@ def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.nda
     return signed - means[index]
 
 
-def context_check(view: View) -> None:
-    """Say why the use of context cannot be drawn."""
+#: Columns that the use of context is computed from.
+CONTEXT = ("context", "coh_1", "coh_2", "other_choice", "choice")
+
+
+def _context_uses(view: View) -> list[tuple[Part, ContextUse]]:
     from neurogym.analysis import from_trials
 
-    view.analysed(view.parts("context", "coh_1", "coh_2", "other_choice", "choice"),
-                  lambda part: from_trials.context_use(part.table))  # fmt: skip
+    return view.analysed(view.parts(*CONTEXT), lambda part: from_trials.context_use(part.table))
 
 
+@registry.figure(
+    "weight of relevant and of irrelevant evidence", ["context dependent"],
+    columns=CONTEXT, check=_context_uses,
+)  # fmt: skip
 def context(view: View) -> Figure:
     """Draw choices against the evidence of each modality in each context, and the weight of each.
 
     Rows are contexts and columns modalities, as in Mante et al. 2013 (10.1038/nature12742), figure 1.
     """
-    from neurogym.analysis import from_trials
-
-    found = view.analysed(view.parts("context", "coh_1", "coh_2", "other_choice", "choice"),
-                          lambda part: from_trials.context_use(part.table))  # fmt: skip
+    found = _context_uses(view)
     contexts = sorted({int(name) for _, use in found for name in use.by_context})  # a task may have only one
     figure, axes = new_figure(len(contexts), 3, width=2.9, height=2.5, squeeze=False)
     for row, context in enumerate(contexts):
@@ -192,8 +200,7 @@ def evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
     interval_points(axes, curve, fmt="o-", color=part.colour)
 
 
-def cues_check(view: View) -> None:
-    """Say why cues cannot be compared."""
+def _each_modality(view: View) -> None:
     for part in view.parts():
         kinds = set(part.table["modality"].astype(str)) - {"conflict"}
         if len(kinds) != 3 or "both" not in kinds:
@@ -204,6 +211,10 @@ def cues_check(view: View) -> None:
             )
 
 
+@registry.figure(
+    "psychometric function of each modality, observed against optimal sigma", ["perceptual"],
+    columns=("modality", "coh", "choice", "outcome"), check=_each_modality,
+)  # fmt: skip
 def cues(view: View) -> Figure:
     """Draw the psychometric function of each modality and of both, and observed against optimal sigma."""
     from neurogym.analysis import from_trials
@@ -229,7 +240,7 @@ def cues(view: View) -> Figure:
         )
     curves.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     second = second_choice(found[0][0].table, view.facts.labels)
-    title = f"{found[0][0].label}, by what was presented"
+    title = f"by what was presented, {found[0][0].label}"
     curves.set(xlabel="signed coherence in each modality (%)", ylabel=f"P({second})", title=title)
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)
@@ -251,6 +262,10 @@ def _presented(name: str) -> str:
     return "both modalities" if name == "both" else f"{name} modality"
 
 
+@registry.figure(
+    "use of a sure option by strength, accuracy where it was waived", ["confidence"],
+    columns=("wager", "coh", "choice", "outcome"),
+)  # fmt: skip
 def wagering(view: View) -> Figure:
     """Draw how often the sure option is taken, and the accuracy with and without it on offer."""
     from neurogym.analysis import from_trials

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import wording
+from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
 from ngym_cli.figures.view import View
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 #: What an agent does with its action probabilities, in training and when it is evaluated.
 DRAWN, MOST_PROBABLE = "drawn actions", "most probable actions"
 
-#: Fewest trials and most bins behind the curve.
-TRIALS_PER_BIN = 100
-MOST_BINS = 60
+#: Trials behind a point of the curve and most points; short runs have fewer trials behind each of a few points.
+TRIALS_PER_BIN, FEWEST_PER_BIN = 100, 5
+MOST_BINS, FEWEST_BINS = 60, 4
 
 
-def learning_check(view: View) -> None:
-    """Say why there is no learning curve."""
+def _trained(view: View) -> None:
     for source in view.sources:
         if not len(source.training.get("trial", ())):
             raise Unavailable(f"{source.run.name}: no training trials were recorded")
 
 
+@registry.figure("performance along training; over seeds the interquartile mean", check=_trained)
 def learning(view: View) -> Figure:
     """Draw performance against the steps of training; for one run also reward, fixation breaks and misses."""
     if len(view.sources) == 1:
@@ -73,7 +73,7 @@ def _group(axes: Axes, label: str, sources: list[Source], colour: ColorType) -> 
 
 def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
     n = len(table["trial"])
-    bins = int(np.clip(n // TRIALS_PER_BIN, 1, MOST_BINS))
+    bins = min(max(n // TRIALS_PER_BIN, min(n // FEWEST_PER_BIN, FEWEST_BINS), 1), MOST_BINS)
     rows = np.array_split(np.argsort(table["step"], kind="stable"), bins)
     return rows, np.array([table["step"][r[-1]] for r in rows])
 
@@ -151,8 +151,7 @@ def _thousands(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
 
 
-def development_check(view: View) -> None:
-    """Say why there is no development curve."""
+def _checkpoints_evaluated(view: View) -> None:
     if not any(_development(source) for source in view.sources):
         raise Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
 
@@ -163,6 +162,7 @@ def _development(source: Source) -> dict[int, Any]:
     return dict(sorted(found.items()))
 
 
+@registry.figure("evaluations of the checkpoints along training", check=_checkpoints_evaluated)
 def development(view: View) -> Figure:
     """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
     figure, (left, right) = new_figure(1, 2)
@@ -195,7 +195,7 @@ def _by_condition(axes: Axes, source: Source) -> None:
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
         words = wording.Wording(source.facts.labels).phrase(str(name), value)
         axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=words)
-    title = f"{source.run.name}, by {wording.short(str(name))}"
+    title = f"by {wording.short(str(name))}, {source.run.name}"
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
     if values:
         legend_below(axes, side="right")

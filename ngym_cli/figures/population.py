@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ngym_cli.figures import registry
 from ngym_cli.figures.aligned import FEWEST, MOST_CONDITIONS, RESPONSE, Population, population, to_response
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, legend_below, new_figure, shades
 from ngym_cli.figures.view import View
@@ -21,17 +22,9 @@ if TYPE_CHECKING:
 MOST_DECODED, MOST_UNITS, MOST_STEPS = 400, 5, 30
 
 
-def time_course_check(view: View) -> None:
-    """Say why there is nothing to draw against time.
-
-    Raises:
-        Unavailable: if nothing was recorded, or trials last a single step.
-    """
+def _several_steps(view: View) -> None:
     if int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
         raise Unavailable("every trial is a single step: there is no course of time to draw")
-
-
-psth_check = trajectories_check = decoding_check = time_course_check
 
 
 def _psth(found: Population) -> PSTH:
@@ -77,6 +70,7 @@ def _event_name(event: str) -> str:
     return event if event == RESPONSE else f"{event} onset" if event else "start of trial"
 
 
+@registry.figure("mean activity of the most selective units by condition", record=("activity",), check=_several_steps)
 def psth(view: View) -> Figure:
     """Draw the mean activity of the units that tell the conditions apart best, from the stimulus and to the answer."""
     found = population(view)
@@ -106,6 +100,7 @@ def psth(view: View) -> Figure:
     return figure
 
 
+@registry.figure("population activity along its principal components", record=("activity",), check=_several_steps)
 def trajectories(view: View) -> Figure:
     """Draw condition averages along the principal components, against time and against each other."""
     from neurogym.analysis import pca_trajectories
@@ -153,6 +148,7 @@ def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
     return found
 
 
+@registry.figure("what can be read from the population at each time", record=("activity",), check=_several_steps)
 def decoding(view: View) -> Figure:
     """Draw the cross-validated accuracy of decoding choice and conditions at each time, and the choice across time."""
     from neurogym.analysis import decode
@@ -198,6 +194,7 @@ def decoding(view: View) -> Figure:
     return figure
 
 
+@registry.figure("share of units selective to each task variable", record=("activity",))
 def selectivity(view: View) -> Figure:
     """Draw the share of units that tell apart each task variable, and how units mix them."""
     from neurogym.analysis import selectivity_table
@@ -231,14 +228,7 @@ def selectivity(view: View) -> Figure:
     return figure
 
 
-def similarity_check(view: View) -> None:
-    """Say why runs cannot be compared."""
-    if len(view.sources) < 2:
-        raise Unavailable("needs two runs or more, as ngym plot RUN RUN similarity")
-    for source in view.sources:
-        view.recorded_of(source)
-
-
+@registry.figure("agreement of the representations of several runs", record=("activity",), runs=2)
 def similarity(view: View) -> Figure:
     """Draw how well the representational geometries of the runs agree, condition by condition."""
     from neurogym.analysis import representational_similarity

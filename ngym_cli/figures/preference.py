@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
+from ngym_cli.figures import registry
 from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import Part, View
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 DRAWS = 200
 
 
+@registry.figure(
+    "choices between two goods against the ratio of their amounts", ["value-based"],
+    columns=("n_a", "n_b", "a_first", "choice"),
+)  # fmt: skip
 def indifference(view: View) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
     from neurogym.analysis import Curve, from_trials
@@ -52,8 +57,7 @@ def indifference(view: View) -> Figure:
     return figure
 
 
-def interval_check(view: View) -> None:
-    """Say why intervals cannot be compared."""
+def _intervals_vary(view: View) -> None:
     for part in view.parts():
         if len(np.unique(part.table["production"])) < 2:
             raise Unavailable("there is a single interval to produce")
@@ -61,6 +65,7 @@ def interval_check(view: View) -> None:
             raise Unavailable("no interval was produced")
 
 
+@registry.figure("reproduced against target interval", ["timing"], columns=("production", "rt"), check=_intervals_vary)
 def interval(view: View) -> Figure:
     """Draw produced against target intervals, and their error."""
     from neurogym.analysis import Curve

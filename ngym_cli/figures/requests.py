@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ngym_cli import runs
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, one_line, unknown
-from ngym_cli.figures.registry import FIGURES, FigureSpec, natural, tags_of
+from ngym_cli.figures.registry import FIGURES, FigureSpec, tags_of
 from ngym_cli.files.writing import atomic_path, check_place
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ def draw(
         Rows of ``id``, ``path`` (None if it could not be drawn), ``reason`` and ``damaged``.
 
     Raises:
-        UserError: on an unknown figure, format or style, a figure asked for that cannot be drawn, or a damaged run once
-            all that can be drawn is.
+        UserError: on an unknown figure, format or style; or if nothing was drawn although figures were asked for by
+            name or the run is damaged.
     """
     for name in names:
         if name not in FIGURES:
@@ -139,9 +139,9 @@ def draw(
     for place in places if out is not None else ():
         check_place(place, overwrite)
     rows = [_draw_one(seen, spec, style, place) for spec, place in zip(specs, places, strict=True)]
-    for row in rows:
-        if row["path"] is None and (names or row["damaged"]):
-            raise UserError(f"{row['id']}: {row['reason']}")
+    failed = [row for row in rows if names or row["damaged"]]
+    if failed and not any(row["path"] for row in rows):
+        raise UserError("; ".join(f"{row['id']}: {row['reason']}" for row in failed))
     return rows
 
 
@@ -156,7 +156,7 @@ class Drawn(NamedTuple):
 def natural_figures(seen: View) -> list[FigureSpec]:
     """Return the figures that the runs call for, those that cannot be drawn of them left out."""
     tags = tags_of(seen)
-    return [spec for spec in FIGURES.values() if natural(spec, seen, tags)]
+    return [spec for spec in FIGURES.values() if spec.suits(seen, tags)]
 
 
 def suffix(seen: View) -> str:
@@ -252,7 +252,7 @@ def available(seen: View) -> list[dict[str, Any]]:
     for spec in FIGURES.values():
         reason = None
         try:
-            spec.check(seen)
+            spec.require(seen)
         except (Unavailable, UserError) as error:
             reason = str(error)
         except Exception as error:
@@ -260,7 +260,7 @@ def available(seen: View) -> list[dict[str, Any]]:
             reason = f"the check failed: {one_line(error)}"
         rows.append({
             "id": spec.name, "description": spec.summary, "available": reason is None,
-            "default": reason is None and natural(spec, seen, tags), "reason": reason,
+            "default": reason is None and spec.suits(seen, tags), "reason": reason,
         })  # fmt: skip
     return rows
 

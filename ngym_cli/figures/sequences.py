@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from ngym_cli.figures import registry
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import Part, View
 
@@ -22,8 +23,7 @@ LAGS = 4
 SIMULATED, LONGEST = 2_000, 150
 
 
-def history_check(view: View) -> None:
-    """Say why there is no history regression."""
+def _two_choices(view: View) -> None:
     from neurogym.analysis.trial_tables import numbers, responded
 
     for part in view.parts():
@@ -35,6 +35,10 @@ def history_check(view: View) -> None:
             raise Unavailable(f"a history regression needs two choices, the trials hold {n}; --pair names two")
 
 
+@registry.figure(
+    "weights of past choices and transitions, after correct and after error trials", ["history"],
+    columns=("choice", "outcome"), check=_two_choices,
+)  # fmt: skip
 def history(view: View) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
     from neurogym.analysis import from_trials
@@ -78,13 +82,16 @@ def history(view: View) -> Figure:
     return figure
 
 
-def stay_check(view: View) -> None:
-    """Say why there are no stay probabilities."""
+def _both_transitions(view: View) -> None:
     for part in view.parts():
         if len(np.unique(part.table["common"])) < 2:
             raise Unavailable("all transitions are of one kind")
 
 
+@registry.figure(
+    "two-step task: stay probabilities by reward and transition", ["learning"],
+    columns=("common", "choice", "reward"), check=_both_transitions,
+)  # fmt: skip
 def stay(view: View) -> Figure:
     """Draw how often the first choice is repeated, by reward and transition of the trial before."""
     from neurogym.analysis import from_trials
@@ -125,6 +132,7 @@ def _sessions(part: Part) -> Part:
     return Part(part.label, part.colour, select({**table, "env": session}, whole))
 
 
+@registry.figure("bandit: cumulative regret", ["n-alternative"], columns=("p0", "p1", "choice"))
 def regret(view: View) -> Figure:
     """Draw the expected reward lost against always choosing the best arm, beside that of random choices."""
     from neurogym.analysis import from_trials
@@ -170,13 +178,7 @@ def _arms(part: Part) -> list[str]:
     return sorted((name for name in part.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:]))
 
 
-def reversal_check(view: View) -> None:
-    """Say why there is no reversal curve."""
-    for part in view.parts():
-        if "ground_truth" not in part.table:
-            raise Unavailable("the trials do not say which action was right")
-
-
+@registry.figure("choices around reversals", ["learning"], columns=("better", "choice", "ground_truth"))
 def reversal(view: View) -> Figure:
     """Draw the share of choices of what is better after a reversal, trial by trial around it."""
     from neurogym.analysis import from_trials

@@ -85,6 +85,8 @@ class Source:
     def training(self) -> Table:
         """The trials of its training: what a learning curve needs of them."""
         columns = ("trial", "step", "performance", "reward", "aborts", "outcome", "env", "linked", "session_trial")
+        if not self.manifest.get("trials") and not (self.run.path / runs.TRIALS).exists():
+            return {}
         return read_trials(self.run.path / runs.TRIALS, columns)
 
     @cached_property
@@ -110,6 +112,12 @@ class Source:
     def _need_model(self) -> None:
         if not (self.run.path / runs.MODEL).exists():
             raise Unavailable("the run has no model yet")
+
+    @property
+    def agent(self) -> str:
+        """Algorithm and network, as in a legend: ``recurrent_ppo (lstm)``."""
+        alg, network = self.property("alg"), self.manifest.get("network")
+        return f"{alg} ({network})" if network else alg
 
     def main(self) -> Evaluated:
         """Return the latest evaluation of the intact network under the conditions of training, or else the latest.

@@ -14,6 +14,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -77,14 +78,19 @@ class Unavailable(Exception):
 
 @contextlib.contextmanager
 def styled(style: str = "screen") -> Iterator[None]:
-    """Draw in our style inside a ``with`` block; matplotlib's settings are as before after it.
+    """Draw in the style of the toolkit inside a ``with`` block; Matplotlib's settings are restored afterwards.
+
+    The style starts from Matplotlib's own defaults: settings files can name programs, and a ``matplotlibrc`` in the
+    current folder may come from anyone.
 
     Args:
         style: ``screen`` or ``paper``.
     """
     token = _scale.set(SCALE[style])
     try:
-        with matplotlib.rc_context(STYLES[style]):
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(STYLES[style])
             yield
     finally:
         _scale.reset(token)
@@ -160,6 +166,17 @@ def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
 def _folded(text: str, width: float) -> str:
     """Return text with line breaks, so that it is not wider than so many inches."""
     return "\n".join(textwrap.wrap(text, max(int(15 * width / _scale.get()) - 4, 20)))
+
+
+def capitalise_titles(figure: Figure) -> None:
+    """Begin the titles of a figure and its panels with a capital letter."""
+    for axes in figure.axes:
+        titles = {axes.get_title(place) for place in ("left", "center", "right")}
+        for text in axes.get_children():
+            if isinstance(text, Text) and text.get_text() in titles:
+                text.set_text(text.get_text()[:1].upper() + text.get_text()[1:])
+    if figure.get_suptitle():
+        figure.suptitle(figure.get_suptitle()[:1].upper() + figure.get_suptitle()[1:], fontsize="medium")
 
 
 def footnote(figure: Figure, lines: Sequence[str]) -> None:

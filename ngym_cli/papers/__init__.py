@@ -6,13 +6,12 @@ Belongs here: what knows of claims. May use: `sweeps` and what it uses.
 |---|---|
 | `model` | `paper.toml`: settings, parts (what is trained), claims |
 | `verdicts` | when a claim counts as reached |
-| `collection` | the papers that come with ngym, and a user's own |
-| `beginning` | the folder of a new one |
-| `script`, `measures` | `figures.py` of a paper, and the measures of the library |
+| `collection` | the papers that come with ngym, a user's own, and the folder of a new one |
+| `script` | `figures.py` of a paper, and the measures of the library |
 | `paper_runs` | what a measure and a figure are given: trained runs with their evaluations |
 | `engine` | the runs of a paper, and the sweep that makes what is missing |
 | `measuring` | measures claims on the runs that are done, several seeds at a time |
 | `html` | the page |
-| `kept` | our own record |
-| `requests`, `printing` | the command, from its words to the last printed line |
+| `results` | our own record, and verdicts and numbers in words |
+| `requests` | the command, from its words to the last printed line |
 """

@@ -12,6 +12,7 @@ from typing import Any
 from ngym_cli.config import from_dict, read_toml, trust
 from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.papers import model
 from ngym_cli.papers.model import PaperConfig
 from ngym_cli.papers.script import Script
@@ -173,3 +174,27 @@ def folders() -> Iterator[Path]:
         if folder.resolve() not in seen:
             seen.add(folder.resolve())
             yield folder
+
+
+TEMPLATE = Path(__file__).parent / "template"
+
+
+def new(folder: Path) -> None:
+    """Write the template.
+
+    Raises:
+        UserError: if there is such a folder already, its name is none, or it cannot be written.
+    """
+    if not model.NAME.fullmatch(folder.name) or folder.name in ids():
+        taken = "that of a paper which comes with ngym" if folder.name in ids() else "no name for a paper"
+        raise UserError(f"'{folder.name}' is {taken}; use letters, digits, dots, dashes and underscores, as my_study")
+    try:
+        with atomic_folder(folder) as temporary:
+            for path in sorted(TEMPLATE.glob("*.*")):
+                (temporary / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    except FileExistsError:
+        raise UserError(f"{folder} exists; nothing was written") from None
+    except OSError as error:
+        raise UserError(f"cannot write {folder}: {error.strerror}") from None
+    code = trust.signed(code_of(load(folder)))
+    write_json(folder / MADE_HERE, {"code": code})

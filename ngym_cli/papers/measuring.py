@@ -113,7 +113,7 @@ def _library() -> str:
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
     found = hashlib.sha256()
     code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
-    code += [ours / "papers" / f"{name}.py" for name in ("measures", "paper_runs", "measuring")]
+    code += [ours / "papers" / f"{name}.py" for name in ("script", "paper_runs", "measuring")]
     for path in sorted(code):
         found.update(path.read_bytes())
     return found.hexdigest()

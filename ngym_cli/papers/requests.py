@@ -16,7 +16,7 @@ from ngym_cli.errors import Taken, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
-from ngym_cli.papers import collection, engine, html, kept, measuring, printing
+from ngym_cli.papers import collection, engine, html, measuring, results
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.engine import PlannedRun
 from ngym_cli.papers.measuring import Measured
@@ -34,8 +34,8 @@ MOST_SEEDS = 10_000
 
 def show(json_: bool) -> int:
     """Print the papers that there are; return the exit code."""
-    rows = kept.rows()
-    terminal.print_json(rows) if json_ else printing.print_papers(rows)
+    rows = results.rows()
+    terminal.print_json(rows) if json_ else results.print_papers(rows)
     return 0
 
 
@@ -45,11 +45,11 @@ def launch_settings(on: str, workers: int | None, slurm: Sequence[str] | None) -
     Raises:
         UserError: if an option of Slurm is none.
     """
-    from ngym_cli.sweeps import requests
+    from ngym_cli.sweeps import control
     from ngym_cli.sweeps.recipe import build
 
     where = {"on": on, "workers": workers, "slurm": list(slurm) if slurm else None}
-    return build(requests.tables(None, {}, where), {}).launch
+    return build(control.recipe_tables(None, {}, where), {}).launch
 
 
 def reproduce(
@@ -102,7 +102,7 @@ def reproduce(
     if json_:
         terminal.print_json(document)
     else:
-        printing.print_claims(document, place / PAGE)
+        results.print_claims(document, place / PAGE)
     _print_failures(rows)
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 

@@ -131,11 +131,11 @@ def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> 
     """
     if name is not None and not is_plain_name(name):
         raise UserError(f"run name '{name}' must be a plain folder name")
-    return root / safe_name(task) / alg / (name or f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}")
+    return root / safe_name(task) / safe_name(alg) / (name or f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}")
 
 
 def safe_name(task: str) -> str:
-    """Return a task's name as a folder name: a file's task becomes ``file.Class``."""
+    """Return the name of a task or an algorithm as a folder name: ``path/file.py:Class`` becomes ``file.Class``."""
     file, _, name = task.rpartition(":")
     if file:
         stem = Path(file).stem if file.endswith(".py") else file

@@ -11,8 +11,8 @@ Belongs here: what knows of more than one run. May use: `training` and what it u
 | `worker`, `one_run` | what one worker does: skip, resume or start a run |
 | `search` | Optuna: parameters drawn, poor trials ended early, importance |
 | `launchers` | where the work is done: `local`, `ray`, `slurm` |
-| `status`, `live_table` | how far it is, read from the run folders alone |
-| `results`, `printing`, `figures` | what came out |
+| `status` | how far it is, read from the run folders alone |
+| `results`, `tables`, `figures` | what came out, and how it is shown |
 | `estimate` | how long it would take |
-| `requests`, `control` | the command, from its flags to the last printed line |
+| `control` | the command, from its flags to the last printed line |
 """

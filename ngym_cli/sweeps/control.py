@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, merge, read_toml
-from ngym_cli.errors import UserError
+from ngym_cli.config.values import parse_assignment, parse_assignments, parse_scalar, split_entries
+from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import locks
-from ngym_cli.sweeps import folder, launchers, live_table, plan, printing, results, status, validation
+from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.launchers import Order
-from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.sweeps.recipe import Recipe, canonical, from_flags
 
 INTERRUPTED = 130
 
@@ -127,7 +128,7 @@ def do_jobs(
     interrupted = False
     with (
         locks.lock(sweep.path),
-        live_table.LiveTable(observer, shown_on, min(workers, len(jobs))) as shown,
+        tables.LiveTable(observer, shown_on, min(workers, len(jobs))) as shown,
         _stoppable(),
     ):
         try:
@@ -168,9 +169,9 @@ def _finish(sweep: Sweep, rows: list[status.Row], json: bool) -> None:
         terminal.print_json(document)
         return
     out = terminal.console()
-    printing.print_settings(out, document["settings"], sweep.recipe.search is not None)
-    printing.print_importance(out, document["importance"])
-    printing.print_errors(out, rows, sweep)
+    tables.print_settings(out, document["settings"], sweep.recipe.search is not None)
+    tables.print_importance(out, document["importance"])
+    tables.print_errors(out, rows, sweep)
     out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
 
 
@@ -207,11 +208,11 @@ def show(sweep: Sweep, json: bool) -> int:
         return 0
     out = terminal.console()
     out.print(f"{sweep.path}", soft_wrap=True)
-    out.print(live_table.picture(rows))
+    out.print(tables.picture(rows))
     settings = results.settings(sweep, rows)
     if any(setting["n"] for setting in settings):
         out.print()
-        printing.print_settings(out, settings, sweep.recipe.search is not None)
+        tables.print_settings(out, settings, sweep.recipe.search is not None)
     return 0
 
 
@@ -238,11 +239,97 @@ def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, j
         out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
     steps = sum(int(config.timesteps or 0) for config, _ in settings) / len(settings)
     out.print(
-        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {live_table.duration(total)} of one core, "
-        f"{live_table.duration(wall)} with {workers} at a time (from short runs measured on this machine)",
+        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {tables.duration(total)} of one core, "
+        f"{tables.duration(wall)} with {workers} at a time (from short runs measured on this machine)",
         soft_wrap=True,
     )
 
 
 #: Runs that ``--dry-run`` prints one by one.
 MOST_PLANNED = 200
+
+ACTIONS = ("status", "resume")
+
+
+def sweep(
+    what: str | None,
+    reference: str | None,
+    parameters: Mapping[str, object],
+    wrappers: Iterable[str] | None,
+    zipped: Iterable[str] | None,
+    searched: Mapping[str, object],
+    where: Mapping[str, object],
+    root: Path,
+    name: str | None,
+    *,
+    detach: bool,
+    trust: bool,
+    dry_run: bool,
+    json: bool,
+) -> int:
+    """Do what a command line asks for; return the exit code.
+
+    Args:
+        what: a recipe's file, ``status``, ``resume``, or None.
+        reference: the sweep to look at or to go on with.
+        parameters: flags of a run by name.
+        wrappers: stacks.
+        zipped: groups of parameters that change together.
+        searched: flags of the search.
+        where: flags of the launcher.
+        root: folder of all sweeps.
+        name: name of the sweep.
+        detach: do not wait for the cluster.
+        trust: let a recipe name a user's own code.
+        dry_run: only say what would be done.
+        json: print one JSON document.
+
+    Raises:
+        UserError: on words that do not go together, and as the actions themselves.
+    """
+    values = from_flags(parameters, wrappers)
+    over = recipe_tables(zipped, searched, where)
+    if what in ACTIONS:
+        if values or "zip" in over or "search" in over or name is not None or dry_run:
+            raise UserError(f"ngym sweep {what} takes a sweep as it is; no other settings go with it")
+        found = folder.find(reference or "latest", root)
+        if what == "status":
+            return show(found, json)
+        return resume(found, over.get("launch", {}), trust, detach, json)
+    if reference is not None:
+        raise UserError(f"ngym sweep {what} {reference}: expected a recipe alone" + did_you_mean(str(what), ACTIONS))
+    file = Path(what) if what is not None else None
+    if file is not None and not file.is_file():
+        raise UserError(f"no such recipe: {what}" + did_you_mean(str(what), ACTIONS))
+    if file is None and not values and "search" not in over:
+        raise UserError("nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5")
+    recipe = make_recipe(file, over, values, trust)
+    return start(recipe, name_of(recipe, name, file), root, dry_run, detach, json)
+
+
+def recipe_tables(
+    zipped: Iterable[str] | None, searched: Mapping[str, Any], where: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the tables of a recipe that flags give, with nothing that they leave open."""
+    found: dict[str, Any] = {}
+    if zipped:
+        found["zip"] = [[_key(part) for part in split_entries(group)] for group in zipped]
+    search = {key: value for key, value in searched.items() if value is not None}
+    if "space" in search:
+        search["space"] = parse_assignments(search["space"], "--space", str)
+    if search:
+        found["search"] = search
+    launch = {key: value for key, value in where.items() if value is not None}
+    if "slurm" in launch:
+        pairs = (parse_assignment(text, "--slurm") for text in launch["slurm"])
+        launch["slurm"] = {key: value if ":" in value else parse_scalar(value) for key, value in pairs}
+    if launch:
+        found["launch"] = launch
+    return found
+
+
+def _key(name: str) -> str:
+    try:
+        return canonical(name.strip().replace("-", "_"))
+    except ValueError as error:
+        raise UserError(f"--zip: {error}") from None

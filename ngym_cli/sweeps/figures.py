@@ -12,8 +12,8 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import check_place
 from ngym_cli.sweeps import plan, space, status
 from ngym_cli.sweeps.folder import STUDY, Sweep
-from ngym_cli.sweeps.live_table import word
 from ngym_cli.sweeps.status import Row
+from ngym_cli.sweeps.tables import word
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ class SearchSettings(Section):
     space: dict[str, str] = Field(
         default_factory=dict,
         validate_default=True,
-        description="parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:A:B",
+        description="parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:V1:V2",
     )
     maximize: Literal["performance", "reward_per_trial"] = "performance"
     sampler: Literal["tpe", "random"] = "tpe"

@@ -1,16 +1,26 @@
-"""The curves of a run: a point for each stretch of training, from the trials that ended in it."""
+"""Learning curves of a run and the writer of TensorBoard files."""
 
 from __future__ import annotations
 
+import os
+import re
+import threading
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ngym_cli.config import flatten
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import Table, concatenate
 from ngym_cli.training.progress import Display
-from ngym_cli.training.tensorboard import Board
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 #: Trials over which the live display averages.
 WINDOW = 1_000
@@ -87,3 +97,114 @@ class Curves:
         """Continue from what ``state`` returned."""
         self.reported, self._step, self._moment = int(state["reported"]), int(state["point"]), time.monotonic()
         self.pending = {str(name): float(value) for name, value in state["pending"].items()}
+
+
+#: What the summary of hyperparameters compares runs by.
+METRICS = ("evaluation/performance", "behaviour/performance", "behaviour/reward_per_trial")
+
+#: Settings that come first among the hyperparameters, and those that are no part of them.
+FIRST = ("task", "alg", "network", "seed", "units", "timesteps", "n_envs", "reset_state", "wrappers")
+NOT_COMPARED = ("evaluation", "checkpoint")
+
+
+class Board:
+    """Writes the event files of one run.
+
+    Args:
+        folder: where they go.
+        state: of the board of the same run up to a checkpoint; what was written later is removed.
+    """
+
+    def __init__(self, folder: Path, state: Mapping[str, int] | None = None):
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._folder = folder
+        _cut_back(folder, state or {})
+        self._excepthook = threading.excepthook
+        threading.excepthook = self._of_a_thread
+        try:
+            self._writer: Any = SummaryWriter(str(folder), flush_secs=10)
+        except BaseException:
+            threading.excepthook = self._excepthook
+            raise
+
+    def _of_a_thread(self, what: threading.ExceptHookArgs) -> None:
+        """Be silent about TensorBoard's own thread: what it could not write is raised again at the next point."""
+        if not type(what.thread).__module__.startswith("tensorboard."):
+            self._excepthook(what)
+
+    def hyperparameters(self, config: Mapping[str, object], text: str) -> None:
+        """Show the configuration, as a table to compare runs by and as text."""
+        from torch.utils.tensorboard.summary import hparams
+
+        for record in hparams(settings(config), dict.fromkeys(METRICS, 0)):
+            self._writer.file_writer.add_summary(record)
+        self._writer.add_text("configuration", "\n".join("    " + line for line in text.splitlines()), 0)
+
+    def layout(self, conditions: Sequence[str]) -> None:
+        """Put the curves of each condition's values into one chart, of training and of evaluations.
+
+        Args:
+            conditions: names of the conditions that performance is broken down by.
+        """
+        charts = {
+            f"{where} by {name}": ["Multiline", [f"{prefix}performance_by_{re.escape(name)}/.*"]]
+            for name in conditions
+            for where, prefix in (("training", ""), ("evaluation", "evaluation/"))
+        }
+        both = ["Multiline", [r"behaviour/performance", r"evaluation/performance"]]
+        self._writer.add_custom_scalars({"performance": {"training and evaluation": both, **charts}})
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Add one point to each curve, in one record: the writer's queue holds few."""
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        points = [Summary.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()]
+        self._writer.file_writer.add_summary(Summary(value=points), step)
+
+    def figure(self, tag: str, figure: Figure, step: int) -> None:
+        """Add a figure."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        canvas = FigureCanvasAgg(figure)  # `add_figure` imports pyplot with all its widgets to do the same
+        canvas.draw()
+        self._writer.add_image(tag, np.asarray(canvas.buffer_rgba())[:, :, :3], step, dataformats="HWC")
+
+    def flush(self) -> None:
+        """Write everything out."""
+        self._writer.flush()
+
+    def state(self) -> dict[str, int]:
+        """Return how many bytes each event file has, all points so far included."""
+        self.flush()
+        return {path.name: path.stat().st_size for path in sorted(self._folder.glob("events.out.tfevents.*"))}
+
+    def close(self) -> None:
+        """Write everything out and end."""
+        try:
+            self._writer.close()
+        finally:
+            threading.excepthook = self._excepthook
+
+
+def settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a user sets, what tells runs apart at first sight before the rest.
+
+    >>> settings({"seed": 1, "task": "RDM-v0", "evaluation": {"every": 9}, "hyperparameters": {"gamma": 0.9}})
+    {'task': 'RDM-v0', 'seed': 1, 'hyperparameters.gamma': 0.9}
+    """
+    flat = flatten({name: value for name, value in config.items() if name not in NOT_COMPARED})
+    if config.get("wrappers"):
+        flat["wrappers"] = ", ".join(entry["name"] for entry in config["wrappers"])
+    first = {name: flat.pop(name) for name in FIRST if name in flat}
+    return {**first, **flat}
+
+
+def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:
+    """Let event files hold what they held when they had certain sizes, and no others be there."""
+    for path in folder.glob("events.out.tfevents.*"):
+        size = 0 if path.is_symlink() else int(sizes.get(path.name, 0))
+        if size <= 0:
+            path.unlink()
+        elif size < path.stat().st_size:
+            os.truncate(path, size)

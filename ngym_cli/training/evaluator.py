@@ -15,8 +15,8 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
 from ngym_cli.terminal import REFERENCES
+from ngym_cli.training.curves import Board
 from ngym_cli.training.progress import Display
-from ngym_cli.training.tensorboard import Board
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy

@@ -1,23 +1,22 @@
-"""The live display of a run: how far, how long still, and how well, beside chance, blind score and ceiling."""
+"""Live display of a run: progress, time left, and performance next to chance, blind score and ceiling."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
 
-from ngym_cli.terminal import bar_row, left_in_words
+from ngym_cli.terminal import EveryFewSeconds, left_in_words, progress_bars
 
-#: Seconds between lines where there is no terminal to draw on.
-SECONDS_PER_LINE = 10.0
+#: Seconds of training before which the speed says little about the time left: the first steps include preparations.
+WARM_UP = 2.0
 
 
 class Display:
-    """What a run tells about its progress; each kind shows what it can."""
+    """Interface of the displays of a run's progress."""
 
     def start(self, step: int = 0) -> None:
         """Begin, at a step."""
@@ -39,7 +38,7 @@ class Display:
 
 
 class Silent(Display):
-    """Says nothing."""
+    """Display that shows nothing."""
 
 
 class LiveDisplay(Display):
@@ -65,71 +64,63 @@ class LiveDisplay(Display):
         self.console = console
         self.total = total
         self.references = dict(references)
-        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._bars = progress_bars(console)
+        self._training = self._bars.add_task("training", total=total, text="")
+        self._evaluation = self._bars.add_task("evaluating", visible=False, text="")
+        self._live = Live(self._bars, console=console, refresh_per_second=4, transient=True)
+        self._pace = EveryFewSeconds()
         self._step = self._first = 0
         self._began = time.monotonic()
         self._evaluations = 0.0
-        self._last_line = 0.0
-        self._lines: list[str] = []
 
     def start(self, step: int = 0) -> None:
         """Begin to draw, at a step."""
         self._first = self._step = step
         self._began = time.monotonic()
         with contextlib.suppress(OSError):
-            if self._live:
+            if self.console.is_terminal:
                 self._live.start()
+
+    def _trained(self) -> float:
+        return max(time.monotonic() - self._began - self._evaluations, 1e-9)
 
     @property
     def speed(self) -> float:
         """Steps per second of training so far, evaluations left out."""
-        seconds = time.monotonic() - self._began - self._evaluations
-        return (self._step - self._first) / max(seconds, 1e-9)
+        return (self._step - self._first) / self._trained()
 
     def _left(self) -> str:
-        return left_in_words((self.total - min(self._step, self.total)) / self.speed) if self.speed else ""
+        """Return the time left in words, evaluations at the pace so far included; empty before that can be told."""
+        steps = self._step - self._first
+        if not steps or self._trained() < WARM_UP:
+            return ""
+        return left_in_words(max(self.total - self._step, 0) * (time.monotonic() - self._began) / steps)
 
     def update(self, step: int, numbers: Mapping[str, object]) -> None:
         """Draw the state after ``step`` steps."""
         self._step = step
+        first, *rest = self._numbers({**numbers, "steps_per_second": self.speed})
+        steps, left = f"{min(step, self.total):,} of {self.total:,} steps", self._left()
         with contextlib.suppress(OSError):
-            self._show(step, {**numbers, "steps_per_second": self.speed})
-
-    def _show(self, step: int, numbers: Mapping[str, object]) -> None:
-        if self._live:
-            first, *rest = self._numbers(numbers)
-            self._lines = [first, "   ".join(rest)]
-            self._draw()
-        elif not self._last_line:
-            self._last_line = time.monotonic()
-            self.console.print(f"{self.total:,} steps at {self.speed:,.0f} per second: {self._left()}", soft_wrap=True)
-        elif time.monotonic() - self._last_line >= SECONDS_PER_LINE:
-            self._last_line = time.monotonic()
-            parts = ", ".join(self._numbers(numbers))
-            self.console.print(f"{step:,} of {self.total:,} steps, {self._left()}: {parts}", soft_wrap=True)
-
-    def _draw(self, *rows: Any) -> None:
-        if self._live:
-            steps = f"{min(self._step, self.total):,} of {self.total:,} steps"
-            self._live.update(
-                Group(bar_row("training", self._step, self.total, steps, self._left()), *self._lines, *rows)
-            )
+            if self.console.is_terminal:
+                self._bars.update(self._training, completed=min(step, self.total), text=f"{steps} {left}".rstrip())
+                self._live.update(Group(self._bars, first, "   ".join(rest)))
+            elif left and self._pace.due():
+                self.console.print(f"{steps}, {left}: {', '.join([first, *rest])}", soft_wrap=True)
 
     def evaluating(self, done: int, total: int) -> None:
         """Draw how many trials of an evaluation are done."""
         text = f"{done:,} of {total:,} trials"
         with contextlib.suppress(OSError):
-            if self._live:
-                self._draw(bar_row("evaluating", done, total, text))
-            elif time.monotonic() - self._last_line >= SECONDS_PER_LINE:
-                self._last_line = time.monotonic()
+            if self.console.is_terminal:
+                self._bars.update(self._evaluation, completed=done, total=total, text=text, visible=True)
+            elif self._trained() >= WARM_UP and self._pace.due():
                 self.console.print(f"evaluating: {text}", soft_wrap=True)
 
     def evaluated(self, seconds: float) -> None:
         """Draw training again."""
         self._evaluations += seconds
-        with contextlib.suppress(OSError):
-            self._draw()
+        self._bars.update(self._evaluation, visible=False)
 
     def _numbers(self, numbers: Mapping[str, object]) -> list[str]:
         known = {name: numbers.get(name, value) for name, value in self.references.items()}
@@ -152,5 +143,4 @@ class LiveDisplay(Display):
     def stop(self) -> None:
         """Take the bar away."""
         with contextlib.suppress(OSError):
-            if self._live:
-                self._live.stop()
+            self._live.stop()

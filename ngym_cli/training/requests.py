@@ -1,21 +1,25 @@
-"""What ``ngym run`` does, from the flags to the last printed line."""
+"""The command ``ngym run`` from flags to the last printed line, and its short trial run (``--smoke``)."""
 
 from __future__ import annotations
 
+import tempfile
+import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
 from ngym_cli.agents.from_config import find_algorithm
 from ngym_cli.config import RunConfig
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, one_line
 
 if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
     from ngym_cli.training.progress import Display
+
 
 INTERRUPTED = 130
 
@@ -81,8 +85,88 @@ def run(
     if json:
         terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
     else:
-        printing.print_evaluation(outcome.summary)
+        printing.print_evaluation(outcome.summary, "evaluation at the end of training")
         path = outcome.run.path
         next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
         terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
     return INTERRUPTED if outcome.status == "interrupted" else 0
+
+
+#: What a smoke test trains with; the hyperparameters where the algorithm has them.
+SMOKE = {"n_envs": 4, "timesteps": 256, "evaluation": {"every": 0, "trials": 4}}
+SMOKE_HYPERPARAMETERS = {"n_steps": 32, "n_epochs": 1, "batch_size": 256, "learning_starts": 64}
+
+#: Warnings of Gymnasium's checker about every task: ``seed`` is kept for NeuroGym's users, wrappers are meant, and
+#: noise has no bounds.
+EXPECTED = (
+    *("Official support for the `seed` function", "is different from the unwrapped version"),
+    *("minimum value is -infinity", "maximum value is infinity"),
+)
+
+
+def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: bool = False) -> int:
+    """Build, check and briefly train one task or all tasks; print a row for each task and return the exit code."""
+    from neurogym.envs import registration
+    from ngym_cli.config.tasks import find_task
+
+    base = configuration.merge(configuration.read_toml(file) if file else {}, flags)
+    configuration.load(file, flags, trust)
+    task = base.get("task", "all")
+    if task != "all":
+        find_task(task)
+    threads.one_in_torch()
+    rows = []
+    out = terminal.console()
+    for id_ in registration.every_task() if task == "all" else [task]:
+        row = _smoke_one(_small({**base, "task": id_}))
+        rows.append(row)
+        if not json:
+            numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"
+            out.print(f"{row['id']:<48} {row['status']:<7}{numbers}  {row['error'] or ''}", soft_wrap=True)
+    failed = sum(row["status"] != "ok" for row in rows)
+    if json:
+        terminal.print_json(rows)
+    else:
+        out.print(f"{len(rows) - failed} of {len(rows)} tasks ok")
+    return 1 if failed else 0
+
+
+def _small(settings: Mapping[str, object]) -> RunConfig:
+    """Return the configuration of a short run; what the settings say comes first."""
+    from ngym_cli.agents.from_config import find_algorithm
+
+    known = find_algorithm(configuration.from_dict(settings).alg).defaults
+    usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}
+    return configuration.from_dict(configuration.merge({**SMOKE, "hyperparameters": usual}, settings))
+
+
+def _smoke_one(config: RunConfig) -> dict[str, Any]:
+    """Check and train one task in a folder that is thrown away."""
+    from ngym_cli.training.main_loop import train
+
+    row: dict[str, Any] = {"id": config.task, "status": "ok", "steps": 0, "trials": 0, "error": None}
+    began = time.perf_counter()
+    try:
+        _check(config)
+        with tempfile.TemporaryDirectory() as folder:
+            manifest = train(config, Path(folder)).run.manifest()
+        row.update(steps=manifest["steps"], trials=manifest["trials"], performance=manifest["performance"])
+    except Exception as error:
+        row.update(status="failed", error=one_line(error))
+    return {**row, "seconds": round(time.perf_counter() - began, 3)}
+
+
+def _check(config: RunConfig) -> None:
+    """Hold an environment against Gymnasium's own checker; its warnings count as errors."""
+    from gymnasium.utils.env_checker import check_env
+
+    from ngym_cli.config.tasks import find_task
+    from ngym_cli.environments.stack import make_env
+
+    env = make_env(find_task(config.task), config)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_env(env, skip_render_check=True)
+    for text in (" ".join(str(warning.message).split()) for warning in caught if "gymnasium" in str(warning.filename)):
+        if not any(expected in text for expected in EXPECTED):
+            raise UserError(f"Gymnasium's checker: {text}")

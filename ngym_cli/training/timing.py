@@ -11,7 +11,7 @@ import numpy as np
 
 from ngym_cli import terminal
 from ngym_cli.agents import threads
-from ngym_cli.agents.from_config import build_model, complete, find_algorithm
+from ngym_cli.agents.from_config import build_model, complete, find_algorithm, find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
@@ -72,11 +72,12 @@ def expected(config: RunConfig, facts: Facts) -> float | None:
         facts: what is known of the task.
 
     Returns:
-        None where the arithmetic says too little: agents without a recurrent network, and images.
+        None where the arithmetic says too little: agents without a recurrent network, images, users' own parts.
     """
     algorithm = find_algorithm(config.alg)
     features = int(np.prod(facts.observation_space.shape or (1,)))
-    if not algorithm.recurrent or len(facts.observation_space.shape or (1,)) > 1:
+    built_in = algorithm.own_class is None and find_network(str(config.network)).own_class is None
+    if not built_in or not algorithm.recurrent or len(facts.observation_space.shape or (1,)) > 1:
         return None
     units, layers = int(config.units or 1), int(config.network_args.get("layers", 1))
     wide = GATES.get(str(config.network), 1) * units

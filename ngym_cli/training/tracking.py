@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
 from ngym_cli.errors import UserError, one_line
-from ngym_cli.training.tensorboard import Board
+from ngym_cli.training.curves import Board
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,5 +23,5 @@ def test_entries_are_replaced_in_a_copy():
 
 
 def test_a_dictionary_of_ones_own_is_kept_as_it_is():
-    assert Mine.metadata == {"render_modes": [], "description": "mine", "laboratory": "ours"}
+    assert Mine.metadata == {"render_modes": ["rgb_array"], "description": "mine", "laboratory": "ours"}
     assert isinstance(Mine.metadata, dict)

@@ -45,7 +45,7 @@ TASK_FILES = {
         ([*RUN, "--set", "n_steps=1.5"], "whole number"),
         ([*RUN, "--alg", "ppo", "--network", "mlp", "--set", "n_steps=8-inf"], "must be a number"),
         ([*RUN, "--timesteps", "100", "--set", "n_steps=none"], "n_steps"),
-        ([*RUN, "--set", "learning_rate"], "KEY=VALUE"),
+        ([*RUN, "--set", "learning_rate"], "NAME=VALUE"),
         ([*RUN, "--set", "gamma=1", "--set", "gamma=2"], "twice"),
         ([*RUN, "--network-arg", "layerz=2"], "did you mean 'layers'"),
         ([*RUN, "--task-arg", "sgma=1"], "did you mean 'sigma'"),

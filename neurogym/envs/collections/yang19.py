@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neurogym.envs.collections.yang19_families import Decide, Match, Respond, YangTask
-from neurogym.metadata import TaskInfo
+from neurogym.metadata import RENDER_MODES, TaskInfo
 
 PAPER = {
     "paper_name": "Task representations in neural networks trained to perform many cognitive tasks",
@@ -61,7 +61,7 @@ def _task(
     common = {Respond: ("steps action space", "n-alternative"), Decide: ("n-alternative",), Match: ("go-no-go",)}
     metadata = TaskInfo.of(
         {
-            "render_modes": [],
+            "render_modes": [*RENDER_MODES],
             **PAPER,
             "tags": ["perceptual", *common[family], *tags, "supervised"],
             "family": _FAMILIES[family],

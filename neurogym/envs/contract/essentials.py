@@ -1,4 +1,4 @@
-"""What a task needs in order to work: trials that say what they are, right actions that exist, live inputs."""
+"""Essentials of a working task: described trials, right actions that exist, live inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.envs.contract.subject import Subject, require
+from neurogym.envs.contract.subject import NothingToCheck, Subject, require
 from neurogym.spaces import names_of
 
 STEPS = 600  #: that are looked at
@@ -18,7 +18,7 @@ def trials_are_described(subject: Subject) -> None:
     env = subject.task()
     name = next((name for name in ("_new_trial", "new_trial") if _own(env, name) is not None), None)
     if name is None:
-        return
+        raise NothingToCheck("the task describes many trials at once")
     returned: list[Any] = []
     made = getattr(env, name)
 
@@ -46,26 +46,30 @@ def ground_truth_is_an_action(subject: Subject) -> None:
     env.reset(seed=6)
     env.action_space.seed(6)
     space: Any = env.action_space
+    seen = False
     for step in range(STEPS // 10 if subject.large else STEPS):
         _, _, terminated, truncated, info = env.step(space.sample())
         right = info.get("gt")
         if right is not None and isinstance(space, gym.spaces.Discrete):
+            seen = True
             first, last = int(space.start), int(space.start + space.n) - 1
             fits = np.ndim(right) == 0 and float(right) == int(right) and first <= int(right) <= last
             require(fits, f"{subject.name}: the ground truth {right} at step {step} is no action ({first} to {last})")
         if terminated or truncated:
             env.reset()
+    if not seen:
+        raise NothingToCheck("there is no ground truth, or actions are vectors")
 
 
 def channels_carry_something(subject: Subject) -> None:
     """A channel without a name is not always 0."""
     space: Any = subject.example.observation_space
     if space.shape is None or len(space.shape) != 1:
-        return
+        raise NothingToCheck("observations are no vectors")
     named = {int(i) for index in names_of(space).values() for i in np.atleast_1d(index)}
     nameless = [channel for channel in range(space.shape[0]) if channel not in named]
     if not nameless:
-        return
+        raise NothingToCheck("every channel has a name")
     env = subject.make()
     observation, _ = env.reset(seed=8)
     env.action_space.seed(8)

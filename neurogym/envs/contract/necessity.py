@@ -1,4 +1,4 @@
-"""What the best agent that ignores part of the input can score.
+"""Score of the best agent that ignores part of the input.
 
 Trials are recorded while the oracle acts. At each step the right action of half of the trials is predicted from the
 other half: that of the trials whose observations up to this step are nearest. Where trials that look the same need
@@ -17,7 +17,7 @@ import numpy as np
 
 from neurogym import rules
 from neurogym.core import TrialEnv
-from neurogym.envs.contract.subject import Subject, require
+from neurogym.envs.contract.subject import NothingToCheck, Subject, require
 from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import names_of
 
@@ -61,7 +61,7 @@ def necessary(subject: Subject) -> None:
     """
     wanted = subject.example.metadata.get("necessary", ())
     if not wanted or subject.large:
-        return
+        raise NothingToCheck("images are not looked at" if wanted else "the task calls nothing necessary")
     fixed = _simple(subject)
     if "timing" not in subject.example.metadata["tags"]:
         fix_timing(fixed)
@@ -80,7 +80,7 @@ def necessary(subject: Subject) -> None:
 
 
 def _excess(full: np.ndarray, less: np.ndarray) -> float:
-    """How far ``full`` scores above ``less``, beyond what the sampling of trials explains."""
+    """Lead of ``full`` over ``less``, beyond what the sampling of trials explains."""
     error = np.sqrt(max(less.var(), full.var()) / len(less))
     return float(full.mean() - less.mean() - max(MARGIN, 2 * error))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from neurogym import rules
 from neurogym.core import TrialEnv
-from neurogym.envs.contract.subject import Subject, require
+from neurogym.envs.contract.subject import NothingToCheck, Subject, require
 from neurogym.trials import Trials
 
 STANDARD_ERRORS = 5.0
@@ -44,7 +44,7 @@ def oracle(subject: Subject) -> None:
 def random_is_chance(subject: Subject) -> None:
     """The random agent finishes trials, and scores what the task states as chance."""
     if subject.large:
-        return
+        raise NothingToCheck("images are not looked at")
     trials = subject.random_trials
     require(trials, f"{subject.name}: the random agent finished no trial")
     if subject.chance_is_simulated:
@@ -72,7 +72,7 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
     env = subject.task()
     env.reset(seed=5)
     if not env.traits.batched or env.cursor.gt is None:
-        return
+        raise NothingToCheck("steps are programmed, or there is no ground truth")
     target = 8 if subject.large else 100
     worth: list[np.ndarray] = []
     while len(worth) < target:

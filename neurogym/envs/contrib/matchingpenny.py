@@ -34,9 +34,9 @@ class MatchingPenny(TrialEnv):
     Args:
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
+        timing: Accepted for old scripts; there are no periods to time, as a warning says.
         opponent_type: One of ``mean_action``, ``random``, ``algorithm1``, ``algorithm2``.
         learning_rate: Of the running mean.
-        timing: Accepted for old scripts; there are no periods to time, as a warning says.
 
     Raises:
         ValueError: If ``opponent_type`` is unknown, or ``learning_rate`` is not between 0 and 1.
@@ -61,9 +61,9 @@ class MatchingPenny(TrialEnv):
         self,
         dt: float = 100,
         rewards: dict | None = None,
+        timing: Mapping[str, Any] | None = None,
         opponent_type: str = "mean_action",
         learning_rate: float = 0.2,
-        timing: Mapping[str, Any] | None = None,
     ):
         super().__init__(dt=dt, rewards=rewards)
         without_periods(self, timing)

@@ -21,8 +21,10 @@ class MemoryRecall(TrialEnv):
     Args:
         dt: Time step (ms).
         stim_dim: Elements of a pattern.
+        store_signal_dim: Channels that flag a pattern: 1.
         t_min: Fewest steps of a trial.
         t_max: Most steps of a trial; None for ``t_min``.
+        t_distribution: Distribution of the steps of a trial: ``uniform``.
         p_recall: Fraction of the steps that are recall.
         chance: Expected fraction of elements that one cue alone gets right.
         balanced: Patterns of -1 and 1, degraded by zeros; else of 0 and 1, degraded by flips.
@@ -52,8 +54,10 @@ class MemoryRecall(TrialEnv):
         self,
         dt: float = 1,
         stim_dim: int = 10,
+        store_signal_dim: int = 1,
         t_min: int = 15,
         t_max: int | None = 25,
+        t_distribution: str = "uniform",
         p_recall: float = 0.1,
         chance: float = 0.7,
         balanced: bool = True,
@@ -63,6 +67,9 @@ class MemoryRecall(TrialEnv):
         t_max = t_min if t_max is None else t_max
         if stim_dim < 1 or not 2 <= t_min <= t_max:
             raise ValueError(f"expected stim_dim >= 1 and 2 <= t_min <= t_max, got {stim_dim!r}, {t_min!r}, {t_max!r}")
+        if store_signal_dim != 1 or t_distribution != "uniform":
+            got = f"{store_signal_dim!r}, {t_distribution!r}"
+            raise ValueError(f"expected store_signal_dim = 1 and t_distribution = 'uniform', got {got}")
         if not 0 < p_recall <= 0.5:
             raise ValueError(f"p_recall must lie above 0 and not above 0.5, got {p_recall!r}")
         if not 0.5 <= chance <= 1:

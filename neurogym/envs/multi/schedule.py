@@ -278,7 +278,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
             self.report_outcome(info["outcome"])
             self.trial |= {k: v for k, v in info["trial"].items() if k in self.trial and k not in ("task", "subtask")}
         elif not cursor.at_end:
-            self._show(cursor.block, ob, cursor.row + 1)  # type: ignore[arg-type]
+            self._show(cursor.block, ob, cursor.row + 1)
             if cursor.gt is not None and task.cursor.gt is not None:
                 cursor.gt[cursor.row + 1] = task.gt_now
         return self.ob_now, float(reward), terminated, truncated, info

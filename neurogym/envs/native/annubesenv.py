@@ -54,6 +54,7 @@ class AnnubesEnv(TrialEnv):
         differences=[
             "limits given for each modality are honoured, and catch_prob may be 1",
             "performance is the fraction of stimulus steps that were right",
+            "channels of modalities are in the order of their names, as in 2.3.1 (in 2.2.0: in that of the session)",
             "one generator for everything; observations are not bounded, since noise leaves any bound",
         ],
         necessary=(),
@@ -83,10 +84,13 @@ class AnnubesEnv(TrialEnv):
         super().__init__(dt=dt, rewards=rewards, timing={"fixation": fix_time, "stimulus": stim_time, "iti": iti})
         if not 0 <= catch_prob <= 1:
             raise ValueError(f"catch_prob must be between 0 and 1, got {catch_prob!r}")
-        weights = self._weights({"v": 0.5, "a": 0.5} if session is None else session)
+        session = {"v": 0.5, "a": 0.5} if session is None else session
+        weights = self._weights(session)
         self.modalities = sorted({name for stimulus in weights for name in stimulus})
         self.catch_prob, self.fix_intensity, self.frozen_seed = catch_prob, fix_intensity, frozen_seed
-        self.session = {stimulus: weight / sum(weights.values()) for stimulus, weight in weights.items()}
+        total = sum(weights.values())
+        self.session = {stimulus: weight / total for stimulus, weight in session.items()}
+        self._shares = {stimulus: weight / total for stimulus, weight in weights.items()}
         if intensities is not None and stim_intensities is not None:
             raise ValueError("intensities and stim_intensities are two names of the same: give one of them")
         self.intensities = self._intensities(stim_intensities if intensities is None else intensities)
@@ -95,7 +99,7 @@ class AnnubesEnv(TrialEnv):
         self.noise = noise_std * np.sqrt(2 * dt / tau) / (dt / tau)
 
         self.stimuli = [*weights, *((m,) for m in self.modalities if (m,) not in weights), CATCH]
-        self._p = np.array([(1 - catch_prob) * self.session.get(s, 0.0) for s in self.stimuli[:-1]] + [catch_prob])
+        self._p = np.array([(1 - catch_prob) * self._shares.get(s, 0.0) for s in self.stimuli[:-1]] + [catch_prob])
         self._contains = np.array([[m in s for m in self.modalities] + [not s] for s in self.stimuli])
         self._count = np.zeros(len(self.modalities) + 1, int)
         if any(limit is not None for limit in self.max_sequential.values()):
@@ -152,7 +156,7 @@ class AnnubesEnv(TrialEnv):
             raise ValueError(f"max_sequential must name modalities ({', '.join(names)}), got {sorted(limits)}")
         if any(limit is not None and limit < 1 for limit in limits.values()):
             raise ValueError(f"max_sequential must be at least 1, got {given!r}")
-        used = [set(stimulus) for stimulus, weight in self.session.items() if weight > 0]
+        used = [set(stimulus) for stimulus, weight in self._shares.items() if weight > 0]
         limited = {name for name in self.modalities if limits[name] is not None}
         stuck = any(all(other & stimulus & limited for other in used) for stimulus in used)
         if (self.catch_prob < 1e-9 and stuck) or (self.catch_prob > 1 - 1e-9 and limits["catch"] is not None):

@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym import spaces
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
@@ -16,12 +17,8 @@ class AntiReach(TrialEnv):
     """Respond in the direction opposite to the stimulus, or towards it.
 
     Args:
-        dt: Time step (ms).
         anti: Whether the response is opposite to the stimulus; False: towards it.
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         dim_ring: Number of directions, equally spaced.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``dim_ring`` is less than 2.
@@ -42,16 +39,8 @@ class AntiReach(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        anti: bool = True,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        dim_ring: int = 32,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments(first=("anti",))
+    def __init__(self, anti: bool = True, dim_ring: int = 32):
         self.anti = bool(anti)
         self.dim_ring, self.theta = dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": np.arange(dim_ring), "anti": (False, True)}

@@ -63,6 +63,11 @@ class ChangingBandit(TrialEnv):
         self.action_space = spaces.Discrete(n, name={"choice": range(n)})
         self.start_session()
 
+    @property
+    def trials_per_session(self) -> int:
+        """Trials of a session."""
+        return self.session
+
     def start_session(self) -> None:
         """Draw new arms at the next trial."""
         self._done, self._p = 0, np.zeros(self.n)

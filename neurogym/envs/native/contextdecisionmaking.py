@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
@@ -25,14 +26,10 @@ class ContextDecisionMaking(TrialEnv):
     for the whole trial (explicit context).
 
     Args:
-        dt: Time step (ms).
         use_expl_context: Whether the context is drawn in each trial and cued.
         impl_context_modality: Relevant modality (0 or 1) if the context is implicit.
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         dim_ring: Number of directions, equally spaced.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``impl_context_modality`` is neither 0 nor 1.
@@ -61,22 +58,14 @@ class ContextDecisionMaking(TrialEnv):
     cohs = ConditionValues("coh_1", "coh_2")
     contexts = ConditionValues("context")
 
+    @usual_arguments(first=("use_expl_context", "impl_context_modality", "dim_ring"))
     def __init__(
-        self,
-        dt: float = 100,
-        use_expl_context: bool = False,
-        impl_context_modality: int = 0,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        dim_ring: int = 2,
-        sigma: float = 1.0,
-        abort: bool = False,
+        self, use_expl_context: bool = False, impl_context_modality: int = 0, dim_ring: int = 2, sigma: float = 1.0
     ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         if not use_expl_context and impl_context_modality not in (0, 1):
             raise ValueError(f"impl_context_modality must be 0 or 1, got {impl_context_modality!r}")
         self.use_expl_context, self.impl_context_modality = bool(use_expl_context), impl_context_modality
-        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.conditions = {
             "ground_truth": np.arange(1, dim_ring + 1),
             "other_choice": np.arange(1, dim_ring + 1),

@@ -11,7 +11,8 @@ from neurogym import rules, spaces
 from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Info, StepResult, Trials
+from neurogym.trials import StepResult, Trials
+from neurogym.trials.single import NOW
 
 COMMON = 0.8  #: probability of the common transition
 PAYS = (0.1, 0.9)  #: probability of reward in the bad and in the good state
@@ -50,6 +51,7 @@ class DawTwoStep(TrialEnv):
         probabilistic=True,
     )
     default_rewards = {"abort": -0.1, "correct": 1.0}
+    no_rt = None  # a first step may end a trial, and Gymnasium's checker compares infos of first steps: nan is not nan
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: Mapping[str, Any] | None = None):
         super().__init__(dt=dt, rewards=rewards)
@@ -76,26 +78,21 @@ class DawTwoStep(TrialEnv):
         trials.add_ob(1, "decision", where="fixation")
 
     def _step(self, action: Any) -> StepResult:
-        if self.in_period("decision"):
-            self.choose(int(action))
+        cursor, trial = self.cursor, self.trial
+        if cursor.row == cursor.first:  # the decision
+            self.trial_choice = action, 0
             if action == 0:
                 self.report(rules.ABORT)
-                return self.ob_now, self.rewards["abort"], False, False, {"new_trial": True}
-            state = int(self.trial["transition"][action])
-            self.performance = float(action == self.trial["hi_state"] + 1)
-            self.view_ob("outcome")[:, state] = 1
-            return self.ob_now, float(self.trial["reward"][state - 1]), False, False, {"new_trial": False}
+                return NOW, self.rewards["abort"], False, False, {"new_trial": True}
+            state = trial["transition"].item(action)
+            self.performance = float(action == trial["hi_state"] + 1)
+            cursor.ob[cursor.row + 1, state] = 1
+            return NOW, trial["reward"].item(state - 1), False, False, {"new_trial": False}
         if action != 0:
             self.report(rules.ABORT)
         self.report(rules.CORRECT if self.performance == 1 else rules.ERROR)
         reward = self.rewards["abort"] if action != 0 else 0.0
-        return self.ob_now, reward, False, False, {"new_trial": True}
-
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
-        """A first step may end a trial: without a response its time is None, as Gymnasium's checker compares infos."""
-        if info["new_trial"] and np.isnan(info["rt"]):
-            info["rt"] = None
-        return ob, reward, terminated, truncated, info
+        return NOW, reward, False, False, {"new_trial": True}
 
     def oracle(self) -> int:
         """The action that leads commonly to the good state, then wait."""

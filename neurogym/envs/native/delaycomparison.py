@@ -9,6 +9,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.compat.attributes import ConditionValues
 from neurogym.core import TrialEnv
+from neurogym.envs.constructors import usual_arguments
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -20,10 +21,7 @@ class DelayComparison(TrialEnv):
     """Say which of two successive magnitudes (vibration frequencies) was larger.
 
     Args:
-        dt: Time step (ms).
         vpairs: Pairs of magnitudes, the larger first.
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
 
     Source: Barak, Tsodyks & Romo 2010, 10.1523/JNEUROSCI.1875-10.2010.
@@ -43,17 +41,9 @@ class DelayComparison(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
     vpairs = ConditionValues("vpair")
 
-    def __init__(
-        self,
-        dt: float = 100,
-        vpairs: Sequence[tuple[float, float]] | None = None,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        sigma: float = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.sigma = sigma / np.sqrt(dt)
+    @usual_arguments(first=("vpairs",))
+    def __init__(self, vpairs: Sequence[tuple[float, float]] | None = None, sigma: float = 1.0):
+        self.sigma = sigma / np.sqrt(self.dt)
         self.conditions = {
             "ground_truth": (1, 2),
             "vpair": [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)],

@@ -46,7 +46,7 @@ class PerceptualDecisionMaking(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
     cohs = ConditionValues("coh")
 
-    @usual_arguments()
+    @usual_arguments(first=("dim_ring",))
     def __init__(self, cohs: Sequence[float] | None = None, dim_ring: int = 2, sigma: float = 1.0):
         values = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
         if values.ndim != 1 or not len(values):

@@ -31,7 +31,10 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
         tags=["perceptual", "delayed response", "two-alternative", "supervised"],
         description="report which of two noisy stimuli was stronger after a delay of unknown length",
         carries=False,
-        differences=[],
+        differences=[
+            "as there and unlike the paper, the stimulus has the coherences of random dots, 0 to 51.2 percent (in the "
+            "paper it is one of two clear ones)"
+        ],
         necessary=("stimulus",),
         measures=("psychometric",),
     )

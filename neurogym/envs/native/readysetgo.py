@@ -39,7 +39,10 @@ class ReadySetGo(TrialEnv):
         tags=["timing", "go-no-go", "supervised"],
         description="reproduce a measured time interval",
         carries=False,
-        differences=["ground truth and reward both count from the onset of the set cue"],
+        differences=[
+            "ground truth and reward both count from the onset of the set cue",
+            "as there and unlike the paper, intervals are 800 to 1,500 ms (the paper: 500 to 1,000 ms)",
+        ],
         necessary=(("set", "fixation"),),
         measures=("interval",),
     )

@@ -70,6 +70,11 @@ class TwoStep(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()
 
+    @property
+    def trials_per_session(self) -> int:
+        """Trials of a session."""
+        return self.session
+
     def start_session(self) -> None:
         """Draw the better stage anew at the next trial."""
         self._done, self._better = 0, 1

@@ -1,14 +1,16 @@
-"""Learning algorithms by name. This table imports no torch; `AlgorithmSpec.load` does."""
+"""Learning algorithms by name. The table imports no torch; `AlgorithmSpec.load` and users' own algorithms do."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from ngym_cli.agents.algorithms.hyperparameters import hyperparameters
+from ngym_cli.agents import own
+from ngym_cli.agents.algorithms.hyperparameters import BY_NAME, hyperparameters
 from ngym_cli.agents.networks import NETWORKS, network_spec
 from ngym_cli.agents.options import Option, Values
+from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -31,6 +33,8 @@ class AlgorithmSpec:
         timesteps: steps to learn from by default.
         needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
         network_defaults: network options that differ from the network's own defaults.
+        own_class: class of a user's own algorithm; None for built-in algorithms.
+        own_options: hyperparameters of a user's own algorithm.
     """
 
     name: str
@@ -43,11 +47,13 @@ class AlgorithmSpec:
     timesteps: int = 400_000
     needs_truth: bool = False
     network_defaults: Values = field(default_factory=dict)
+    own_class: type | None = None
+    own_options: tuple[Option, ...] = ()
 
     @property
     def hyperparameters(self) -> tuple[Option, ...]:
         """What may be set, each with its default."""
-        return hyperparameters(self.name)
+        return self.own_options if self.own_class is not None else hyperparameters(self.name)
 
     @property
     def defaults(self) -> Values:
@@ -70,11 +76,13 @@ class AlgorithmSpec:
         if not self.recurrent or self.needs_truth:
             return {}
         defaults = self.defaults
-        times = max(1, -(-min(trial_steps, LONGEST_ROLLOUT) // defaults["n_steps"]))
+        times = max(1, -(-min(trial_steps, LONGEST_ROLLOUT) // defaults.get("n_steps", LONGEST_ROLLOUT)))
         return {name: times * defaults[name] for name in ("n_steps", "batch_size") if name in defaults}
 
     def load(self) -> type:
         """Import the class (this imports torch)."""
+        if self.own_class is not None:
+            return self.own_class
         found: type = resolve_name(self.path)
         return found
 
@@ -158,18 +166,53 @@ ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in _SPECS}
 
 
 def algorithm_spec(name: str) -> AlgorithmSpec:
-    """The spec called `name`; a ValueError names the known ones."""
-    if name not in ALGORITHMS:
+    """Return the entry of a built-in algorithm or a user's own.
+
+    Raises:
+        ValueError: names the known algorithms.
+        UserError: if a user's own algorithm cannot be imported or used.
+    """
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    cls = own.algorithm_class(name)
+    if cls is None:
         raise ValueError(f"unknown algorithm {name!r}; known algorithms: {', '.join(ALGORITHMS)}")
-    return ALGORITHMS[name]
+    return _own_spec(name, cls)
+
+
+def _own_spec(name: str, cls: type) -> AlgorithmSpec:
+    """Return the entry of a user's own algorithm, which has the settings of the built-in algorithm that it extends."""
+    classes = {spec.load(): spec for spec in _SPECS}
+    base = next((parent for parent in cls.__mro__ if parent in classes), None)
+    if base is None and any(parent.__name__ == "RecurrentPPO" for parent in cls.__mro__):
+        raise UserError(
+            f"algorithm {name}: extends sb3-contrib's RecurrentPPO, whose recurrent state is private; "
+            "extend ngym_cli.RecurrentPPO instead"
+        )
+    nearest = classes[base] if base is not None else ALGORITHMS["ppo"]
+    usual = nearest.hyperparameters if base is not None else (BY_NAME["final_rate"].with_default(1.0),)
+    options = own.algorithm_options(cls, base, usual, BY_NAME)
+    if base is None and "learning_rate" in {option.name for option in options}:
+        options = (*options, *usual)
+    off_policy = base is None and "buffer_size" in {option.name for option in options}
+    return replace(
+        nearest,
+        name=name,
+        summary=own.summary_of(cls, "an algorithm of your own"),
+        paper="",
+        path=name,
+        n_envs=8 if off_policy else nearest.n_envs,
+        own_class=cls,
+        own_options=options,
+    )
 
 
 def check_pairing(algorithm: str, network: str | None, observation_space: Space, action_space: Space) -> None:
     """Refuse what cannot work together, before anything is built.
 
     Args:
-        algorithm: a name in `ALGORITHMS`.
-        network: a name in `NETWORKS`, or None for the algorithm's default.
+        algorithm: a name in `ALGORITHMS` or a user's own.
+        network: a name in `NETWORKS` or a user's own; None for the algorithm's default.
         observation_space: of one environment (Gymnasium).
         action_space: of one environment (Gymnasium).
 
@@ -179,7 +222,7 @@ def check_pairing(algorithm: str, network: str | None, observation_space: Space,
     from gymnasium.spaces import Box, Discrete
 
     spec = algorithm_spec(algorithm)
-    if network is not None and network_spec(network).name not in spec.networks:
+    if network is not None and network_spec(network).recurrent != spec.recurrent:
         raise ValueError(f"{algorithm} does not train {network!r}; it trains {', '.join(spec.networks)}")
     kind = type(action_space).__name__.lower()
     if kind not in spec.actions:

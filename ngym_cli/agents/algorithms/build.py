@@ -29,9 +29,9 @@ def make_model(
     """Build a learner.
 
     Args:
-        algorithm: a name in `ngym_cli.agents.algorithms.ALGORITHMS`.
+        algorithm: a name in `ngym_cli.agents.algorithms.ALGORITHMS`, or a user's own.
         venv: what it learns from.
-        network: a name in `ngym_cli.agents.networks.NETWORKS`; the algorithm's default if None.
+        network: a name in `ngym_cli.agents.networks.NETWORKS`, or a user's own; the algorithm's default if None.
         units: units per layer.
         network_args: options of the network.
         hyperparameters: replace the algorithm's defaults; without ``final_rate`` the learning rate does not fall.
@@ -72,7 +72,7 @@ def _scheduled(hyperparameters: Values, learner: type, falls: bool) -> Values:
         learner: the class.
         falls: whether the learning rate is to fall; else it stays as it is.
     """
-    if "final_rate" in inspect.signature(learner).parameters:
+    if "final_rate" in inspect.signature(learner).parameters or "final_rate" not in hyperparameters:
         return hyperparameters
     start = hyperparameters["learning_rate"]
     end = start * hyperparameters.pop("final_rate")

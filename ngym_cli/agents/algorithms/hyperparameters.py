@@ -10,7 +10,7 @@ from typing import Any
 
 from ngym_cli.agents.options import Kind, Option
 
-__all__ = ["FINAL_RATE", "hyperparameters"]
+__all__ = ["BY_NAME", "FINAL_RATE", "hyperparameters"]
 
 #: Fraction of the learning rate that is left at the end of a run, to which it falls linearly: an agent that has reached
 #: the ceiling would otherwise keep wandering around it.
@@ -195,17 +195,18 @@ _DEFINED = (
     _option("n_critic_updates", "whole", "updates of the predicted values for each of the policy", 1),
     _option("sub_sampling_factor", "whole", "every how many steps are used for the policy", 1),
 )
-_BY_NAME = {option.name: option for option in _DEFINED}
+#: Every hyperparameter of a built-in algorithm by its name.
+BY_NAME = {option.name: option for option in _DEFINED}
 _N_STEPS_OF_RETURN = Option("n_steps", "whole", 1, "steps of reward in the return that is learned from", 1)
 
 
 _FREE_GRADIENT = dataclasses.replace(
-    _BY_NAME["max_grad_norm"], none=True, meaning="gradients longer than this are shortened to it; none: they are not"
+    BY_NAME["max_grad_norm"], none=True, meaning="gradients longer than this are shortened to it; none: they are not"
 )
 
 
 def _with(**defaults: Any) -> tuple[Option, ...]:
-    return tuple(_BY_NAME[name].with_default(value) for name, value in {"final_rate": FINAL_RATE, **defaults}.items())
+    return tuple(BY_NAME[name].with_default(value) for name, value in {"final_rate": FINAL_RATE, **defaults}.items())
 
 
 def _q_learning(*gradient: Option, **own: Any) -> tuple[Option, ...]:
@@ -216,7 +217,7 @@ def _q_learning(*gradient: Option, **own: Any) -> tuple[Option, ...]:
         ),
         _N_STEPS_OF_RETURN,
         *gradient,
-        *(_BY_NAME[name].with_default(value) for name, value in own.items()),
+        *(BY_NAME[name].with_default(value) for name, value in own.items()),
     )  # fmt: skip
 
 
@@ -248,7 +249,7 @@ _LISTS: dict[str, tuple[Option, ...]] = {
         rms_prop_eps=1e-5, use_rms_prop=True, normalize_advantage=False,
     ),
     "dqn": _q_learning(
-        _BY_NAME["max_grad_norm"].with_default(10.0),
+        BY_NAME["max_grad_norm"].with_default(10.0),
         exploration_fraction=0.1, exploration_initial_eps=1.0, exploration_final_eps=0.05,
     ),
     "qrdqn": _q_learning(

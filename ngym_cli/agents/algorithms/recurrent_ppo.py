@@ -96,7 +96,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
         logits = (int(self.action_space.n),) if discrete else self.action_space.shape
         self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, logits, discrete, self.policy.networks)
-        self._fused = Fused(self.policy, self.rollout_buffer) if Fused.fits(self.policy) else None
+        compiled = type(self).loss is RecurrentPPO.loss and Fused.fits(self.policy)  # passes know no other objective
+        self._fused = Fused(self.policy, self.rollout_buffer) if compiled else None
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)

@@ -43,9 +43,9 @@ class Rollout:
         self.starts = np.ones((n_steps + 1, n_envs), bool)
         self.ends = np.zeros(shape, bool)
         self.states = [
-            np.zeros((n_steps + 1, network.num_layers, n_envs, network.hidden_size), np.float32)
+            np.zeros((n_steps + 1, network.num_layers, n_envs, size), np.float32)
             for network in networks
-            for _ in range(network.n_states)
+            for size in network.state_sizes
         ]
         self.noise: list[np.ndarray | None] = [None] * len(networks)
         self.values, self.log_probs = np.empty(shape, np.float32), np.empty(shape, np.float32)

@@ -1,12 +1,15 @@
-"""Recurrent networks by name. This table imports no torch; `NetworkSpec.load` does."""
+"""Recurrent networks by name. The table imports no torch; `NetworkSpec.load` and users' own cells do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
+from typing import Any
 
+from ngym_cli.agents import own
 from ngym_cli.agents.options import Option, Values
+from ngym_cli.errors import UserError
 
 __all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
 
@@ -38,7 +41,11 @@ OPTIONS: dict[str, Option] = {
 
 @dataclass(frozen=True)
 class NetworkSpec:
-    """What a user may choose: a network, its source and its own options with their defaults."""
+    """What a user may choose: a network, its source and its own options with their defaults.
+
+    Attributes:
+        own_class: class of a user's own cell; None for built-in networks.
+    """
 
     name: str
     summary: str
@@ -46,16 +53,20 @@ class NetworkSpec:
     path: str
     recurrent: bool = True
     defaults: Values = field(default_factory=dict)
+    own_class: type | None = None
 
-    def load(self) -> type:
-        """Import the class behind the name (this imports torch)."""
-        found: type = resolve_name(self.path)
-        return found
+    def load(self) -> Any:
+        """Import what makes the network: called with features, units, layers and options (this imports torch)."""
+        if self.own_class is not None:
+            return own.network_builder(self.own_class, self.name)
+        return resolve_name(self.path)
 
     @property
     def described(self) -> tuple[Option, ...]:
         """What may be set, each with its default."""
-        return tuple(OPTIONS[name].with_default(default) for name, default in self.options.items())
+        mine = {} if self.own_class is None else {o.name: o for o in own.network_options(self.own_class, self.name)}
+        known = {**OPTIONS, **mine}
+        return tuple(known[name].with_default(default) for name, default in self.options.items())
 
     @property
     def options(self) -> Values:
@@ -144,7 +155,20 @@ NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in _SPECS}
 
 
 def network_spec(name: str) -> NetworkSpec:
-    """The spec called `name`; a ValueError names the known ones."""
-    if name not in NETWORKS:
+    """Return the entry of a built-in network or a user's own cell.
+
+    Raises:
+        ValueError: names the known networks.
+        UserError: if a user's own cell cannot be imported or is not a cell.
+    """
+    if name in NETWORKS:
+        return NETWORKS[name]
+    cls = own.network_class(name)
+    if cls is None:
         raise ValueError(f"unknown network {name!r}; known networks: {', '.join(NETWORKS)}")
-    return NETWORKS[name]
+    options = own.network_options(cls, name)
+    taken = [option.name for option in options if option.name in COMMON]
+    if taken:
+        raise UserError(f"network {name}: {taken[0]} is an option of every network; give the argument another name")
+    defaults = {option.name: option.default for option in options}
+    return NetworkSpec(name, own.summary_of(cls, "a cell of your own"), "", name, defaults=defaults, own_class=cls)

@@ -63,7 +63,7 @@ class Actor:
 
     def initial_state(self, n_envs: int) -> ArrayState:
         """Zero state of every network, arrays (layer, environment, unit)."""
-        shapes = [(each.shape[0], n_envs, each.shape[1]) for each in self.networks for _ in range(each.n_states)]
+        shapes = [(each.shape[0], n_envs, size) for each in self.networks for size in each.state_sizes]
         return tuple(np.zeros(shape, np.float32) for shape in shapes)
 
     def act(

@@ -8,7 +8,7 @@ Both run in the compiled loops (`loops`), or in torch where there are none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -44,6 +44,11 @@ class RecurrentNetwork(nn.Module):
     input_size: int
     hidden_size: int
     num_layers: int
+
+    @property
+    def state_sizes(self) -> tuple[int, ...]:
+        """Size of each array of the state; the first is the activity."""
+        return (self.hidden_size,) * self.n_states
 
     def forward(
         self, seq: Tensor, state: State | None = None, starts: Tensor | None = None, noise: Tensor | None = None
@@ -134,6 +139,12 @@ class RecurrentNetwork(nn.Module):
         weight_hh, weight_ih, bias_ih, bias_hh = (getattr(self, f"{name}_l{layer}") for name in names)
         return weight_hh, weight_ih, bias_ih, bias_hh
 
+    def matrices(self) -> Iterator[Tensor]:
+        """Input and recurrent weights of every layer; under Dale's law those in force."""
+        for layer in range(self.num_layers):
+            yield self.parameters_of(layer)[1]
+            yield self.recurrent_weight(layer)
+
     def stepper(self) -> Network:
         """The present weights, ready to step in NumPy; take a new one after each update."""
         if self.cell is None or kernels.get("forward") is None:
@@ -144,7 +155,7 @@ class RecurrentNetwork(nn.Module):
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
         """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
         like = next(self.parameters()) if like is None else like
-        return tuple(like.new_zeros(self.num_layers, n, self.hidden_size) for _ in range(self.n_states))
+        return tuple(like.new_zeros(self.num_layers, n, size) for size in self.state_sizes)
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
         """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
@@ -170,7 +181,7 @@ class TorchStepper:
 
     def __init__(self, net: RecurrentNetwork) -> None:
         self.net, self.shape, self.n_states = net, (net.num_layers, net.hidden_size), net.n_states
-        self.draw_noise = net.draw_noise
+        self.draw_noise, self.state_sizes = net.draw_noise, net.state_sizes
 
     def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
         """Advance one step, see `Stepper.step`."""

@@ -52,7 +52,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         observation_space: Box (flattened), Discrete (one-hot) or uint8 image (convolutional front end).
         action_space: Discrete or Box (diagonal Gaussian).
         lr_schedule: learning rate as a function of remaining progress.
-        network: a recurrent name in `ngym_cli.agents.networks.NETWORKS`.
+        network: a recurrent name in `ngym_cli.agents.networks.NETWORKS`, or a user's own cell.
         units: units per layer.
         layers: stacked recurrent layers.
         shared: one network for actor and critic, or one each.

@@ -64,6 +64,7 @@ class Network(Stepping, Protocol):
 
     shape: tuple[int, int]
     n_states: int
+    state_sizes: tuple[int, ...]
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
         """Recurrent noise for one pass, see `Stepper.draw_noise`."""
@@ -142,6 +143,7 @@ class Stepper:
         noisy: bool = False,
     ) -> None:
         self.shape, self.n_states, self.noisy = (len(weights), units), 1 + (cell == "lstm"), noisy
+        self.state_sizes = (units,) * self.n_states
         self.noise_scale = np.float32(noise_scale)
         self._layers = [Steps(cell, weight, units, alpha) for weight in weights]
 

@@ -150,7 +150,8 @@ class Supervised(Learner):
         self.carried = trials_of(self.env).reset_state == "never"
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
-        self._taught = Taught(self.policy, self.on_rates) if Taught.fits(self.policy) else None
+        compiled = type(self).loss is Supervised.loss and Taught.fits(self.policy)
+        self._taught = Taught(self.policy, self.on_rates) if compiled else None
 
     def _make_streams(self) -> list[TrialStream]:
         """One session for each sequence where the state carries over, else one for all."""

@@ -26,10 +26,7 @@ def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
 
 def weight_matrices(policy: RecurrentPolicy) -> Iterator[Tensor]:
     """Input, recurrent and output weights of the acting network; under Dale's law those in force."""
-    network = policy.networks[0]
-    for layer in range(network.num_layers):
-        yield network.parameters_of(layer)[1]
-        yield network.recurrent_weight(layer)
+    yield from policy.networks[0].matrices()
     yield policy.action_net.weight
 
 

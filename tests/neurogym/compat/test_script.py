@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from neurogym.compat.arguments import MEMBERS
+from neurogym.compat.changes import CHANGES
 from neurogym.compat.members import OldMembers
 from neurogym.compat.script import Use, read
 from neurogym.envs.differences import differences
@@ -57,13 +58,13 @@ def said(line: int) -> list[Use]:
         (11, "warns", "folder=", "save_dir="),
         (11, "warns", "sv_per=", "interval="),
         (12, "warns", "no_step", "takes no step"),
-        (12, "changed", "one value from reset", "observation, info"),
-        (13, "fails", "four values from step", "five values"),
+        (12, "changed", "reset: 1 value", "observation, info"),
+        (13, "fails", "step: 4 values", "five values"),
         (14, "changed", 'info["trial"]', "that ended"),
         (14, "works", "neurogym.random", "ngym_random"),
         (14, "fails", "neurogym.nothing", "no such name"),
         (19, "works", "_gt_built", "kept"),
-        (20, "warns", "four values of _step", "five values"),
+        (20, "warns", "_step: 4 values", "five values"),
         (20, "works", "obs_now", "ob_now"),
     ],
 )
@@ -96,3 +97,56 @@ def test_the_page_for_those_who_come_is_that_of_the_tables():
     assert text == migrating.page(), "run: python docs/migrating.py"
     for row in differences():
         assert row.what.replace("|", "\\|") in text
+
+
+def written(sign: str) -> str:
+    """A line that has a sign of the table of differences."""
+    special = {
+        "step: 4 values": "a, b, c, d = env.step(0)",
+        "reset: 1 value": "ob = env.reset()",
+        "_step: 4 values": "class Task(neurogym.TrialEnv):\n    def _step(self, a):\n        return 1, 0, False, {}",
+        'info["trial"]': 'x = info["trial"]',
+        'sys.modules["neurogym"]': 'sys.modules["neurogym.spaces"] = 1',
+    }
+    if sign.startswith("."):
+        return f"x = env{sign}"
+    return special.get(sign) or f"x = env.{sign.replace('=)', '=1)')}"
+
+
+@pytest.mark.parametrize("change", [change for change in CHANGES if change.sign], ids=lambda change: change.sign)
+def test_every_difference_that_can_be_seen_is_told(change):
+    uses = read("import neurogym, sys\n" + written(change.sign))
+    assert (change.sign, change.status, change.what) in [(use.uses, use.status, use.becomes) for use in uses]
+    assert change.what in {row.what for row in differences()}
+    assert not any(use.uses == change.sign for use in read(written(change.sign)))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("import neurogym as n; n.wrappers.monitor.Montior", "did you mean 'Monitor'"),
+        ("import neurogym as n; n.wrappers.monitr.Monitor", "did you mean 'monitor'"),
+        ("import neurogym.utils as u; u.plotting.plot_en", "did you mean 'plot_env'"),
+        ("from neurogym import wrappers as w; w.block.SheduleEnvs", "did you mean 'ScheduleEnvs'"),
+        ("from neurogym.wrappers import SideBias\nSideBias(1, 2, 3, 4)", "too many positional"),
+        ("import neurogym as n; n.wrappers.SideBias(1, block_duration=3)", "did you mean 'block_dur'"),
+        ("from neurogym.envs.native.gonogo import GoNogo\nGoNogo(100, None, None, False, 3)", "too many positional"),
+    ],
+)
+def test_attributes_and_arguments_that_fail_are_said_to_fail(line, message):
+    assert any(use.status == "fails" and message in use.becomes for use in read(line)), read(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import neurogym as n; n.wrappers.monitor.Monitor(1, sv_per=3)",
+        "import neurogym as n; n.envs.native.annubes.AnnubesEnv",
+        "import neurogym as n; n._SB3_INSTALLED = False",
+        "import neurogym as n; n.config.base.LOCAL_DIR",
+        "from neurogym.envs.native.perceptualdecisionmaking import PerceptualDecisionMaking as P\nP(100, 16)",
+    ],
+)
+def test_what_works_is_not_said_to_fail(line):
+    exec(line.replace("Monitor(1, sv_per=3)", "Monitor"), {})
+    assert not [use for use in read(line) if use.status == "fails"]

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from neurogym.envs import registration
-from neurogym.envs.contract import CHECKS, Subject, random_steps
+from neurogym.envs.contract import CHECKS, NothingToCheck, Subject, random_steps
 
 TASKS = registration.every_task()
 
@@ -22,16 +22,23 @@ def subject(task: str, *arguments: tuple) -> Subject:
     return Subject(task, functools.partial(registration.make, task, **dict(arguments)))
 
 
+def _hold(check, task):
+    try:
+        CHECKS[check](task)
+    except NothingToCheck as reason:
+        pytest.skip(str(reason))
+
+
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("task", TASKS)
 def test_contract(task, check):
-    CHECKS[check](subject(task))
+    _hold(check, subject(task))
 
 
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: f"{variant[0]}-{variant[1][0]}")
 def test_contract_with_arguments(variant, check):
-    CHECKS[check](subject(*variant))
+    _hold(check, subject(*variant))
 
 
 @pytest.mark.long

@@ -104,6 +104,8 @@ def test_gymnasiums_vector_wrappers_run(name, id_):
             with pytest.raises(ValueError, match="autoreset_mode"):  # an environment may end and be reset in one step
                 VECTOR_WRAPPERS[name](inner)
             return
+        if name == "RescaleObservation" and np.isinf(inner.single_observation_space.high).any():
+            pytest.skip("for observations with bounds")
         env = VECTOR_WRAPPERS[name](inner)
         obs, _ = env.reset(seed=0)
         for _ in range(60):

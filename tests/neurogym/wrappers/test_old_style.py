@@ -51,7 +51,7 @@ class Swapped(TrialWrapper):
     def new_trial(self, **kwargs):
         trial = self.env.new_trial(**kwargs)
         ob = self.ob[:, [0, 2, 1]]
-        self.ob = np.column_stack([ob, np.full(len(ob), 9)]) if self.wide else ob
+        self.ob = np.column_stack([ob, np.full(len(ob), 9, np.float32)]) if self.wide else ob
         self.gt = np.array([0, 2, 1])[self.gt]
         return trial
 

@@ -66,5 +66,5 @@ def test_points_are_those_of_the_network_under_each_input(policy, recorded):
         assert np.unique(np.round(points.points[:, 0], 3)).tolist() == [-0.859, 0, 0.859]
         assert points.points[:, driven] == pytest.approx(np.tanh(0.5), abs=1e-3)
         assert each.values["context"] == driven - 1
-    step, parts = network_step(policy)
-    assert parts == 1 and step(np.zeros((1, UNITS)), np.array([1.0, 0]))[0] == pytest.approx([0, np.tanh(1), 0])
+    step, size = network_step(policy)
+    assert size == UNITS and step(np.zeros((1, UNITS)), np.array([1.0, 0]))[0] == pytest.approx([0, np.tanh(1), 0])

@@ -213,3 +213,70 @@ def test_a_file_without_its_class_is_answered_with_the_class(ngym, tmp_path):
     result = ngym("run", "--task", "old.py")
     assert (result.code, result.out) == (2, "")
     assert "say which class in it, as old.py:Old" in result.err
+
+
+LIMITED = '''
+import numpy as np
+import neurogym as ngym
+
+
+class Silent(ngym.TrialEnv):
+    """Nothing is right in this task."""
+
+    def __init__(self, dt=100):
+        super().__init__(dt=dt, timing={"look": 200, "wait": 100})
+        self.session = 7
+        self.observation_space = ngym.spaces.Box(-np.inf, np.inf, shape=(1,), name={"light": 0})
+        self.action_space = ngym.spaces.Discrete(2)
+
+    def _new_trial(self, **kwargs):
+        self.add_period(["look", "wait"])
+        self.add_ob(1, "look")
+        return {}
+
+    def _step(self, action):
+        return self.ob_now, 0.0, False, False, {"new_trial": False}
+
+
+class Forgot(Silent):
+    def __init__(self, dt=100):
+        self.timing = {"look": 200, "wait": 100}
+
+
+class ForgotAndUses(Silent):
+    def __init__(self, dt=100):
+        self.sigma = 1 / np.sqrt(self.dt)
+'''
+
+
+def test_checks_that_have_nothing_to_look_at_are_not_ok(ngym, tmp_path):
+    (tmp_path / "limited.py").write_text(LIMITED)
+    (found,) = json.loads(ngym("check", "limited.py:Silent", "--json").out)
+    status = {row["id"]: row["status"] for row in found["checks"]}
+    nothing = {name for name, what in status.items() if what == "nothing to check"}
+    assert nothing == {
+        "ground_truth_is_an_action", "channels_carry_something", "ground_truth_is_best_paid", "necessary"
+    }  # fmt: skip
+    text = ngym("check", "limited.py:Silent").out
+    passed = sum(what == "ok" for what in status.values())
+    assert f"{passed} of {len(status) - 4} checks passed" in text
+    assert "-       necessary: nothing to check, the task calls nothing necessary" in text
+
+
+@pytest.mark.parametrize("name", ["Forgot", "ForgotAndUses"])
+def test_a_forgotten_constructor_of_the_base_is_named(ngym, tmp_path, name):
+    (tmp_path / "limited.py").write_text(LIMITED)
+    result = ngym("check", f"limited.py:{name}")
+    assert result.code == 1
+    assert f"{name}.__init__ must begin with super().__init__(dt=dt, ...)" in result.out and "ahead" not in result.out
+
+
+def test_an_attribute_that_is_called_session_is_no_length_of_sessions(tmp_path, monkeypatch):
+    from neurogym import make
+
+    (tmp_path / "limited.py").write_text(LIMITED)
+    monkeypatch.syspath_prepend(tmp_path)
+    import limited
+
+    assert limited.Silent().trials_per_session is None
+    assert make("TwoStep-v0", session=30).unwrapped.trials_per_session == 30

@@ -20,7 +20,7 @@ def test_a_script_is_read_line_by_line(ngym, tmp_path):
     assert result.code == 1
     assert "neurogym.info" in result.out and "ContextDecisionMaking-v0" in result.out and "five values" in result.out
     rows = json.loads(ngym("check", file, "--neurogym", "--json").out)
-    assert [(row["line"], row["status"]) for row in rows] == [(2, "works"), (3, "works"), (4, "fails")]
+    assert [(row["line"], row["status"]) for row in rows] == [(2, "works"), (3, "changed"), (3, "works"), (4, "fails")]
 
 
 def test_a_notebook_is_read(ngym, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from ngym_cli import runs
-from ngym_cli.figures import ceilings, requests
+from ngym_cli.figures import conditions, requests
 from ngym_cli.figures.evidence import shown_in_each
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
@@ -56,7 +57,7 @@ def test_what_cannot_be_drawn_says_why(run_folder):
     rows = {row["id"]: row for row in requests.available(seen)}
     assert "no column context" in rows["context"]["reason"]
     assert "--record activity" in rows["psth"]["reason"]
-    assert "two runs" in rows["similarity"]["reason"]
+    assert "2 runs" in rows["similarity"]["reason"]
     assert "--checkpoints all" in rows["development"]["reason"]
     with pytest.raises(Unavailable, match="no column wager"):
         FIGURES["wagering"].draw(seen)
@@ -131,12 +132,15 @@ def test_a_figure_that_fails_stands_in_no_others_way(ngym, made_up, monkeypatch,
     def broken(view):
         raise IndexError("index 0 is out of bounds")
 
-    monkeypatch.setattr("ngym_cli.figures.conditions.conditions", broken)
+    def breaks(figure):
+        monkeypatch.setattr(figure, "spec", dataclasses.replace(figure.spec, function=broken))
+
+    breaks(conditions.conditions)
     result = ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path)
     assert result.code == 0, result.err
     rows = {row["id"]: row for row in json.loads(result.out)}
     assert rows["learning"]["path"] and rows["responses"]["path"]
-    monkeypatch.setattr("ngym_cli.figures.conditions.responses", broken)
+    breaks(conditions.responses)
     rows = {
         row["id"]: row for row in json.loads(ngym("plot", made_up("GoNogo-v0"), "--json", "--out", tmp_path / "b").out)
     }
@@ -167,9 +171,9 @@ def test_a_run_without_an_evaluation_still_shows_its_learning(ngym, run_folder, 
 
 def test_each_condition_has_its_own_ceiling(made_up):
     seen = requests.view([str(made_up("RDM-v0"))], Path("runs"))
-    found = ceilings.of_values(seen.first, "coh", [0, 51.2])
+    found = conditions.of_values(seen.first, "coh", [0, 51.2])
     assert found == pytest.approx([0.5, 1.0], abs=1e-3)
-    assert ceilings.of_values(seen.first, "nothing", [1]) == [None]
+    assert conditions.of_values(seen.first, "nothing", [1]) == [None]
 
 
 def test_the_learning_curve_says_what_it_draws(run_folder):
@@ -251,7 +255,7 @@ def test_context_is_drawn_where_there_is_only_one(tmp_path):
     run = made_up_run(tmp_path / "run", "ContextDecisionMaking-v0", {"task_args": {"impl_context_modality": 1}})
     figure = requests.drawn(requests.view([str(run)], Path("runs")), FIGURES["context"]).figure
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "modality 1, irrelevant", "modality 2, relevant", "weights in context 2"
+        "Modality 1, irrelevant", "Modality 2, relevant", "Weights in context 2"
     ]  # fmt: skip
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import neurogym
 from ngym_cli import runs
 from ngym_cli.config import from_dict
 from ngym_cli.environments import defaults
-from ngym_cli.figures import channels, single_trials, text_steps, watch
+from ngym_cli.figures import trial as single_trials
+from ngym_cli.figures import trial_drawing, trial_text
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import styled
 from ngym_cli.figures.wording import Wording
@@ -47,12 +50,12 @@ def test_only_trials_that_were_asked_for(source):
 def test_the_figure_can_be_read(source):
     trials = single_trials.record(source, 2, 0, {})
     with styled():
-        assert_readable(watch.trials_figure(trials, source))
+        assert_readable(trial_drawing.trials_figure(trials))
 
 
 def test_each_group_of_channels_has_its_own_scale():
     observations = np.array([[1.0, 5.0, -10.0, 0.0]])
-    assert channels.largest(observations, {"fixation": 0, "stimulus": [1, 2]}).tolist() == [1, 10, 10, 1]
+    assert trial_drawing.largest(observations, {"fixation": 0, "stimulus": [1, 2]}).tolist() == [1, 10, 10, 1]
 
 
 def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
@@ -64,17 +67,41 @@ def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"trials.svg", "film.gif"}
 
 
+def test_a_users_file_is_not_replaced(ngym, run_folder, tmp_path):
+    (tmp_path / "mine.png").write_text("mine")
+    refused = ngym("watch", run_folder, "--trials", 1, "--out", "mine.png")
+    assert refused.code == 2 and "--overwrite" in refused.err and (tmp_path / "mine.png").read_text() == "mine"
+    assert ngym("watch", run_folder, "--trials", 1, "--out", "mine.png", "--overwrite").code == 0
+    assert (tmp_path / "mine.png").read_bytes()[1:4] == b"PNG"
+
+
+@pytest.mark.parametrize("settings", ["text.usetex: True", "animation.ffmpeg_path: ./evil.sh", b"\xff\xfe",
+                                      "backend: module://planted", "svg.fonttype: none\nfigure.dpi: 1"],
+                         ids=["usetex", "ffmpeg", "binary", "backend", "dpi"])  # fmt: skip
+def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settings):
+    """A film needs a program; a figure needs none."""
+    (tmp_path / "matplotlibrc").write_bytes(settings if isinstance(settings, bytes) else settings.encode())
+    for name, code in (("evil.sh", "#!/bin/sh\ntouch {}\n"), ("planted.py", "open({!r}, 'w')\n")):
+        (tmp_path / name).write_text(code.format(str(tmp_path / "ran")))
+        (tmp_path / name).chmod(0o755)
+    ngym = str(Path(sys.executable).with_name("ngym"))
+    for arguments in (["watch", run_folder, "--trials", "1", "--out", "a.mp4"], ["plot", run_folder, "learning"]):
+        done = subprocess.run([ngym, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True)
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0 or "ffmpeg" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
     config, facts = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
     trial = single_trials.Trial(
         observations=np.zeros((2, 3)), actions=np.zeros((2, 1)), rewards=np.zeros(2), ground_truth=None, activity=None,
         values=None, policy=None, periods={}, record={"task": names[0], "coh": np.float64("nan"), "outcome": "correct"},
-        dt=100.0,
+        dt=100.0, labels=facts.labels, discrete=True, conditions=[*facts.conditions, "coh"],
     )  # fmt: skip
-    source = SimpleNamespace(facts=SimpleNamespace(labels=facts.labels, conditions={**facts.conditions, "coh": (6.4,)}))
-    assert single_trials.conditions_in_words(trial, source, Wording(facts.labels)) == ["RDM-v0"]
-    assert next(text_steps.lines(trial, source, 1)) == "trial 1: RDM-v0, correct"
+    assert trial.in_words(Wording(facts.labels)) == ["RDM-v0"]
+    assert next(trial_text.step_by_step(trial, 1)) == "trial 1: RDM-v0, correct"
 
 
 def test_step_by_step(ngym, run_folder):
@@ -88,7 +115,7 @@ def test_step_by_step(ngym, run_folder):
     ("arguments", "message"),
     [
         (["--where", "cohh=0"], "did you mean 'coh'"),
-        (["--where", "coh"], "name=value"),
+        (["--where", "coh"], "NAME=VALUE"),
         (["--where", "coh=33"], "none of"),
         (["--out", "film.avi"], "unknown format 'avi'"),
     ],
@@ -98,3 +125,12 @@ def test_wrong_words_are_refused(ngym, run_folder, monkeypatch, arguments, messa
     result = ngym("watch", run_folder, *arguments)
     assert result.code == 2
     assert message in result.err
+
+
+def test_no_event_of_a_trial_is_lost_in_an_overview():
+    """Pulses of 10 ms and the answer of one step, where a column is 30 ms wide."""
+    trial = single_trials.oracle_trial(neurogym.make("PulseDecisionMaking-v0"), 0)
+    rows = {line.split("|")[0].strip(): line.split("|")[1] for line in trial_text.overview(trial)[1:] if "|" in line}
+    pulses = [int(trial.record["count1"]), int(trial.record["count2"])]
+    assert [rows[f"stimulus {k}"].count("█") for k in (1, 2)] == pulses and sum(pulses) == 3
+    assert rows["action"].strip("0") == rows["ground truth"].strip("0") == str(trial.actions[-1, 0])

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ngym_cli.papers import collection, engine
-from ngym_cli.papers.measures import MEASURES
-from ngym_cli.papers.script import FIGURE, OF_THE_TASK
+from ngym_cli.papers.script import FIGURE, MEASURES, OF_THE_TASK
 
 IDS = collection.ids()
 

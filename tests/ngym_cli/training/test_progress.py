@@ -26,3 +26,36 @@ def test_lines_are_whole_where_there_is_no_terminal():
     out = io.StringIO()
     LiveDisplay(Console(file=out, width=60), 10_000, {}).say(SAID)
     assert out.getvalue() == SAID + "\n"
+
+
+NUMBERS = {"performance": 0.5, "trials": 100, "reward_per_trial": 0.25, "abort_rate": 0.1}
+
+
+def test_bars_are_drawn_on_a_terminal_and_taken_away():
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=90, highlight=False, color_system=None)
+    display = LiveDisplay(console, 1_000, {"chance": 0.333})
+    display.start()
+    display.update(500, NUMBERS)
+    display._live.refresh()
+    display.evaluating(10, 40)
+    display._live.refresh()
+    display.evaluated(0.1)
+    display.stop()
+    assert "500 of 1,000 steps" in out.getvalue() and "10 of 40 trials" in out.getvalue()
+    assert "chance 0.333" in out.getvalue() and "\x1b[2K" in out.getvalue()
+
+
+def test_the_time_left_is_said_once_it_is_known(monkeypatch):
+    out, now = io.StringIO(), [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    display = LiveDisplay(Console(file=out, width=200), 1_000, {})
+    display.start()
+    now[0] += 1
+    display.update(10, NUMBERS)
+    assert not out.getvalue()
+    for step in (250, 260, 500):
+        now[0] += 9
+        display.update(step, NUMBERS)
+    lines = out.getvalue().splitlines()
+    assert [line.split(":")[0] for line in lines] == ["250 of 1,000 steps, 30 s left", "500 of 1,000 steps, 28 s left"]

@@ -1,0 +1,1 @@
+"""Behaviour of animals, humans and networks: tables, statistics and models of choices."""

@@ -1,0 +1,318 @@
+"""Base of models with a few parameters and an update after each trial; fitted by maximum a posteriori.
+
+Parameters are searched in an unbounded scale (logit of rates, logarithm of positive numbers) with a Gaussian prior
+each; intervals are Laplace's, from the curvature there. Arrays have the axes (fit, point, session, choice): many fits
+(folds, subjects, starts) and many points of each are evaluated together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from neurogym.analysis.results import Estimate
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_softmax, one_hot, require_rewards, trial_of
+from neurogym.behaviour.models.search import hessian, minimise
+from neurogym.behaviour.table import Behaviour, Floats, Padded, padded
+
+Values = Mapping[str, Floats]
+State = dict[str, Floats]
+
+#: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
+DRAWS, STARTS = 48, 3
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter and where it lies.
+
+    Attributes:
+        name: textbook name.
+        kind: "unit" (between ``low`` and ``high``), "positive" or "real".
+        mean: of the Gaussian prior in the unbounded scale.
+        sd: of the Gaussian prior in the unbounded scale.
+        low: lower end of a "unit" parameter.
+        high: upper end of a "unit" parameter.
+    """
+
+    name: str
+    kind: str = "real"
+    mean: float = 0.0
+    sd: float = 2.0
+    low: float = 0.0
+    high: float = 1.0
+
+    def value(self, x: Floats) -> Floats:
+        """Return the parameter from the unbounded scale."""
+        if self.kind == "real":
+            return x
+        if self.kind == "positive":
+            return np.exp(np.clip(x, -20, 20))
+        return self.low + (self.high - self.low) * expit(x)
+
+    def unbounded(self, value: float) -> float:
+        """Return a value in the unbounded scale."""
+        if self.kind == "real":
+            return float(value)
+        if self.kind == "positive":
+            return float(np.log(max(value, 1e-9)))
+        return float(logit(np.clip((value - self.low) / (self.high - self.low), 1e-6, 1 - 1e-6)))
+
+    def estimate(self, x: float, se: float) -> Estimate:
+        """Return the parameter with an interval whose ends are found in the unbounded scale."""
+        ends = self.value(np.array([x - 1.96 * se, x, x + 1.96 * se]))
+        return Estimate(float(ends[1]), float(ends[0]), float(ends[2]), float(ends[2] - ends[0]) / (2 * 1.96))
+
+
+def rate(name: str, high: float = 1.0, low: float = 0.0) -> Parameter:
+    """Return a parameter between two values with a nearly flat prior."""
+    return Parameter(name, "unit", 0.0, 1.7, low, high)
+
+
+def positive(name: str, typical: float = 3.0) -> Parameter:
+    """Return a positive parameter with a log-normal prior around a typical value."""
+    return Parameter(name, "positive", float(np.log(typical)), 1.0)
+
+
+class Agent:
+    """A model of choices with a state that each trial updates.
+
+    A subclass names its parameters and writes `begin`, `logits` and `update` with arithmetic that works for any
+    leading axes; parameters arrive with two axes of length one at the end.
+
+    Args:
+        name: name of the model.
+    """
+
+    own: tuple[Parameter, ...] = ()
+    needs_rewards: bool = True
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def begin(self, p: Values, shape: tuple[int, ...]) -> State:
+        """Return the state before the first trial; ``shape`` is (fit, point, session, choice)."""
+        raise NotImplementedError
+
+    def logits(self, p: Values, state: State) -> Floats:
+        """Return the logits of the choices without the part of the stimuli."""
+        raise NotImplementedError
+
+    def update(self, p: Values, state: State, chosen: Floats, reward: Floats) -> State:
+        """Return the state after a trial.
+
+        Args:
+            p: parameters.
+            state: before the trial.
+            chosen: 1 for the choice, 0 for others, shape (fit, 1, session, choice).
+            reward: shape (fit, 1, session, 1).
+        """
+        raise NotImplementedError
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: says why.
+        """
+        if self.needs_rewards:
+            require_rewards(table, self.name)
+
+    def parameters(self, table: Behaviour) -> tuple[Parameter, ...]:
+        """Return all parameters: the model's own, the bias and the weight of each stimulus for each further choice."""
+        words = [""] if len(table.choices) == 2 else [f" -> {word}" for word in table.choices[1:]]
+        linear = [f"{name}{word}" for word in words for name in ("bias", *table.stimuli)]
+        return (*self.own, *(Parameter(name) for name in linear))
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        for each in problems:
+            self.check(each.table)
+        parameters = self.parameters(problems[0].table)
+        x, score, covariance = _fit(self, parameters, problems)
+        found = []
+        for k, each in enumerate(problems):
+            se = np.sqrt(np.maximum(np.diag(covariance[k]), 0))
+            estimates = {p.name: p.estimate(x[k, j], se[j]) for j, p in enumerate(parameters)}
+            policy = AgentPolicy(self, parameters, x[k], len(each.table.choices))
+            found.append(
+                Fitted(self.name, policy, estimates, float(score[k]), {"unbounded": x[k], "unbounded_variance": se**2})
+            )
+        return found
+
+    def extra_log_likelihood(self, p: Values, state: State, data: Trial, chosen: Floats) -> Floats | float:
+        """Return the log-likelihood of what else the subject did in a trial, such as a second choice."""
+        return 0.0
+
+    def step(self, p: Values, state: State, trial: Trial, chosen: Floats) -> State:
+        """Return the state after a trial whose misses leave everything as before."""
+        new = self.update(p, state, chosen, trial.reward[..., None])
+        valid = trial.choice[..., None] >= 0
+        return {key: np.where(_as_wide(valid, value), value, state[key]) for key, value in new.items()}
+
+
+def _as_wide(valid: np.ndarray, value: Floats) -> np.ndarray:
+    return valid.reshape(*valid.shape, *[1] * (value.ndim - valid.ndim))
+
+
+@dataclass
+class AgentPolicy:
+    """Behaviour of an agent with given parameters."""
+
+    agent: Agent
+    parameters: tuple[Parameter, ...]
+    x: Floats
+    n_choices: int
+
+    def __post_init__(self) -> None:
+        """Find the values of the parameters."""
+        self.p = _values(self.parameters, self.x[None, None])
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Parameters by name."""
+        return {key: float(value.ravel()[0]) for key, value in self.p.items()}
+
+    def begin(self, n: int) -> State:
+        """See `Policy.begin`."""
+        return self.agent.begin(self.p, (1, 1, n, self.n_choices))
+
+    def probabilities(self, state: State, stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
+        return np.exp(log_softmax(self.agent.logits(self.p, state) + linear))[0, 0]
+
+    def advance(self, state: State, trial: Trial) -> State:
+        """See `Policy.advance`."""
+        wide = Trial(*(getattr(trial, key)[None, None] for key in ("stimuli", "choice", "reward", "state", "choice2")))
+        return self.agent.step(self.p, state, wide, one_hot(wide.choice, self.n_choices))
+
+    def second(self, state: State, trial: Trial) -> Floats:
+        """Return probabilities of the second-stage choices, shape (sessions, 2), for agents that make such."""
+        return np.asarray(self.agent.second(self.p, state, trial.state[None, None]))[0, 0]  # type: ignore[attr-defined]
+
+
+def _values(parameters: Sequence[Parameter], x: Floats) -> dict[str, Floats]:
+    return {p.name: p.value(x[..., k])[..., None, None] for k, p in enumerate(parameters)}
+
+
+def _linear(p: Values, own: int, stimuli: Floats, n: int) -> Floats:
+    """Return the part of the logits that bias and stimuli give, zero for the first choice."""
+    weights = list(p.values())[own:]
+    per = len(weights) // (n - 1)
+    parts = [
+        np.zeros_like(stimuli[..., :1] + weights[0])
+        if not stimuli.shape[-1]
+        else np.zeros_like(stimuli[..., :1] * weights[0])
+    ]
+    for k in range(n - 1):
+        bias, *each = weights[k * per : (k + 1) * per]
+        total = bias + np.zeros(stimuli.shape[:-1])[..., None]
+        for j, w in enumerate(each):
+            total = total + w * stimuli[..., j : j + 1]
+        parts.append(total)
+    return np.concatenate(np.broadcast_arrays(*parts), -1)
+
+
+def _gathered(problems: Sequence[Problem]) -> Padded:
+    """Return the sessions of all problems with a leading axis for the problem; what is missing is padding."""
+    each = [padded(problem.table.sessions) for problem in problems]
+    sessions = max(len(data.choice) for data in each)
+    trials = max(data.choice.shape[1] for data in each)
+    first = each[0]
+
+    def stack(name: str, value: float) -> np.ndarray:
+        like = getattr(first, name)
+        out = np.full((len(each), sessions, trials, *like.shape[2:]), value, like.dtype)
+        for row, data in zip(out, each, strict=True):
+            part = getattr(data, name)
+            row[: part.shape[0], : part.shape[1]] = part
+        return out
+
+    return Padded(
+        stack("choice", -1),
+        stack("reward", 0),
+        stack("stimuli", 0),
+        stack("state", -1),
+        stack("choice2", -1),
+        np.array([sum(data.lengths) for data in each]),
+    )
+
+
+def _fit(agent: Agent, parameters: tuple[Parameter, ...], problems: Sequence[Problem]) -> tuple[Floats, Floats, Floats]:
+    """Return points (problems, parameters) in the unbounded scale, log-likelihoods and covariances."""
+    data, n = _gathered(problems), len(problems[0].table.choices)
+    d, count = len(parameters), len(problems)
+    mean = np.tile([p.mean for p in parameters], (count, 1)).reshape(count, d)
+    sd = np.tile([p.sd for p in parameters], (count, 1)).reshape(count, d)
+    for k, each in enumerate(problems):
+        if each.prior is not None:
+            mean[k], sd[k] = each.prior
+    likelihood = likelihood_of(agent, parameters, data, n)
+
+    def loss(which: Any, x: Floats) -> Floats:
+        prior = 0.5 * (((x - mean[which][:, None]) / sd[which][:, None]) ** 2).sum(-1)
+        return prior - likelihood(which, x)
+
+    points = np.stack(
+        [
+            mean[k]
+            + sd[k] * np.vstack([np.zeros(d), 0.8 * np.random.default_rng(each.seed).standard_normal((DRAWS - 1, d))])
+            for k, each in enumerate(problems)
+        ]
+    )
+    order = loss(np.arange(count), points).argsort(1)[:, :STARTS]
+    starts = np.take_along_axis(points, order[..., None], 1).reshape(count * STARTS, d)
+    origin = np.repeat(np.arange(count), STARTS)
+    x, value = minimise(lambda which, tried: loss(origin[which], tried), starts)
+    best = value.reshape(count, STARTS).argmin(1) + STARTS * np.arange(count)
+    x = x[best]
+    curvature = hessian(loss, x)
+    covariance = np.stack([_inverse(each, sd[k]) for k, each in enumerate(curvature)])
+    return x, likelihood(np.arange(count), x[:, None])[:, 0], covariance
+
+
+def _inverse(curvature: Floats, sd: Floats) -> Floats:
+    """Return a covariance; directions without positive curvature get the variance of the prior."""
+    values, vectors = np.linalg.eigh(curvature)
+    return np.asarray((vectors / np.maximum(values, 1 / np.max(sd) ** 2)) @ vectors.T)
+
+
+def likelihood_of(
+    agent: Agent, parameters: Sequence[Parameter], data: Padded, n: int
+) -> Callable[[Any, Floats], Floats]:
+    """Return the log-likelihood as a function of problems (runs,) and points (runs, points, parameters)."""
+    chosen = one_hot(data.choice, n)
+    two_stage = bool((data.choice2 >= 0).any())
+
+    def likelihood(which: Any, x: Floats) -> Floats:
+        p = _values(parameters, x)
+        here = Padded(**{key: value[which] for key, value in vars(data).items()})
+        picks = chosen[which]
+        runs, points, sessions = len(x), x.shape[1], here.choice.shape[1]
+        state = agent.begin(p, (runs, points, sessions, n))
+        total = np.zeros((runs, points))
+        for t in range(here.choice.shape[2]):
+            trial = Trial(
+                here.stimuli[:, None, :, t],
+                here.choice[:, None, :, t],
+                here.reward[:, None, :, t],
+                here.state[:, None, :, t],
+                here.choice2[:, None, :, t],
+            )
+            pick = picks[:, None, :, t]
+            logits = agent.logits(p, state) + _linear(p, len(agent.own), trial.stimuli, n)
+            total += (log_softmax(logits) * pick).sum((-1, -2))
+            if two_stage:
+                total += np.asarray(agent.extra_log_likelihood(p, state, trial, pick)).sum(-1)
+            state = agent.step(p, state, trial, pick)
+        return total
+
+    return likelihood
+
+
+__all__ = ["Agent", "AgentPolicy", "Parameter", "likelihood_of", "positive", "rate", "trial_of"]

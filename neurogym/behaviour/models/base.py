@@ -1,0 +1,169 @@
+"""Interface of models of choices: fitted parameters, and a policy that is stepped from trial to trial.
+
+A policy holds for many sessions at once. `predict` gives it the choices and rewards of a table, trial after trial, so
+what it predicts for a trial can only depend on earlier trials of the session and the present stimulus; `simulate` lets
+the policy choose itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from neurogym.analysis.results import Estimate
+from neurogym.behaviour.table import Behaviour, Floats, Ints, Padded, Session, padded
+
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of many sessions.
+
+    Attributes:
+        stimuli: shape (sessions, stimuli).
+        choice: index, -1 for a miss, shape (sessions,).
+        reward: shape (sessions,).
+        state: second-stage state or -1, shape (sessions,).
+        choice2: second-stage choice or -1, shape (sessions,).
+    """
+
+    stimuli: Floats
+    choice: Ints
+    reward: Floats
+    state: Ints
+    choice2: Ints
+
+
+class Policy(Protocol):
+    """Behaviour of a fitted model in many sessions at once."""
+
+    def begin(self, n: int) -> Any:
+        """Return the state before the first trial of ``n`` sessions."""
+
+    def probabilities(self, state: Any, stimuli: Floats) -> Floats:
+        """Return the probability of each choice, shape (sessions, choices)."""
+
+    def advance(self, state: Any, trial: Trial) -> Any:
+        """Return the state after a trial."""
+
+
+@dataclass
+class Fitted:
+    """A fitted model.
+
+    Attributes:
+        name: of the model.
+        policy: the fitted behaviour.
+        parameters: estimates with intervals.
+        score: log-likelihood of the training trials.
+        details: arrays and numbers that figures draw, by name.
+    """
+
+    name: str
+    policy: Policy
+    parameters: dict[str, Estimate] = field(default_factory=dict)
+    score: float = float("nan")
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class UnfitError(ValueError):
+    """A model that does not suit a table; the message says why."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Material of one fit.
+
+    Attributes:
+        table: training sessions.
+        seed: of everything random in the fit.
+        prior: mean and s.d. of the Gaussian that each parameter comes from, in the model's own unbounded scale.
+    """
+
+    table: Behaviour
+    seed: int = 0
+    prior: tuple[Floats, Floats] | None = None
+
+
+class Model(Protocol):
+    """A model that can be fitted to behaviour."""
+
+    name: str
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """Return a fit for each problem.
+
+        Raises:
+            UnfitError: if the model does not suit the table.
+        """
+
+
+def trial_of(data: Padded, t: int) -> Trial:
+    """Return trial ``t`` of all sessions."""
+    return Trial(data.stimuli[:, t], data.choice[:, t], data.reward[:, t], data.state[:, t], data.choice2[:, t])
+
+
+def predict(policy: Policy, sessions: Sequence[Session]) -> list[Floats]:
+    """Return the predicted probabilities of all choices, filtered forward within each session.
+
+    Args:
+        policy: of a fitted model.
+        sessions: what is predicted; the state begins anew in each.
+
+    Returns:
+        An array (trials, choices) for each session.
+    """
+    data = padded(sessions)
+    state = policy.begin(len(sessions))
+    rows = []
+    for t in range(data.choice.shape[1]):
+        trial = trial_of(data, t)
+        rows.append(policy.probabilities(state, trial.stimuli))
+        state = policy.advance(state, trial)
+    every = np.stack(rows, 1)
+    return [every[k, :length] for k, length in enumerate(data.lengths)]
+
+
+def log_likelihoods(probabilities: Floats, choice: Ints) -> Floats:
+    """Return the natural logarithm of the probability of each choice; nan for misses, shape (trials,)."""
+    p = np.take_along_axis(probabilities, np.maximum(choice, 0)[:, None], 1)[:, 0]
+    return np.where(choice < 0, np.nan, np.log(np.maximum(p, TINY)))
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """Return log-probabilities from logits along the last axis."""
+    top = logits.max(axis=-1, keepdims=True)
+    shifted = logits - top
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+def one_hot(index: Ints, n: int) -> Floats:
+    """Return ones at the index along a new last axis; zeros where the index is negative."""
+    return (index[..., None] == np.arange(n)).astype(float)
+
+
+def require_two(table: Behaviour, model: str) -> None:
+    """Refuse tables with other than two choices.
+
+    Raises:
+        UnfitError: if there are more.
+    """
+    if len(table.choices) != 2:
+        raise UnfitError(f"{model} needs two choices; the table has {len(table.choices)}: {', '.join(table.choices)}")
+
+
+def require_rewards(table: Behaviour, model: str) -> None:
+    """Refuse tables without rewards.
+
+    Raises:
+        UnfitError: if no trial has a known reward.
+    """
+    if not any(
+        np.isfinite(each.reward).any() and (each.choice >= 0).any() and np.isfinite(each.reward[each.choice >= 0]).any()
+        for each in table.sessions
+    ):
+        raise UnfitError(f"{model} needs a column of rewards or correctness")

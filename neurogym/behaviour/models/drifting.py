@@ -1,0 +1,250 @@
+"""Logistic regression whose weights drift from trial to trial (Roy et al. 2021, 10.1016/j.neuron.2020.12.004).
+
+logit P(choice 1) = w_t . x_t; w_{t+1} = w_t + N(0, sigma_k^2); each session begins with w_1 ~ N(mu, diag(s_k^2)). The
+posterior over weights is followed by a Gaussian filter whose update is Laplace's, so a prediction uses only earlier
+trials of the session. mu, s and sigma maximise the marginal likelihood with slopes from the smoother of Rauch, Tung and
+Striebel, which also gives the weights over trials with intervals. The code is ours; PsyTrack finds sigma by a decoupled
+Laplace approximation of the same likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from neurogym.analysis.results import Estimate
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, require_two
+from neurogym.behaviour.models.logistic import Features, fit_weights
+from neurogym.behaviour.table import Floats
+
+#: Iterations of the search for the variances, and the change of their logarithms at which it ends.
+ITERATIONS, TOLERANCE = 50, 0.05
+FLOOR = 1e-8  #: smallest variance of a step of the weights
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Distribution of drifting weights.
+
+    Attributes:
+        mean: of the weights when a session begins, shape (weights,).
+        start: variance of the weights when a session begins, shape (weights,).
+        step: variance of the change from trial to trial, shape (weights,).
+    """
+
+    mean: Floats
+    start: Floats
+    step: Floats
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Gaussian belief about the weights.
+
+    Attributes:
+        mean: shape (sessions, weights).
+        covariance: shape (sessions, weights, weights).
+    """
+
+    mean: Floats
+    covariance: Floats
+
+
+def begin(walk: Walk, n: int) -> Belief:
+    """Return the belief before the first trial of ``n`` sessions."""
+    return Belief(np.tile(walk.mean, (n, 1)), np.tile(np.diag(walk.start), (n, 1, 1)))
+
+
+def probability(belief: Belief, x: Floats) -> Floats:
+    """Return the probability of choice 1, uncertainty about the weights included, shape (sessions,)."""
+    variance = np.einsum("si,sij,sj->s", x, belief.covariance, x)
+    return np.asarray(expit((belief.mean * x).sum(1) / np.sqrt(1 + np.pi * variance / 8)))
+
+
+def learn(belief: Belief, x: Floats, choice: np.ndarray) -> Belief:
+    """Return the belief after a choice (-1: a miss, from which nothing is learned)."""
+    px = np.einsum("sij,sj->si", belief.covariance, x)
+    variance, logit = (px * x).sum(1), (belief.mean * x).sum(1)
+    mode = logit.copy()
+    for _ in range(4):  # Newton's method for the mode of the logit
+        p = expit(mode)
+        mode -= (mode - logit - variance * (choice - p)) / (1 + variance * p * (1 - p))
+    p = expit(mode)
+    valid = choice >= 0
+    gain = np.where(valid, choice - p, 0.0)
+    shrink = np.where(valid, p * (1 - p) / (1 + variance * p * (1 - p)), 0.0)
+    return Belief(
+        belief.mean + px * gain[:, None], belief.covariance - shrink[:, None, None] * px[:, :, None] * px[:, None, :]
+    )
+
+
+def diffuse(belief: Belief, walk: Walk) -> Belief:
+    """Return the belief after a step of the weights."""
+    return Belief(belief.mean, belief.covariance + np.diag(walk.step))
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """Weights of all trials given all choices of their sessions.
+
+    Attributes:
+        mean: shape (trials, sessions, weights).
+        covariance: shape (trials, sessions, weights, weights).
+        steps: expected squares of the steps, summed over trials, shape (sessions, weights).
+        log_likelihood: of all choices.
+    """
+
+    mean: Floats
+    covariance: Floats
+    steps: Floats
+    log_likelihood: float
+
+
+def smooth(walk: Walk, x: Floats, choice: np.ndarray) -> Smoothed:
+    """Return the weights of all trials.
+
+    Args:
+        walk: distribution of the weights.
+        x: predictors, shape (sessions, trials, weights).
+        choice: 0, 1 or -1, shape (sessions, trials).
+    """
+    sessions, trials, _ = x.shape
+    belief, filtered, score = begin(walk, sessions), [], 0.0
+    for t in range(trials):
+        p = probability(belief, x[:, t])
+        valid = choice[:, t] >= 0
+        score += float(np.log(np.where(choice[:, t] == 1, p, 1 - p)[valid]).sum())
+        filtered.append(learn(belief, x[:, t], choice[:, t]))
+        belief = diffuse(filtered[-1], walk)
+    mean = np.stack([each.mean for each in filtered])
+    covariance = np.stack([each.covariance for each in filtered])
+    steps = np.zeros_like(mean[0])
+    lengths = (np.arange(trials)[None] * (choice >= 0)).max(1)  # steps after the last choice are not counted
+    ahead = np.linalg.inv(covariance + np.diag(walk.step))
+    for t in range(trials - 2, -1, -1):
+        gain = covariance[t] @ ahead[t]
+        after = covariance[t + 1]
+        moved = mean[t + 1] - mean[t]
+        new_mean = mean[t] + np.einsum("sij,sj->si", gain, moved)
+        new = covariance[t] + gain @ (after - covariance[t] - np.diag(walk.step)) @ gain.transpose(0, 2, 1)
+        cross = np.einsum("sij,sji->si", gain, after)  # diagonal of the covariance of neighbours
+        square = (mean[t + 1] - new_mean) ** 2 + np.diagonal(after, 0, 1, 2) + np.diagonal(new, 0, 1, 2) - 2 * cross
+        steps += np.where((t < lengths)[:, None], square, 0.0)
+        mean[t], covariance[t] = new_mean, new
+    return Smoothed(mean, covariance, steps, score)
+
+
+def fit_walk(x: Floats, choice: np.ndarray, first: Walk, iterations: int = ITERATIONS) -> tuple[Walk, Smoothed]:
+    """Fit the distribution of drifting weights to sessions; arguments as in `smooth`.
+
+    Variances follow the sign of the slope of the marginal likelihood in their logarithm (resilient propagation), which
+    the smoother gives by Fisher's identity; expectation-maximisation alone needs thousands of iterations for them.
+    """
+    walk, best = first, (first, smooth(first, x, choice))
+    found = best[1]
+    count = (np.arange(x.shape[1])[None] * (choice >= 0)).max(1).sum()
+    size, before = np.full(2 * x.shape[2], 0.5), np.zeros(2 * x.shape[2])
+    for _ in range(iterations):
+        w, v = found.mean[0], np.diagonal(found.covariance[0], 0, 1, 2)
+        # a tenth of a session's worth of prior at the start keeps a single session from a variance of zero
+        mean = (w.sum(0) + 0.1 * first.mean) / (len(w) + 0.1)
+        square = ((w - mean) ** 2 + v).sum(0) + 0.1 * first.start
+        slope = 0.5 * np.r_[square / walk.start - len(w) - 0.1, found.steps.sum(0) / walk.step - count]
+        turned = slope * before < 0
+        size = np.clip(np.where(turned, 0.5 * size, np.where(before == 0, size, 1.2 * size)), 1e-3, 1.5)
+        change = np.where(turned, 0.0, np.sign(slope) * size)
+        before = np.where(turned, 0.0, slope)
+        logs = np.log(np.r_[walk.start, walk.step]) + change
+        start, step = np.maximum(np.exp(logs), FLOOR).reshape(2, -1)
+        walk = Walk(mean, start, step)
+        found = smooth(walk, x, choice)
+        if found.log_likelihood > best[1].log_likelihood:
+            best = walk, found
+        if size.max() < TOLERANCE:
+            break
+    return best
+
+
+@dataclass
+class DriftingPolicy:
+    """Choices from weights that are followed through the session.
+
+    Attributes:
+        features: predictors.
+        walk: distribution of the weights.
+    """
+
+    features: Features
+    walk: Walk
+
+    def begin(self, n: int) -> tuple[Floats, Belief]:
+        """See `Policy.begin`."""
+        return self.features.begin(n), begin(self.walk, n)
+
+    def probabilities(self, state: tuple[Floats, Belief], stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        p = probability(state[1], self.features.now(state[0], stimuli))
+        return np.stack([1 - p, p], 1)
+
+    def advance(self, state: tuple[Floats, Belief], trial: Trial) -> tuple[Floats, Belief]:
+        """See `Policy.advance`."""
+        x = self.features.now(state[0], trial.stimuli)
+        return self.features.after(state[0], trial), diffuse(learn(state[1], x, trial.choice), self.walk)
+
+
+class Drifting:
+    """Weights of stimuli and history that drift from trial to trial.
+
+    Args:
+        history: number of previous trials among the predictors.
+        name: name of the model.
+    """
+
+    def __init__(self, history: int = 1, name: str = "psytrack"):
+        self.name, self.history = name, history
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        return [self._fit(each) for each in problems]
+
+    def _fit(self, problem: Problem) -> Fitted:
+        table = problem.table
+        require_two(table, self.name)
+        features = Features.of(table, self.history)
+        x, choice = design(features, problem)
+        flat, chosen = x[choice >= 0], choice[choice >= 0]
+        scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
+        mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
+        walk, found = fit_walk(x, choice, Walk(mean, (0.5 / scale) ** 2, (0.02 / scale) ** 2))
+        estimates = {}
+        for k, name in enumerate(features.names):
+            se = np.sqrt(walk.start[k] / len(x) + found.covariance[0, :, k, k].mean() / len(x))
+            estimates[name] = Estimate.normal(float(walk.mean[k]), float(se))
+            estimates[f"sigma {name}"] = Estimate(float(np.sqrt(walk.step[k])), np.nan, np.nan, np.nan)
+            estimates[f"sigma at start {name}"] = Estimate(float(np.sqrt(walk.start[k])), np.nan, np.nan, np.nan)
+        return Fitted(
+            self.name,
+            DriftingPolicy(features, walk),
+            estimates,
+            found.log_likelihood,
+            {
+                "weights": found.mean,
+                "weights_sd": np.sqrt(np.diagonal(found.covariance, 0, 2, 3)),
+                "names": features.names,
+                "lengths": [len(each) for each in table.sessions],
+            },
+        )
+
+
+def design(features: Features, problem: Problem) -> tuple[Floats, np.ndarray]:
+    """Return predictors (sessions, trials, predictors) and choices (sessions, trials) of all sessions, padded."""
+    sessions = problem.table.sessions
+    longest = max(map(len, sessions))
+    x = np.zeros((len(sessions), longest, len(features.names)))
+    choice = np.full((len(sessions), longest), -1)
+    for k, each in enumerate(sessions):
+        x[k, : len(each)], choice[k, : len(each)] = features.matrix(each), each.choice
+    return x, choice

@@ -1,0 +1,246 @@
+"""Logistic regression of choices on stimuli and history.
+
+P(choice = c) is proportional to exp(w_c . x) with w_0 = 0; x holds a constant, the stimuli of the trial and, of each of
+the previous k trials, the choice, the choice signed by its reward (win-stay) and the stimuli. A miss leaves zeros. The
+weights have a Gaussian prior; its s.d. is chosen on inner folds of the training sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from neurogym.analysis.results import Estimate
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_likelihoods, log_softmax, one_hot
+from neurogym.behaviour.table import Behaviour, Floats, Session
+
+#: Standard deviations of the prior that are tried, and the inner folds that decide.
+PRIORS = (0.1, 0.3, 1.0, 3.0, 10.0)
+INNER = 4
+
+
+@dataclass(frozen=True)
+class Features:
+    """Predictors of a trial: constant, stimuli, and k trials of history.
+
+    Attributes:
+        choices: words for the choices.
+        stimuli: names of the stimuli.
+        history: number of previous trials.
+        outcomes: whether rewards are known.
+        centre: middle of the rewards; rewards enter as difference from it, times 2.
+        past_stimuli: whether the stimuli of previous trials are predictors.
+    """
+
+    choices: tuple[str, ...]
+    stimuli: tuple[str, ...]
+    history: int
+    outcomes: bool
+    centre: float
+    past_stimuli: bool = True
+
+    @classmethod
+    def of(cls, table: Behaviour, history: int, stimuli: bool = True, past_stimuli: bool = True) -> Features:
+        """Return the predictors that a table allows."""
+        reward = table.join("reward")[table.join("choice") >= 0]
+        outcomes = bool(np.isfinite(reward).any() and np.nanstd(reward) > 0)
+        known = reward[np.isfinite(reward)]
+        centre = 0.5 * float(known.min() + known.max()) if outcomes else 0.0
+        return cls(table.choices, table.stimuli if stimuli else (), history, outcomes, centre, past_stimuli)
+
+    @property
+    def _contrasts(self) -> int:
+        return len(self.choices) - 1 if len(self.choices) == 2 else len(self.choices)
+
+    @property
+    def per_lag(self) -> int:
+        """Number of predictors from each previous trial."""
+        return self._contrasts * (1 + self.outcomes) + len(self.stimuli) * self.past_stimuli
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the predictors."""
+        found = ["bias", *self.stimuli]
+        for lag in range(1, self.history + 1):
+            words = [""] if len(self.choices) == 2 else [f" {word}" for word in self.choices]
+            found += [f"choice{word}, {lag} back" for word in words]
+            found += [f"choice x outcome{word}, {lag} back" for word in words] if self.outcomes else []
+            found += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
+        return tuple(found)
+
+    def begin(self, n: int) -> Floats:
+        """Return the history of ``n`` sessions that begin, shape (sessions, predictors from the past)."""
+        return np.zeros((n, self.history * self.per_lag))
+
+    def now(self, past: Floats, stimuli: Floats) -> Floats:
+        """Return the predictors of a trial, shape (sessions, predictors)."""
+        return np.concatenate([np.ones((len(past), 1)), stimuli[:, : len(self.stimuli)], past], 1)
+
+    def after(self, past: Floats, trial: Trial) -> Floats:
+        """Return the history after a trial."""
+        if not self.history:
+            return past
+        if len(self.choices) == 2:
+            chosen = np.where(trial.choice < 0, 0.0, 2.0 * trial.choice - 1)[:, None]
+        else:
+            chosen = one_hot(trial.choice, len(self.choices))
+        parts = [chosen]
+        if self.outcomes:
+            parts.append(chosen * (2 * (np.nan_to_num(trial.reward) - self.centre))[:, None])
+        if self.past_stimuli:
+            parts.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
+        return np.concatenate([*parts, past], 1)[:, : self.history * self.per_lag]
+
+    def matrix(self, each: Session) -> Floats:
+        """Return the predictors of all trials of a session, shape (trials, predictors)."""
+        past, rows = self.begin(1), []
+        for t in range(len(each)):
+            one = slice(t, t + 1)
+            stimuli = np.nan_to_num(each.stimuli[one])
+            rows.append(self.now(past, stimuli)[0])
+            past = self.after(
+                past, Trial(stimuli, each.choice[one], each.reward[one], each.state[one], each.choice2[one])
+            )
+        return np.stack(rows) if rows else np.zeros((0, len(self.names)))
+
+
+@dataclass
+class LinearPolicy:
+    """Choices from fixed weights.
+
+    Attributes:
+        features: predictors.
+        weights: shape (choices, predictors), zero for the first choice.
+    """
+
+    features: Features
+    weights: Floats
+
+    def begin(self, n: int) -> Floats:
+        """See `Policy.begin`."""
+        return self.features.begin(n)
+
+    def probabilities(self, state: Floats, stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        return np.exp(log_softmax(self.features.now(state, stimuli) @ self.weights.T))
+
+    def advance(self, state: Floats, trial: Trial) -> Floats:
+        """See `Policy.advance`."""
+        return self.features.after(state, trial)
+
+
+def fit_weights(
+    x: Floats, choice: np.ndarray, n: int, sd: Floats, weight: Floats | None = None, start: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Fit the weights of a (multinomial) logistic regression by maximum a posteriori.
+
+    Args:
+        x: predictors, shape (trials, predictors).
+        choice: index of each choice, shape (trials,).
+        n: number of choices.
+        sd: s.d. of the Gaussian prior of each predictor's weights, shape (predictors,).
+        weight: weight of each trial, shape (trials,).
+        start: weights to begin with.
+
+    Returns:
+        Weights (choices, predictors), and the covariance of the free ones.
+    """
+    d, w = x.shape[1], np.ones(len(x)) if weight is None else weight
+    target, precision = one_hot(choice, n)[:, 1:], np.tile(1 / sd**2, n - 1)
+
+    def probabilities(flat: Floats) -> Floats:
+        logits = np.concatenate([np.zeros((len(x), 1)), x @ flat.reshape(n - 1, d).T], 1)
+        return log_softmax(logits)
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        logs = probabilities(flat)
+        value = -(w * np.take_along_axis(logs, choice[:, None], 1)[:, 0]).sum() + 0.5 * (precision * flat**2).sum()
+        slope = ((np.exp(logs[:, 1:]) - target) * w[:, None]).T @ x
+        return float(value), slope.ravel() + precision * flat
+
+    def curvature(flat: Floats) -> Floats:
+        p = np.exp(probabilities(flat))[:, 1:]
+        out = np.zeros(((n - 1) * d, (n - 1) * d))
+        for a in range(n - 1):
+            for b in range(n - 1):
+                each = w * (p[:, a] * ((a == b) - p[:, b]))
+                out[a * d : (a + 1) * d, b * d : (b + 1) * d] = (x * each[:, None]).T @ x
+        return out + np.diag(precision)
+
+    begin = np.zeros((n - 1) * d) if start is None else start[1:].ravel()
+    found = minimize(
+        loss,
+        begin,
+        jac=True,
+        hess=curvature,
+        method="trust-exact" if len(begin) < 60 else "trust-ncg",
+        options={"maxiter": 200},
+    )
+    best = np.asarray(found.x)
+    return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), np.asarray(np.linalg.inv(curvature(best)), float)
+
+
+class Logistic:
+    """Logistic regression on the stimuli and ``history`` previous trials.
+
+    Args:
+        history: number of previous trials.
+        stimuli: whether stimuli are used; without stimuli and history only the bias remains.
+        past_stimuli: whether the stimuli of previous trials are predictors.
+        name: name of the model.
+    """
+
+    def __init__(self, history: int = 0, stimuli: bool = True, past_stimuli: bool = True, name: str = "logistic"):
+        self.name, self.history, self.stimuli, self.past_stimuli = name, history, stimuli, past_stimuli
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        return [self._fit(each.table) for each in problems]
+
+    def _fit(self, table: Behaviour) -> Fitted:
+        features = Features.of(table, self.history, self.stimuli, self.past_stimuli)
+        n, groups = len(table.choices), table.in_blocks(INNER).sessions
+        x = [features.matrix(each) for each in table.sessions]
+        choice = [each.choice for each in table.sessions]
+        fold = np.concatenate([np.full(len(each), k % INNER) for k, each in enumerate(groups)])
+        rows, chosen = np.concatenate(x), np.concatenate(choice)
+        valid = chosen >= 0
+        rows, chosen, fold = rows[valid], chosen[valid], fold[valid]
+        scale = np.where(rows.std(0) > 0, rows.std(0), 1.0)
+        sd = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
+        weights, covariance = fit_weights(rows, chosen, n, _sds(sd, scale))
+        se = np.sqrt(np.diag(covariance)).reshape(n - 1, -1)
+        names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
+        estimates = map(Estimate.normal, weights[1:].ravel(), se.ravel())
+        score = float(np.nansum(log_likelihoods(np.exp(log_softmax(rows @ weights.T)), chosen)))
+        return Fitted(
+            self.name,
+            LinearPolicy(features, weights),
+            dict(zip(names, estimates, strict=True)),
+            score,
+            {"prior_sd": sd},
+        )
+
+
+def _sds(sd: float, scale: Floats) -> Floats:
+    """Return the s.d. of the prior of each weight; that of the constant is wide."""
+    out = sd / scale
+    out[0] = 10.0
+    return out
+
+
+def _best_prior(x: Floats, choice: np.ndarray, n: int, fold: np.ndarray, scale: Floats) -> float:
+    scores = []
+    for sd in PRIORS:
+        total = 0.0
+        for k in range(INNER):
+            out = fold == k
+            if out.all() or not out.any():
+                continue
+            weights, _ = fit_weights(x[~out], choice[~out], n, _sds(sd, scale))
+            total += float(np.nansum(log_likelihoods(np.exp(log_softmax(x[out] @ weights.T)), choice[out])))
+        scores.append(total)
+    return PRIORS[int(np.argmax(scores))]

@@ -1,0 +1,91 @@
+"""Many small maximisations at once, with gradients by finite differences and all evaluations in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.table import Floats
+
+#: Fractions of a step that are tried together, and the step of finite differences.
+STEPS = np.array([1.5, 1.0, 0.5, 0.2, 0.05, 0.005])
+DELTA = 1e-4
+
+
+def minimise(
+    loss: Callable[[Any, Floats], Floats], start: Floats, iterations: int = 100, tolerance: float = 1e-5
+) -> tuple[Floats, Floats]:
+    """Minimise several functions by BFGS, side by side.
+
+    Args:
+        loss: values of points; given which functions (functions,) and points (functions, points, parameters), returns
+            (functions, points).
+        start: where to begin, shape (functions, parameters).
+        iterations: at most.
+        tolerance: a function is done when its value falls by less.
+
+    Returns:
+        Points (functions, parameters) and values (functions,).
+    """
+    x, d = start.copy(), start.shape[1]
+    every = np.arange(len(x))
+    value, slope = _with_slope(loss, every, x)
+    inverse = np.tile(np.eye(d), (len(x), 1, 1)) / np.maximum(np.abs(slope).max(1), 1.0)[:, None, None]
+    active, waits = every, np.zeros(len(x), int)
+    for _ in range(iterations):
+        direction = -np.einsum("fij,fj->fi", inverse[active], slope[active])
+        direction *= np.minimum(1.0, 3.0 / np.maximum(np.abs(direction).max(1, keepdims=True), 1e-12))
+        tried = x[active][:, None] + STEPS[:, None] * direction[:, None]
+        values = np.nan_to_num(loss(active, tried), nan=np.inf)
+        best = values.argmin(1)
+        rows = np.arange(len(active))
+        gain = value[active] - values[rows, best]
+        moved = gain > 0
+        new = np.where(moved[:, None], tried[rows, best], x[active])
+        fresh_value, fresh_slope = _with_slope(loss, active, new)
+        s, y = new - x[active], fresh_slope - slope[active]
+        inverse[active] = _updated(inverse[active], s, y, moved)
+        x[active], slope[active] = new, fresh_slope
+        value[active] = np.minimum(fresh_value, value[active])
+        waits[active] = np.where(gain < tolerance, waits[active] + 1, 0)
+        active = active[waits[active] < 2]
+        if not len(active):
+            break
+    return x, value
+
+
+def _updated(inverse: Floats, s: Floats, y: Floats, moved: np.ndarray) -> Floats:
+    """Return the inverse Hessians after a step; begin anew where the step failed or the curvature is not positive."""
+    sy = np.einsum("fi,fi->f", s, y)
+    fine = moved & (sy > 1e-10)
+    rho = np.where(fine, 1 / np.where(fine, sy, 1.0), 0.0)[:, None, None]
+    eye = np.eye(s.shape[1])
+    left = eye - rho * s[:, :, None] * y[:, None, :]
+    new = left @ inverse @ left.transpose(0, 2, 1) + rho * s[:, :, None] * s[:, None, :]
+    size = np.maximum(np.abs(y).max(1), 1.0)[:, None, None]
+    return np.where(fine[:, None, None], new, eye / size)
+
+
+def _with_slope(loss: Callable[[Any, Floats], Floats], which: Any, x: Floats) -> tuple[Floats, Floats]:
+    d = x.shape[1]
+    steps = np.concatenate([np.zeros((1, d)), DELTA * np.eye(d), -DELTA * np.eye(d)])
+    values = loss(which, x[:, None] + steps)
+    return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * DELTA)
+
+
+def hessian(loss: Callable[[Any, Floats], Floats], x: Floats, delta: float = 0.02) -> Floats:
+    """Return the second derivatives of each function, shape (functions, parameters, parameters)."""
+    d = x.shape[1]
+    pairs = [(i, j) for i in range(d) for j in range(i + 1)]
+    eye = delta * np.eye(d)
+    steps = [np.zeros(d)]
+    for i, j in pairs:
+        steps += [eye[i] + eye[j], eye[i] - eye[j], eye[j] - eye[i], -eye[i] - eye[j]]
+    values = loss(np.arange(len(x)), x[:, None] + np.array(steps))
+    out = np.zeros((len(x), d, d))
+    for k, (i, j) in enumerate(pairs):
+        a, b, c, e = (values[:, 1 + 4 * k + m] for m in range(4))
+        out[:, i, j] = out[:, j, i] = (a - b - c + e) / (4 * delta**2)
+    return out

@@ -1,0 +1,176 @@
+"""Typed tables of behaviour: subjects, sessions, trials; missed trials keep their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Session:
+    """Trials of one subject in the order in which they happened.
+
+    Attributes:
+        subject: name of the subject.
+        name: name of the session.
+        choice: index of the choice, -1 for a missed trial, shape (trials,).
+        reward: reward, or correctness where the table has no rewards; 0 after a miss, nan if unknown, shape (trials,).
+        correct: 1 correct, 0 error, nan unknown or missed, shape (trials,).
+        truth: index of the correct choice, -1 if unknown, shape (trials,).
+        stimuli: values of each stimulus, shape (trials, stimuli).
+        rt: reaction time in s, nan if unknown, shape (trials,).
+        state: second-stage state of a two-step task (0, 1), -1 if there is none, shape (trials,).
+        choice2: second-stage choice of a two-step task, -1 if there is none, shape (trials,).
+    """
+
+    subject: str
+    name: str
+    choice: Ints
+    reward: Floats
+    correct: Floats
+    truth: Ints
+    stimuli: Floats
+    rt: Floats
+    state: Ints
+    choice2: Ints
+
+    def __len__(self) -> int:
+        """Return the number of trials."""
+        return len(self.choice)
+
+    def part(self, name: str, where: slice) -> Session:
+        """Return some consecutive trials as a session."""
+        arrays: dict[str, Any] = {
+            key: value[where] for key, value in vars(self).items() if isinstance(value, np.ndarray)
+        }
+        return replace(self, name=name, **arrays)
+
+
+def session(choice: Sequence[int] | Ints, subject: str = "subject", name: str = "1", **columns: object) -> Session:
+    """Return a session from arrays; what is not given is unknown.
+
+    Args:
+        choice: index of the choice of each trial, -1 for a miss.
+        subject: name of the subject.
+        name: name of the session.
+        **columns: other attributes of `Session`.
+    """
+    chosen = np.asarray(choice, np.int64)
+    n, unknown = len(chosen), np.full(len(chosen), -1, np.int64)
+    found: dict[str, np.ndarray] = {
+        "reward": np.full(n, np.nan),
+        "correct": np.full(n, np.nan),
+        "rt": np.full(n, np.nan),
+        "truth": unknown,
+        "state": unknown,
+        "choice2": unknown,
+        "stimuli": np.zeros((n, 0)),
+    }
+    for key, values in columns.items():
+        found[key] = np.asarray(values, found[key].dtype)
+    return Session(subject, name, chosen, **found)
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """Behaviour of one or many subjects.
+
+    Attributes:
+        sessions: in the order of the table.
+        choices: words of the table for the choices 0, 1, ...
+        stimuli: names of the stimuli.
+        roles: column of the table behind each role.
+        unused: columns of the table without a role.
+    """
+
+    sessions: tuple[Session, ...]
+    choices: tuple[str, ...] = ("0", "1")
+    stimuli: tuple[str, ...] = ()
+    roles: dict[str, object] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Names of the subjects, in order of appearance."""
+        return tuple(dict.fromkeys(each.subject for each in self.sessions))
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials, misses included."""
+        return sum(map(len, self.sessions))
+
+    def only(self, sessions: Sequence[Session]) -> Behaviour:
+        """Return the same kind of table with other sessions."""
+        return replace(self, sessions=tuple(sessions))
+
+    def of(self, subject: str) -> Behaviour:
+        """Return the sessions of one subject."""
+        return self.only([each for each in self.sessions if each.subject == subject])
+
+    def join(self, name: str) -> np.ndarray:
+        """Return one attribute of all sessions, one after the other."""
+        return np.concatenate([getattr(each, name) for each in self.sessions])
+
+    def in_blocks(self, n: int) -> Behaviour:
+        """Return the table with sessions cut into consecutive blocks so that there are at least ``n`` of them."""
+        if len(self.sessions) >= n:
+            return self
+        cuts = -(-n // len(self.sessions))
+        parts = []
+        for each in self.sessions:
+            edges = np.linspace(0, len(each), cuts + 1).astype(int)
+            parts += [
+                each.part(f"{each.name}.{k + 1}", slice(a, b))
+                for k, (a, b) in enumerate(zip(edges, edges[1:], strict=False))
+                if b > a
+            ]
+        return self.only(parts)
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Sessions as rectangular arrays; beyond the end of a session the choice is -1.
+
+    Attributes:
+        choice: shape (sessions, trials).
+        reward: unknown rewards are 0, shape (sessions, trials).
+        stimuli: unknown values are 0, shape (sessions, trials, stimuli).
+        state: second-stage state, shape (sessions, trials).
+        choice2: second-stage choice, shape (sessions, trials).
+        lengths: number of trials of each session.
+    """
+
+    choice: Ints
+    reward: Floats
+    stimuli: Floats
+    state: Ints
+    choice2: Ints
+    lengths: Ints
+
+
+def padded(sessions: Sequence[Session]) -> Padded:
+    """Return sessions as rectangular arrays."""
+    longest = max(map(len, sessions), default=0)
+
+    def fill(name: str, value: float) -> np.ndarray:
+        first = getattr(sessions[0], name)
+        out = np.full((len(sessions), longest, *first.shape[1:]), value, first.dtype)
+        for row, each in zip(out, sessions, strict=True):
+            row[: len(each)] = getattr(each, name)
+        return np.nan_to_num(out) if out.dtype.kind == "f" else out
+
+    return Padded(
+        fill("choice", -1),
+        fill("reward", 0.0),
+        fill("stimuli", 0.0),
+        fill("state", -1),
+        fill("choice2", -1),
+        np.array([len(each) for each in sessions]),
+    )

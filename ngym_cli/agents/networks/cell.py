@@ -1,0 +1,213 @@
+"""Base class of users' own network cells, and the recurrent network that stacks such cells.
+
+A cell is a step in plain torch:
+
+    class Leaky(Cell):
+        def __init__(self, inputs, units, alpha=0.2):
+            super().__init__(inputs, units)
+            self.alpha = alpha
+            self.read, self.recur = nn.Linear(inputs, units), nn.Linear(units, units)
+
+        def step(self, x, state):
+            (h,) = state
+            return (torch.lerp(h, torch.tanh(self.read(x) + self.recur(h)), self.alpha),)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ngym_cli.agents.networks.base import RecurrentNetwork, State
+from ngym_cli.errors import UserError
+
+#: Environments in the step with which a new cell is tried.
+TRIED = 2
+
+
+class StateError(ValueError):
+    """A cell whose state does not have the promised form."""
+
+
+class Cell(nn.Module):
+    """Base class of network cells; a subclass defines ``step`` and makes its parameters in ``__init__``.
+
+    Further keyword arguments of ``__init__`` are set with ``--network-arg NAME=VALUE``; an argument ``dt`` receives the
+    time step of the task (ms).
+
+    Args:
+        inputs: number of inputs of a step.
+        units: number of units, the size of the activity.
+
+    Attributes:
+        state_sizes: size of each array of the state, as in ``(units, order)``; None for a single array of ``units``
+            numbers. The first array is the activity: the network is read out from it, and recordings keep it.
+    """
+
+    state_sizes: Sequence[int] | None = None
+
+    def __init__(self, inputs: int, units: int) -> None:
+        super().__init__()
+        self.inputs, self.units = inputs, units
+
+    def step(self, x: Tensor, state: State) -> State:
+        """Return the state after a step.
+
+        Args:
+            x: inputs, shape (environments, inputs).
+            state: arrays of shape (environments, size), one for each of ``state_sizes``; zeros at the beginning.
+
+        Returns:
+            New arrays of the same shapes. The given arrays must not be changed.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define step(self, x, state)")
+
+
+def sizes_of(cell: Any, units: int) -> tuple[int, ...]:
+    """Return the sizes of the state of a cell.
+
+    Raises:
+        StateError: if ``state_sizes`` is not a list of positive whole numbers that begins with ``units``.
+    """
+    found = getattr(cell, "state_sizes", None)
+    sizes = (units,) if found is None else (found,) if isinstance(found, int) else found
+    try:
+        sizes = tuple(int(size) for size in sizes)
+    except TypeError:
+        raise StateError(f"state_sizes must be a list of whole numbers, as in (units, 8), not {found!r}") from None
+    if not sizes or min(sizes) < 1:
+        raise StateError(f"state_sizes must be positive whole numbers, not {found!r}")
+    if sizes[0] != units:
+        raise StateError(
+            f"the first of state_sizes is the activity and must be units ({units}), not {sizes[0]}; "
+            "put the other arrays after it"
+        )
+    return sizes
+
+
+def check_state(after: Any, sizes: Sequence[int], n: int) -> None:
+    """Refuse a returned state of a wrong form.
+
+    Args:
+        after: what ``step`` returned.
+        sizes: sizes of the state.
+        n: number of environments.
+
+    Raises:
+        StateError: says what ``step`` must return.
+    """
+    expected = ", ".join(f"({n}, {size})" for size in sizes)
+    if after is None:
+        raise StateError("step returned nothing; it must return the new state, a tuple of arrays")
+    if isinstance(after, Tensor):
+        raise StateError("step must return a tuple of arrays, as in `return (h,)`, not a single array")
+    if not isinstance(after, tuple | list) or not all(isinstance(part, Tensor) for part in after):
+        raise StateError(f"step must return a tuple of torch tensors, not {type(after).__name__}")
+    shapes = ", ".join(str(tuple(part.shape)) for part in after)
+    if len(after) != len(sizes):
+        raise StateError(
+            f"step must return the whole state, {len(sizes)} array{'s' * (len(sizes) != 1)} of shape {expected}; "
+            f"it returned {len(after)} of shape {shapes}"
+        )
+    if any(tuple(part.shape) != (n, size) for part, size in zip(after, sizes, strict=True)):
+        raise StateError(f"step must return arrays of shape {expected}, not {shapes} ({n} environments)")
+
+
+class CellNetwork(RecurrentNetwork):
+    """Layers of a user's own cell behind the interface of every recurrent network, in plain torch.
+
+    Args:
+        build: makes a cell from its number of inputs and units.
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers; each reads the activity of the layer below.
+
+    Raises:
+        StateError: if a step of the cell does not return its state.
+    """
+
+    def __init__(self, build: Callable[[int, int], Any], input_size: int, hidden_size: int, num_layers: int) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.cells = nn.ModuleList(
+            build(hidden_size if layer else input_size, hidden_size) for layer in range(num_layers)
+        )
+        sizes = {sizes_of(cell, hidden_size) for cell in self.cells}
+        if len(sizes) > 1:
+            raise StateError("the layers have states of different sizes; state_sizes must not depend on inputs")
+        self._sizes = sizes.pop()
+        self.n_states = len(self._sizes)
+        if not any(weight.requires_grad for weight in self.parameters()):
+            raise StateError("the cell has no parameters; make them in __init__ with nn.Parameter or nn.Linear")
+        self._try()
+
+    @torch.no_grad()
+    def _try(self) -> None:
+        """Make a step with each cell."""
+        for layer, cell in enumerate(self.cells):
+            own = next(cell.parameters(), next(self.parameters()))
+            x = own.new_zeros(TRIED, self.hidden_size if layer else self.input_size)
+            step: Any = cell.step
+            check_state(step(x, tuple(own.new_zeros(TRIED, size) for size in self._sizes)), self._sizes, TRIED)
+
+    @property
+    def state_sizes(self) -> tuple[int, ...]:
+        """See ``RecurrentNetwork``."""
+        return self._sizes
+
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See ``RecurrentNetwork.in_torch``."""
+        after = []
+        for layer, cell in enumerate(self.cells):
+            step: Any = cell.step
+            now, tops, ended = tuple(part[layer] for part in state), [], []
+            for x in seq.split(list(counts)):
+                if len(x) < len(now[0]):  # the last of the sequences have ended
+                    ended.append(tuple(part[len(x) :] for part in now))
+                    now = tuple(part[: len(x)] for part in now)
+                now = tuple(step(x, now))
+                tops.append(now[0])
+            after.append([torch.cat(parts) for parts in zip(now, *reversed(ended), strict=True)])
+            seq = torch.cat(tops)
+        return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
+
+    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """See ``RecurrentNetwork.one_step``."""
+        after = []
+        for layer, cell in enumerate(self.cells):
+            step: Any = cell.step
+            after.append(tuple(step(x, tuple(part[layer] for part in state))))
+            x = after[-1][0]
+        return x, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
+
+    def matrices(self) -> Iterator[Tensor]:
+        """See ``RecurrentNetwork.matrices``."""
+        return (weight for weight in self.cells.parameters() if weight.ndim > 1)
+
+
+def build_network(cls: Any, name: str, input_size: int, units: int, layers: int, options: dict[str, Any]) -> Any:
+    """Make the network of a user's own cell.
+
+    Args:
+        cls: class of the cell.
+        name: reference of the cell, for messages.
+        input_size: number of input features.
+        units: units per layer.
+        layers: stacked layers.
+        options: further arguments of the cell.
+
+    Raises:
+        UserError: if the cell cannot be made or stepped.
+    """
+    from ngym_cli.config.parts import user_errors
+
+    with user_errors(f"network {name}"):
+        try:
+            return CellNetwork(lambda inputs, n: cls(inputs, n, **options), input_size, units, layers)
+        except StateError as error:
+            raise UserError(f"network {name}: {error}") from error

@@ -1,0 +1,229 @@
+"""Users' own networks and algorithms as entries beside the built-in ones: options from the signature of a class."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from ngym_cli.agents.options import Kind, Option
+from ngym_cli.config import parts
+from ngym_cli.errors import UserError
+
+#: Kind of an option by its type in Python.
+KIND_OF: dict[Any, Kind] = {float: "number", int: "whole", bool: "truth", str: "word", list: "list", dict: "table"}
+PLAIN = (bool, int, float, str)
+#: Entry of the section ``Args:`` of a docstring: names, type in brackets, description.
+ENTRY = r"^ {4}\*{0,2}([\w, ]+?)(?: \(.*?\))?: (.*(?:\n {8,}.*)*)"
+
+
+def signature_options(
+    cls: type, parameters: Iterable[inspect.Parameter], known: Mapping[str, Option] | None = None
+) -> list[Option]:
+    """Return the options that the arguments of a class stand for.
+
+    Arguments whose default a configuration cannot hold, such as functions, are left out.
+
+    Args:
+        cls: the class, whose docstring describes the arguments.
+        parameters: of its constructor.
+        known: options with ranges and meanings, which are used where the types agree.
+    """
+    hints, meanings = _hints(cls), _meanings(cls)
+    found = []
+    for parameter in parameters:
+        default = _plain(parameter.default)
+        if default is NotImplemented:
+            continue
+        kind, may_be_none, words = _kind(hints.get(parameter.name, parameter.annotation), default)
+        usual = (known or {}).get(parameter.name)
+        option = Option(parameter.name, kind, default, meanings.get(parameter.name, ""), none=may_be_none, words=words)
+        if usual is not None and usual.kind == kind:
+            meaning = option.meaning or usual.meaning
+            none = usual.none or may_be_none
+            option = dataclasses.replace(usual, default=default, meaning=meaning, none=none)
+        found.append(dataclasses.replace(option, required=parameter.default is parameter.empty))
+    return found
+
+
+def _plain(default: Any) -> Any:
+    """Return a default as a configuration holds it; NotImplemented for anything else."""
+    if default is inspect.Parameter.empty or default is None:
+        return None
+    if isinstance(default, list | tuple):
+        return list(default) if all(isinstance(item, PLAIN) for item in default) else NotImplemented
+    return default if isinstance(default, PLAIN) else NotImplemented
+
+
+def _kind(annotation: Any, default: Any) -> tuple[Kind, bool, tuple[str, ...]]:
+    """Return the kind of an option, whether it may be None, and its words."""
+    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    none = NoneType in options or (default is None and annotation is inspect.Parameter.empty)
+    words = next((get_args(option) for option in options if get_origin(option) is Literal), ())
+    if words and all(isinstance(word, str) for word in words):
+        return "word", none, words
+    plain = {KIND_OF[base] for option in options if (base := _base(option)) in KIND_OF}
+    if plain == {"number", "whole"}:
+        return "number", none, ()
+    if len(plain) == 1:
+        return plain.pop(), none, ()
+    if not plain and default is not None:
+        return KIND_OF[type(default)], none, ()
+    return "any", none or default is None, ()
+
+
+def _base(annotation: Any) -> Any:
+    origin = get_origin(annotation) or annotation
+    name = getattr(origin, "__name__", "")
+    return list if name in ("Sequence", "tuple", "Iterable") else dict if name == "Mapping" else origin
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if "__init__" in vars(base):
+            try:
+                found |= get_type_hints(base.__init__)  # type: ignore[misc]
+            except Exception:  # annotations that only a type checker can read: defaults say the type
+                continue
+    return found
+
+
+def _meanings(cls: type) -> dict[str, str]:
+    """Return the first line of the description of each argument in the docstrings of a class and its bases."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        for text in (base.__doc__, getattr(vars(base).get("__init__"), "__doc__", None)):
+            section = re.search(r"^\s*Args:\n(.*?)(?:\n\s*\n|\Z)", inspect.cleandoc(text or ""), re.S | re.M)
+            for names, meaning in re.findall(ENTRY, section[1] if section else "", re.M):
+                found |= {name.strip(): " ".join(meaning.split()).rstrip(".") for name in names.split(",")}
+    return found
+
+
+def summary_of(cls: type, default: str) -> str:
+    """Return the first line of a docstring without its full stop."""
+    first = (vars(cls).get("__doc__") or "").strip().partition("\n")[0].strip().rstrip(".")
+    return first or default
+
+
+def constructor_parameters(
+    cls: type, end: tuple[type, ...] = (), without: tuple[str, ...] = ()
+) -> tuple[list[inspect.Parameter], bool]:
+    """Return the named parameters of a constructor, with those of bases that it passes ``**kwargs`` on to.
+
+    Args:
+        cls: the class.
+        end: bases at which to stop.
+        without: names that are left out.
+
+    Returns:
+        The parameters, and whether any further keyword reaches the bases in ``end``.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    for base in cls.__mro__:
+        if base in end:
+            return list(found.values()), True
+        if "__init__" not in vars(base):
+            continue
+        parameters = list(inspect.signature(base.__init__).parameters.values())[1:]  # type: ignore[misc]
+        for parameter in parameters:
+            named = parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+            if named and parameter.name not in without:
+                found.setdefault(parameter.name, parameter)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            break
+    return list(found.values()), False
+
+
+def network_class(name: str) -> type | None:
+    """Return the class of a user's own cell, or None if there is none of this name.
+
+    Raises:
+        UserError: if the file, module or class does not exist, or is not a cell.
+    """
+    found: Any = parts.find_own("network", name)
+    if found is None:
+        return None
+    if not (isinstance(found, type) and any(base.__module__.startswith("torch.nn") for base in found.__mro__)):
+        raise UserError(f"network {name}: expected {parts.KINDS['network'].base}, a subclass of ngym_cli.Cell")
+    if not callable(getattr(found, "step", None)):
+        raise UserError(f"network {name}: {found.__name__} has no step(self, x, state), see ngym_cli.Cell")
+    return found
+
+
+def network_options(cls: type, name: str) -> tuple[Option, ...]:
+    """Return the options of a user's own cell: arguments of its constructor beyond inputs and units.
+
+    Raises:
+        UserError: if the constructor does not take inputs and units.
+    """
+    parameters, _ = constructor_parameters(cls)
+    if len(parameters) < 2:
+        raise UserError(f"network {name}: expected __init__(self, inputs, units, ...) that makes the parameters")
+    return tuple(signature_options(cls, parameters[2:]))
+
+
+def network_builder(cls: type, name: str) -> Callable[..., Any]:
+    """Return the function that makes the network of a user's own cell from features, units, layers and options."""
+
+    def build(features: int, units: int, layers: int, **options: Any) -> Any:
+        from ngym_cli.agents.networks.cell import build_network
+
+        return build_network(cls, name, features, units, layers, options)
+
+    return partial(build)
+
+
+#: Arguments of every algorithm that a run sets.
+SET_BY_RUNS = (
+    *("policy", "env", "policy_kwargs", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"),
+    *("stats_window_size", "monitor_wrapper", "supported_action_spaces", "support_multi_env", "action_noise"),
+    *("use_sde", "sde_sample_freq", "use_sde_at_warmup", "rollout_buffer_class", "rollout_buffer_kwargs"),
+    *("replay_buffer_class", "replay_buffer_kwargs"),
+)
+#: Arguments that a constructor must accept, because every run gives them.
+NEEDED = ("policy", "env", "policy_kwargs", "seed", "device", "verbose")
+
+
+def algorithm_class(name: str) -> type | None:
+    """Return the class of a user's own algorithm, or None if there is none of this name.
+
+    Raises:
+        UserError: if the file, module or class does not exist, or is not an algorithm that can be used.
+    """
+    found: Any = parts.find_own("algorithm", name)
+    if found is None:
+        return None
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+    if not (isinstance(found, type) and issubclass(found, BaseAlgorithm)):
+        raise UserError(f"algorithm {name}: expected {parts.KINDS['algorithm'].base} or a subclass of one")
+    parameters, _ = constructor_parameters(found)
+    missing = [needed for needed in NEEDED if needed not in {parameter.name for parameter in parameters}]
+    if missing:
+        raise UserError(
+            f"algorithm {name}: its constructor does not take {', '.join(missing)}; "
+            "end the signature with **kwargs and pass kwargs to super().__init__"
+        )
+    return found
+
+
+def algorithm_options(
+    cls: type, base: type | None, usual: Iterable[Option], known: Mapping[str, Option]
+) -> tuple[Option, ...]:
+    """Return the hyperparameters of a user's own algorithm.
+
+    Args:
+        cls: the class.
+        base: the built-in algorithm that it extends, if any.
+        usual: hyperparameters of that algorithm, which are kept unless the class names them itself.
+        known: hyperparameters by name, with ranges and meanings.
+    """
+    parameters, open_ = constructor_parameters(cls, () if base is None else (base,), SET_BY_RUNS)
+    own = {option.name: option for option in signature_options(cls, parameters, known)}
+    kept = {option.name: option for option in usual if open_}
+    return tuple({**kept, **own}.values())

@@ -1,0 +1,41 @@
+"""Descriptions as rows of plain data, and what docstrings contribute to them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from docstring_parser import DocstringStyle, parse
+
+#: What is known of one thing: names to numbers, words, truth values, and lists and tables of such.
+Row = dict[str, Any]
+
+
+def holding(search: Iterable[str], rows: list[Row]) -> list[Row]:
+    """Return the rows in which each of these words occurs."""
+    return [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
+
+
+def summary(entry: object) -> str:
+    """Return the first paragraph of a docstring as one line."""
+    return " ".join((inspect.getdoc(entry) or "").partition("\n\n")[0].split())
+
+
+def arguments(entry: object) -> dict[str, str]:
+    """Return the description of each argument, from the section ``Args:`` of a class or function.
+
+    Example:
+        >>> arguments(arguments)
+        {'entry': 'what has the docstring.'}
+
+    Args:
+        entry: what has the docstring.
+    """
+    parsed = parse(inspect.getdoc(entry) or "", style=DocstringStyle.GOOGLE)
+    return {
+        name.strip(" *"): " ".join((argument.description or "").split())
+        for argument in parsed.params
+        if argument.args[0] == "param"
+        for name in argument.arg_name.split(",")
+    }

@@ -1,0 +1,283 @@
+"""Contract of users' own network cells: each check finds a typical mistake and says how to correct it."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from neurogym.envs.contract import ContractError
+from ngym_cli.agents.networks.cell import StateError, check_state, sizes_of
+from ngym_cli.agents.own import network_options
+
+INPUTS, UNITS, N, STEPS = 5, 12, 6, 12
+#: Steps after which activity must still be finite.
+MANY = 300
+
+
+class CellSubject:
+    """A user's own cell under test.
+
+    Args:
+        name: reference of the cell.
+        cls: the class.
+    """
+
+    def __init__(self, name: str, cls: Any):
+        self.name, self.cls = name, cls
+        self.options = {option.name: option.default for option in network_options(cls, name)}
+        missing = [option.name for option in network_options(cls, name) if option.required]
+        if missing:
+            raise ContractError(f"argument {missing[0]} of __init__ has no default; give it one to check the cell")
+
+    def make(self, inputs: int = INPUTS, units: int = UNITS, seed: int = 0) -> Any:
+        """Return a cell with weights of a seed."""
+        torch.manual_seed(seed)
+        return self.cls(inputs, units, **self.options)
+
+    def draw(self, cell: Any, n: int = N, units: int = UNITS, seed: int = 0) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return random inputs and a random state."""
+        source = torch.Generator().manual_seed(seed)
+        state = tuple(0.5 * torch.randn(n, size, generator=source) for size in sizes_of(cell, units))
+        return torch.randn(n, INPUTS, generator=source), state
+
+    def run(self, cell: Any, xs: Tensor, units: int = UNITS) -> list[tuple[Tensor, ...]]:
+        """Return the states after each step of inputs (step, environment, input), from a state of zeros."""
+        state = tuple(torch.zeros(xs.shape[1], size) for size in sizes_of(cell, units))
+        found = []
+        for x in xs:
+            state = tuple(cell.step(x, state))
+            found.append(state)
+        return found
+
+
+def made(subject: CellSubject) -> None:
+    """The cell can be made from numbers of inputs and units."""
+    for inputs, units in ((INPUTS, UNITS), (1, 3)):
+        cell = subject.make(inputs, units)
+        sizes_of(cell, units)
+    if not any(weight.requires_grad for weight in cell.parameters()):
+        raise ContractError("it has no parameters to learn; make them in __init__ with nn.Parameter or nn.Linear")
+
+
+def shapes(subject: CellSubject) -> None:
+    """A step returns the whole state, arrays of shape (environments, size)."""
+    for inputs, units, n in ((INPUTS, UNITS, N), (INPUTS, UNITS, 1), (1, 3, 2)):
+        cell = subject.make(inputs, units)
+        sizes = sizes_of(cell, units)
+        after = cell.step(torch.randn(n, inputs), tuple(torch.zeros(n, size) for size in sizes))
+        check_state(after, sizes, n)
+
+
+def whole_state(subject: CellSubject) -> None:
+    """Every array of the state changes with the steps; none is handed back as it was given."""
+    cell = subject.make()
+    x, state = subject.draw(cell)
+    for k, (before, after) in enumerate(zip(state, cell.step(x, state), strict=True)):
+        if after is before or torch.equal(before, after):
+            raise ContractError(f"array {k} of the state is returned unchanged; return the new one")
+
+
+def inputs_count(subject: CellSubject) -> None:
+    """The inputs reach the activity, if not in the same step, then in a later step."""
+    cell = subject.make()
+    xs = torch.randn(STEPS, N, INPUTS)
+    with torch.no_grad():
+        if torch.equal(subject.run(cell, xs)[-1][0], subject.run(cell, xs + 1)[-1][0]):
+            raise ContractError("the activity does not depend on the inputs")
+
+
+def memory(subject: CellSubject) -> None:
+    """Each array of the state reaches the activity, if not in the same step, then in a later step."""
+    cell = subject.make()
+    xs = torch.zeros(STEPS, N, INPUTS)
+    x, state = subject.draw(cell)
+    for k in range(len(state)):
+        other = tuple(part + 1 if k == j else part for j, part in enumerate(state))
+        with torch.no_grad():
+            one, two = state, other
+            same = True
+            for x in xs:
+                one, two = tuple(cell.step(x, one)), tuple(cell.step(x, two))
+                same = same and torch.equal(one[0], two[0])
+        if same:
+            raise ContractError(
+                f"array {k} of the state has no effect on the activity: the cell does not remember through it"
+            )
+
+
+def in_place(subject: CellSubject) -> None:
+    """A step does not change the arrays that it is given."""
+    cell = subject.make()
+    x, state = subject.draw(cell)
+    before = [part.clone() for part in (x, *state)]
+    with torch.no_grad():
+        cell.step(x, state)
+    for name, old, new in zip(["x", *(f"state[{k}]" for k in range(len(state)))], before, (x, *state), strict=True):
+        if not torch.equal(old, new) or new._version:
+            raise ContractError(f"step changes {name} in place (as with += or [:] =); compute a new array instead")
+
+
+def independence(subject: CellSubject) -> None:
+    """Environments do not influence each other: order and number of the others do not matter."""
+    cell = subject.make()
+    x, state = subject.draw(cell)
+    order = torch.arange(N - 1, -1, -1)
+    with torch.no_grad():
+        every = cell.step(x, state)
+        turned = cell.step(x[order], tuple(part[order] for part in state))
+        alone = cell.step(x[:1], tuple(part[:1] for part in state))
+    for whole, other, single in zip(every, turned, alone, strict=True):
+        if not torch.allclose(whole[order], other, atol=1e-5):
+            raise ContractError("the result depends on the order of the environments (first axis)")
+        if not torch.allclose(whole[:1], single, atol=1e-5):
+            raise ContractError(
+                "the result of an environment depends on the others in the batch, as with BatchNorm or a mean over "
+                "the first axis; compute along the last axis"
+            )
+
+
+def repeatable(subject: CellSubject) -> None:
+    """The same step gives the same result: nothing is drawn at random or kept between calls."""
+    cell = subject.make()
+    x, state = subject.draw(cell)
+    with torch.no_grad():
+        first = cell.step(x, state)
+        torch.rand(1), cell.step(x + 1, state)
+        again = cell.step(x, state)
+    if not all(torch.equal(one, two) for one, two in zip(first, again, strict=True)):
+        raise ContractError(
+            "the same inputs and state give another result the second time: step draws at random (dropout, noise), or "
+            "keeps something on self; everything that lasts belongs into the state"
+        )
+
+
+def gradient(subject: CellSubject) -> None:
+    """A gradient reaches every parameter, and flows back through the steps."""
+    cell = subject.make()
+    xs = torch.randn(STEPS, N, INPUTS, requires_grad=True)
+    top = subject.run(cell, xs)[-1][0]
+    remedy = "no detach, .data, numpy, torch.no_grad or rounding in step"
+    if not top.requires_grad:
+        raise ContractError(f"no gradient comes out of step: {remedy}")
+    weights = {name: weight for name, weight in cell.named_parameters() if weight.requires_grad}
+    names = [*weights, "the inputs of the first step"]
+    found = torch.autograd.grad(top.square().sum(), [*weights.values(), xs], allow_unused=True)
+    without = [name for name, part in zip(names, found, strict=True) if part is None]
+    if without and without[-1] == names[-1]:
+        raise ContractError(f"no gradient flows back through the steps: {remedy}")
+    if without:
+        raise ContractError(f"no gradient reaches {', '.join(without)}: is step using all of it? {remedy}")
+    if found[-1] is None or not found[-1][0].any():
+        raise ContractError(f"no gradient flows back from the last to the first of {STEPS} steps: {remedy}")
+    if not all(part is None or part.isfinite().all() for part in found):
+        raise ContractError("the gradient is not finite after a few steps")
+
+
+def registered(subject: CellSubject) -> None:
+    """Parameters are made in __init__, and every array is a parameter or a buffer, so that it is saved."""
+    cell = subject.make()
+    before = set(cell.state_dict())
+    x, state = subject.draw(cell)
+    cell.step(x, state)
+    late = sorted(set(cell.state_dict()) - before)
+    if late:
+        raise ContractError(f"step makes {', '.join(late)}, which is never learned; make parameters in __init__")
+    for place, module in cell.named_modules():
+        for name, value in vars(module).items():
+            items = value.values() if isinstance(value, dict) else value
+            values = items if isinstance(value, list | tuple | dict) else [value]
+            kept = name in ("_parameters", "_buffers", "_modules")
+            if not kept and any(isinstance(item, Tensor | torch.nn.Module) for item in values):
+                full = f"{place}.{name}" if place else name
+                raise ContractError(
+                    f"self.{full} is neither parameter nor buffer, so it is not saved: use nn.Parameter (learned), "
+                    "self.register_buffer (fixed) or nn.ModuleList"
+                )
+
+
+def seeded(subject: CellSubject) -> None:
+    """The first weights follow from torch's random seed alone."""
+    weights = []
+    for seed in (1, 2):
+        random.seed(seed), np.random.seed(seed)
+        weights.append(subject.make(seed=3).state_dict())
+    if not all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0]):
+        raise ContractError("the first weights are not drawn from torch's generator, so a seed does not repeat a run")
+
+
+def precision(subject: CellSubject) -> None:
+    """The cell works in double precision too, as fixed points need it."""
+    cell = subject.make().double()
+    x, state = subject.draw(cell)
+    after = cell.step(x.double(), tuple(part.double() for part in state))
+    if not all(part.dtype == torch.float64 for part in after):
+        raise ContractError("step makes arrays of another type; use x.new_zeros or register_buffer, not torch.zeros")
+
+
+def bounded(subject: CellSubject) -> None:
+    """Activity stays finite over many steps of random inputs."""
+    cell = subject.make()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        last = subject.run(cell, torch.randn(MANY, N, INPUTS))[-1]
+    if not all(part.isfinite().all() for part in last):
+        raise ContractError(f"the state is not finite after {MANY} steps; make the first recurrent weights smaller")
+
+
+def exported(subject: CellSubject) -> None:
+    """A step can be traced, as exports to TorchScript and ONNX need it."""
+    cell = subject.make()
+    x, state = subject.draw(cell)
+
+    class Step(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = cell
+
+        def forward(self, x: Tensor, *state: Tensor) -> Any:
+            return tuple(self.cell.step(x, state))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        traced: Any = torch.jit.trace(Step(), (x, *state), check_trace=False)
+    other, before = subject.draw(cell, seed=1)
+    with torch.no_grad():
+        pairs = zip(traced(other, *before), cell.step(other, before), strict=True)
+        if not all(torch.allclose(one, two, atol=1e-5) for one, two in pairs):
+            raise ContractError("an exported step differs: no Python if or float() on values of arrays in step")
+
+
+#: Checks in the order in which they are made; from the first failure of ``BASIC`` on, no further check is made.
+CHECKS: Sequence[Callable[[CellSubject], None]] = (
+    *(made, shapes, registered, in_place, repeatable, independence, whole_state, inputs_count, memory),
+    *(gradient, seeded, precision, bounded, exported),
+)
+BASIC = (made, shapes, registered, in_place, repeatable)
+ADVICE = (exported, bounded)
+
+
+def planned(number: int) -> dict[str, Any]:
+    """Return ``id``, ``description`` and ``kind`` of a check by its place."""
+    function = CHECKS[min(number, len(CHECKS) - 1)]
+    text = (inspect.getdoc(function) or "").partition("\n")[0]
+    kind = "advice" if function in ADVICE else "error"
+    return {"id": function.__name__.replace("_", "-"), "description": text, "kind": kind}
+
+
+def keep(function: Callable[[CellSubject], None], subject: CellSubject) -> None:
+    """Make a check.
+
+    Raises:
+        ContractError: if the cell does not keep this part of the contract.
+    """
+    try:
+        function(subject)
+    except StateError as error:
+        raise ContractError(str(error)) from error

@@ -1,0 +1,249 @@
+"""One trial as arrays, recorded from an agent of a run or from the oracle of a task.
+
+Drawings (``trial_drawing``), text (``trial_text``) and pages are made from the same ``Trial``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Discrete
+
+from neurogym.recording.rollout import Oracle, Step, rollout
+from neurogym.spaces import names_of
+from ngym_cli.config.values import parse_assignments, split_entries
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures.wording import Wording
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+    from ngym_cli.figures.source import Source
+
+#: Trials that are tried for those that were asked for, and steps after which a trial of the oracle is cut.
+MOST_TRIALS = MOST_STEPS = 2_000
+
+#: Conditions that are answers, the agent's or another modality's.
+ANSWERS = ("ground_truth", "other_choice")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial; row t of each array belongs to the same step.
+
+    Attributes:
+        observations: shape (steps, channels); of images the mean of each colour.
+        actions: actions of the agent, shape (steps, components).
+        rewards: shape (steps,).
+        dt: length of a step, ms.
+        labels: names of channels and actions: ``observation`` and ``action``, each label to index or indices.
+        discrete: whether an action is one choice.
+        ground_truth: correct actions, shape (steps, components), or None where the task does not say.
+        activity: of the hidden units, shape (steps, units), or None for an agent without memory.
+        values: expected reward, shape (steps,), or None.
+        policy: probability of each action, shape (steps, actions), or None.
+        frames: what was seen if that was an image, shape (steps, ...).
+        periods: name to first step and the step after the last.
+        record: the row of the trial table: conditions, outcome, choice, ...
+        conditions: names of the columns of ``record`` that are conditions of the task.
+    """
+
+    observations: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    dt: float
+    labels: Mapping[str, Any]
+    discrete: bool
+    ground_truth: np.ndarray | None = None
+    activity: np.ndarray | None = None
+    values: np.ndarray | None = None
+    policy: np.ndarray | None = None
+    frames: np.ndarray | None = None
+    periods: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.rewards)
+
+    def in_words(self, words: Wording) -> list[str]:
+        """Return the conditions that are single values, a phrase each, without answers and gaps."""
+        known = {name: np.asarray(self.record[name]) for name in self.conditions if name in self.record}
+        single = {name: value.item() for name, value in known.items() if not value.ndim and name not in ANSWERS}
+        return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
+
+    def as_row(self) -> dict[str, Any]:
+        """Return plain data for JSON, a list with one entry per step for each array."""
+        pick = slice(None) if not self.discrete else 0
+        truth = self.ground_truth
+        return {
+            "conditions": {key: value for key, value in self.record.items() if np.ndim(value) == 0},
+            "periods": {name: list(span) for name, span in self.periods.items()},
+            "observations": None if self.frames is not None else np.round(self.observations, 4).tolist(),
+            "actions": self.actions[:, pick].tolist(),
+            "ground_truth": [None] * len(self) if truth is None else truth[:, pick].tolist(),
+            "rewards": self.rewards.tolist(),
+        }
+
+
+def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Trial:
+    """Let the oracle of a task perform one trial.
+
+    Args:
+        env: the task.
+        seed: of the reset.
+        conditions: names of the conditions of the task.
+    """
+    oracle, steps = _OracleOfATrial(env), list[Step]()
+    for step in rollout(env, oracle, seed):
+        steps.append(step)
+        if step.over or len(steps) == MOST_STEPS:
+            break
+    seen = np.array([step.seen for step in steps])
+    truth = [np.ravel(step.info["gt"]) for step in steps if "gt" in step.info]
+    return Trial(
+        observations=seen if seen.ndim == 2 else np.stack([_channels(each) for each in seen]),
+        actions=np.stack([np.ravel(step.action) for step in steps]),
+        rewards=np.array([step.reward for step in steps]),
+        dt=float(oracle.task.dt),
+        labels={"observation": names_of(env.observation_space), "action": names_of(env.action_space)},
+        discrete=isinstance(env.action_space, Discrete),
+        ground_truth=np.stack(truth) if len(truth) == len(steps) else None,
+        frames=None if seen.ndim == 2 else seen,
+        periods={name: (start, min(end, len(steps))) for name, (start, end) in oracle.periods.items()},
+        record=steps[-1].info.get("trial", {}),
+        conditions=conditions,
+    )
+
+
+class _OracleOfATrial(Oracle):
+    """Keeps the periods of the trial that it begins with."""
+
+    periods: dict[str, tuple[int, int]] = {}  # noqa: RUF012  (replaced, never changed)
+
+    def act(self, ob: object) -> Any:
+        if not self.periods:
+            ends = self.task.end_ind
+            self.periods = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}
+        return super().act(ob)
+
+
+def conditions_wanted(text: str | None) -> dict[str, str]:
+    """Read ``coh=51.2,outcome=error``.
+
+    Raises:
+        UserError: if an entry is not ``NAME=VALUE``.
+    """
+    return parse_assignments(split_entries(text or ""), "--where (such as coh=51.2,outcome=error)", str)
+
+
+def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False) -> list[Trial]:
+    """Run the agent of a run until so many trials of the wanted kind have ended.
+
+    Args:
+        source: the run.
+        trials: how many.
+        seed: of the environment and of drawn actions.
+        wanted: column of the trial's record to the value that it must have.
+        stochastic: draw actions instead of taking the most probable.
+
+    Raises:
+        UserError: if the record has no such column, or no such trial was met.
+    """
+    from ngym_cli.agents.acting import rollout
+    from ngym_cli.agents.trained import agent_for
+    from ngym_cli.environments.probes import PeriodProbe
+    from ngym_cli.environments.stack import build_batch
+    from ngym_cli.environments.trial_batch import trials_of
+
+    venv = build_batch(source.config, 1, PeriodProbe)
+    found: list[Trial] = []
+    steps: list[dict[str, Any]] = []
+    batch, met = trials_of(venv), 0
+    try:
+        venv.seed(seed)
+        agent = agent_for(source.actor, 1, seed, not stochastic)
+        for step in rollout(venv, agent):
+            steps.append({"seen": _channels(step.seen[0]), "act": step.act, "reward": float(step.rewards[0]),
+                          "truth": batch.ground_truth})  # fmt: skip
+            if batch.finished is not None:
+                row = {name: np.asarray(values)[0] for name, values in batch.finished.items()}
+                met += 1
+                if _matches(row, wanted):
+                    found.append(_trial(steps, row, source))
+                steps = []
+            if len(found) == trials or met == MOST_TRIALS:
+                break
+    finally:
+        venv.close()
+    if not found:
+        asked = ", ".join(f"{name}={value}" for name, value in wanted.items())
+        raise UserError(f"none of {met:,} trials has {asked}")
+    return found
+
+
+def _channels(observation: np.ndarray) -> np.ndarray:
+    """Return one row of channels; an image (colours first) as the mean of each colour."""
+    return observation.reshape(len(observation), -1).mean(axis=1) if observation.ndim == 3 else np.ravel(observation)
+
+
+def _matches(row: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+    for name, value in wanted.items():
+        if name not in row:
+            raise unknown("column of the trial's record", name, [str(key) for key in row])
+        try:
+            same = float(row[name]) == float(value)
+        except (TypeError, ValueError):
+            same = str(row[name]) == value
+        if not same:
+            return False
+    return True
+
+
+def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> Trial:
+    acts = [step["act"] for step in steps]
+    dt = source.facts.dt
+    periods = {}
+    for name in sorted(
+        (n.removeprefix("onset_") for n in row if n.startswith("onset_")), key=lambda n: row[f"onset_{n}"]
+    ):
+        if not np.isfinite(row[f"onset_{name}"]):
+            continue
+        begin = round(row[f"onset_{name}"] / dt)
+        end = min(begin + round(row.get(f"period_{name}", 0) / dt), len(steps))
+        if begin < end:
+            periods[name] = begin, end
+
+    truth = [step["truth"] for step in steps]
+    logits = _of_all_steps([act.logits for act in acts])
+    discrete = isinstance(source.facts.action_space, Discrete)
+    return Trial(
+        observations=np.stack([step["seen"] for step in steps]),
+        actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
+        rewards=np.array([step["reward"] for step in steps]),
+        dt=dt,
+        labels=source.facts.labels,
+        discrete=discrete,
+        ground_truth=None if truth[0] is None else np.stack([np.ravel(each[0]) for each in truth]),
+        activity=_of_all_steps([act.activity for act in acts]),
+        values=_of_all_steps([act.values for act in acts]),
+        policy=_softmax(logits) if logits is not None and discrete else None,
+        periods=periods,
+        record=row,
+        conditions=list(source.facts.conditions),
+    )
+
+
+def _of_all_steps(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """Return what the one environment has at each step, shape (steps, ...); None if the agent has no such thing."""
+    known = [part[0] for part in parts if part is not None]
+    return np.stack(known) if known else None
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)

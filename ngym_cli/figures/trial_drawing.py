@@ -1,0 +1,294 @@
+"""Trials drawn with Matplotlib: a column for each trial, a panel for each quantity, shaded and named periods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ngym_cli.figures.style import COLOURS, GREY, figure_of, new_figure
+from ngym_cli.figures.trial import Trial
+from ngym_cli.figures.wording import Wording, channel_names, index_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.figure import Figure
+
+#: Channels up to which each has its own name on the axis, beyond which groups have.
+MOST_NAMES = 16
+
+#: Actions up to which the policy is drawn as lines, beyond which as an image.
+MOST_LINES = 5
+
+#: Conditions in the title of a trial; lines that names of periods may take above it, beyond which they stand upright.
+MOST_CONDITIONS, LEVELS = 3, 3
+
+SHADES = ("#F2F2F2", "#E4E4E4")
+
+
+class TrialPanel(NamedTuple):
+    """One quantity of one trial.
+
+    Attributes:
+        axis: where it is drawn.
+        trial: the trial.
+        first: whether it is the first trial of the figure.
+        last: whether it is the last.
+        order: of the units; None without memory.
+        scale: largest absolute value of each channel over all trials.
+    """
+
+    axis: Axes
+    trial: Trial
+    first: bool
+    last: bool
+    order: np.ndarray | None
+    scale: np.ndarray
+
+
+def trials_figure(trials: Sequence[Trial], names: Sequence[str] = (), width: float = 7.0) -> Figure:
+    """Draw trials side by side.
+
+    Args:
+        trials: of one agent in one task.
+        names: panels to draw, keys of ``PANELS``; default all for which the trials have data.
+        width: of the figure, inches; more where there are many trials.
+    """
+    first = trials[0]
+    panels = [name for name in names or PANELS if _there(name, first)]
+    each, heights = max(2.6, width / len(trials)), [PANELS[name].height for name in panels]
+    if panels[0] == "inputs":
+        heights[0] = min(max(heights[0], 0.75 + 0.24 * first.observations.shape[1]), 3.4)
+    figure, axes = new_figure(
+        len(panels), len(trials), width=each, height=0.95 * sum(heights) / len(panels), squeeze=False, sharex="col",
+        sharey="row", height_ratios=heights,
+        width_ratios=[len(trial) for trial in trials] if max(map(len, trials)) < 3 * min(map(len, trials)) else None,
+    )  # fmt: skip
+    words = Wording(first.labels)
+    order = by_peak(first.activity) if first.activity is not None else None
+    scale = largest(np.concatenate([trial.observations for trial in trials]), first.labels.get("observation", {}))
+    for column, trial in enumerate(trials):
+        for row, name in enumerate(panels):
+            axis = axes[row][column]
+            _shade(axis, trial)
+            PANELS[name].draw(TrialPanel(axis, trial, column == 0, column == len(trials) - 1, order, scale))
+            if column:
+                axis.tick_params(labelleft=False)
+        high = _name_periods(axes[0][column], trial, room=each)
+        axes[-1][column].set_xlabel("time (ms)")
+        axes[-1][column].set_xlim(0, len(trial) * trial.dt)
+        axes[0][column].set_title(_title(trial, words), fontsize="small", pad=4 + high)
+    for row, name in enumerate(panels):
+        axes[row][0].set_ylabel("units, sorted\nby time of peak" if name == "units" else name)
+    figure.align_ylabels()
+    return figure
+
+
+def _there(name: str, trial: Trial) -> bool:
+    needed = {"units": trial.activity, "policy": trial.policy, "value": trial.values}
+    return needed.get(name, trial.rewards) is not None
+
+
+def _title(trial: Trial, words: Wording) -> str:
+    """Return the conditions and the outcome of a trial."""
+    shown = trial.in_words(words)[:MOST_CONDITIONS]
+    return "\n".join([*shown, str(trial.record.get("outcome", ""))])
+
+
+def by_peak(activity: np.ndarray) -> np.ndarray:
+    """Return the units in the order of the time at which they are farthest from their mean; shape (units,)."""
+    away = np.abs(activity - activity.mean(axis=0))
+    return np.argsort(away.argmax(axis=0), kind="stable")
+
+
+def _edges(trial: Trial) -> np.ndarray:
+    return np.arange(len(trial) + 1) * trial.dt
+
+
+def _shade(axis: Axes, trial: Trial) -> None:
+    """Shade the periods in turns."""
+    for k, (begin, end) in enumerate(trial.periods.values()):
+        axis.axvspan(begin * trial.dt, end * trial.dt, color=SHADES[k % 2], zorder=-2, linewidth=0)
+        axis.axvline(begin * trial.dt, color=GREY, linewidth=0.5, linestyle=":", zorder=3)
+
+
+def _name_periods(axis: Axes, trial: Trial, room: float) -> float:
+    """Write the names of the periods above a panel ``room`` inches wide; return the height they take in points."""
+    spans = sorted((begin, end, name) for name, (begin, end) in trial.periods.items() if end > begin)
+    middles = [(begin + end) / 2 / len(trial) for begin, end, _ in spans]
+    lines = _lines([(middle, name) for middle, (_, _, name) in zip(middles, spans, strict=True)], 0.05 / room)
+    upright = max(lines, default=0) >= LEVELS
+    for middle, line, (_, _, name) in zip(middles, lines, spans, strict=True):
+        axis.annotate(
+            name, (middle, 1), xycoords="axes fraction", xytext=(0, 2 if upright else 2 + 9 * line),
+            textcoords="offset points", ha="center", va="bottom", fontsize="small", rotation=90 if upright else 0,
+        )  # fmt: skip
+    longest = max((len(name) for *_, name in spans), default=0)
+    return 5.0 * longest if upright else 9.0 * (1 + max(lines, default=0))
+
+
+def _lines(names: Sequence[tuple[float, str]], letter: float) -> list[int]:
+    """Return the line on which each name stands so that none touches the one before.
+
+    Args:
+        names: place and name of each, the place as a fraction of the width.
+        letter: half of the width of a letter, as such a fraction.
+    """
+    found: list[int] = []
+    last = -np.inf
+    for middle, name in names:
+        half = letter * len(name)
+        found.append(found[-1] + 1 if middle - half < last else 0)
+        last = middle + half
+    return found
+
+
+def _inputs(panel: TrialPanel) -> None:
+    axis, trial, labels = panel.axis, panel.trial, panel.trial.labels.get("observation", {})
+    image = channel_image(axis, _edges(trial), trial.observations, labels, panel.scale)
+    if not panel.first:
+        axis.invert_yaxis()  # the axes share it, and it was turned already
+    if panel.last:
+        scale_words(axis, panel.scale, labels)
+        figure_of(axis).colorbar(image, ax=axis, label="share of largest", pad=0.14, ticks=[-1, 0, 1])
+
+
+def _units(panel: TrialPanel) -> None:
+    axis, trial = panel.axis, panel.trial
+    assert trial.activity is not None
+    limit = float(np.abs(trial.activity).max()) or 1.0
+    image = axis.pcolormesh(_edges(trial), np.arange(trial.activity.shape[1] + 1), trial.activity[:, panel.order].T,
+                            cmap="PuOr_r", vmin=-limit, vmax=limit)  # fmt: skip
+    if panel.last:
+        figure_of(axis).colorbar(image, ax=axis, label="activity (a.u.)", pad=0.14)
+
+
+def _policy(panel: TrialPanel) -> None:
+    axis, trial = panel.axis, panel.trial
+    assert trial.policy is not None
+    names = index_names(panel.trial.labels.get("action", {}))
+    n = trial.policy.shape[1]
+    if n > MOST_LINES:
+        image = axis.pcolormesh(_edges(trial), np.arange(n + 1) - 0.5, trial.policy.T, cmap="cividis", vmin=0, vmax=1)
+        if panel.last:
+            figure_of(axis).colorbar(image, ax=axis, label="probability", pad=0.14)
+        return
+    for action in range(n):
+        axis.stairs(trial.policy[:, action], _edges(trial), color=COLOURS[action], baseline=None)
+        if panel.last:
+            axis.annotate(names.get(action, f"action {action}"), (1, (action + 0.5) / n), xycoords="axes fraction",
+                          xytext=(3, 0), textcoords="offset points", va="center", color=COLOURS[action],
+                          fontsize="small")  # fmt: skip
+    axis.set_ylim(-0.05, 1.05)
+
+
+def _value(panel: TrialPanel) -> None:
+    assert panel.trial.values is not None
+    panel.axis.stairs(panel.trial.values, _edges(panel.trial), color=COLOURS[2], baseline=None)
+
+
+def _choice(panel: TrialPanel) -> None:
+    axis, trial = panel.axis, panel.trial
+    edges = _edges(trial)
+    if trial.ground_truth is not None:
+        for component in trial.ground_truth.T:
+            axis.stairs(component, edges, color=GREY, linewidth=4, alpha=0.4, baseline=None)
+    for k, component in enumerate(trial.actions.T):
+        axis.stairs(component.astype(float), edges, color=COLOURS[k % 6], baseline=None)
+    names = index_names(panel.trial.labels.get("action", {}))
+    if trial.actions.shape[1] == 1 and 0 < len(names) <= 8:
+        axis.set_yticks(sorted(names), [names[index] for index in sorted(names)])
+        axis.set_ylim(min(names) - 0.4, max(names) + 0.4)
+    if panel.last and trial.ground_truth is not None:
+        axis.annotate("grey: correct", (1, 0.5), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
+                      va="center", color=GREY, fontsize="small")  # fmt: skip
+
+
+def _reward(panel: TrialPanel) -> None:
+    panel.axis.stairs(panel.trial.rewards, _edges(panel.trial), color=COLOURS[1], fill=True)
+    panel.axis.axhline(0, color=GREY, linewidth=0.5)
+
+
+class PanelKind(NamedTuple):
+    """A kind of panel: its height relative to the others, and what draws it."""
+
+    height: float
+    draw: Callable[[TrialPanel], None]
+
+
+PANELS = {
+    "inputs": PanelKind(2.0, _inputs),
+    "units": PanelKind(2.2, _units),
+    "policy": PanelKind(1.2, _policy),
+    "value": PanelKind(0.8, _value),
+    "choice": PanelKind(1.0, _choice),
+    "reward": PanelKind(0.6, _reward),
+}
+
+
+def groups(labels: Mapping[str, Any], n: int) -> list[tuple[str, np.ndarray]]:
+    """Return the named groups of channels in the order of their first, and what has no name as a group each.
+
+    >>> [(name, list(map(int, where))) for name, where in groups({"fixation": 0, "stimulus": [1, 2]}, 4)]
+    [('fixation', [0]), ('stimulus', [1, 2]), ('3', [3])]
+    """
+    found, taken = [], np.zeros(n, bool)
+    for name, where in labels.items():
+        indices = np.ravel(list(where) if isinstance(where, range) else where).astype(int)
+        indices = indices[(indices < n)]
+        if len(indices) and not taken[indices].any():
+            found.append((name, indices))
+            taken[indices] = True
+    found += [(str(index), np.array([index])) for index in np.flatnonzero(~taken)]
+    return sorted(found, key=lambda group: int(group[1].min()))
+
+
+def largest(observations: np.ndarray, labels: Mapping[str, object]) -> np.ndarray:
+    """Return the largest absolute value in the group of each channel, 1 where all are zero; shape (channels,).
+
+    Args:
+        observations: shape (steps, channels).
+        labels: label to index or indices.
+    """
+    scale = np.ones(observations.shape[1])
+    for _, where in groups(labels, observations.shape[1]):
+        scale[where] = float(np.abs(observations[:, where]).max(initial=0)) or 1.0
+    return scale
+
+
+def channel_image(
+    axes: Axes, edges: np.ndarray, observations: np.ndarray, labels: Mapping[str, object], scale: np.ndarray
+) -> QuadMesh:
+    """Draw observations, each group of channels relative to its largest absolute value, which stands at its right.
+
+    Args:
+        axes: where to.
+        edges: times between which the steps lie, shape (steps + 1,).
+        observations: shape (steps, channels).
+        labels: label to index or indices.
+        scale: largest value of each channel, from ``largest``.
+
+    Returns:
+        The image, for a colour bar from -1 to 1.
+    """
+    n = observations.shape[1]
+    image = axes.pcolormesh(edges, np.arange(n + 1), (observations / scale).T, cmap="RdBu_r", vmin=-1, vmax=1,
+                            rasterized=True)  # fmt: skip
+    axes.invert_yaxis()
+    if n <= MOST_NAMES:
+        axes.set_yticks(np.arange(n) + 0.5, channel_names(labels, n))
+    else:
+        named = groups(labels, n)
+        axes.set_yticks([where.mean() + 0.5 for _, where in named], [name for name, _ in named])
+    return image
+
+
+def scale_words(axes: Axes, scale: np.ndarray, labels: Mapping[str, object]) -> None:
+    """Write the largest absolute value of each group of channels to the right of its rows."""
+    for _, where in groups(labels, len(scale)):
+        axes.annotate(
+            f"{scale[where[0]]:.2g}", (1, where.mean() + 0.5), xycoords=("axes fraction", "data"),
+            xytext=(3, 0), textcoords="offset points", va="center", fontsize="small",
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Fitting models of choices to the behaviour of animals, humans and networks."""

@@ -1,0 +1,190 @@
+"""Results of papers: our own record of them, and tables of claims and verdicts for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ngym_cli import terminal
+from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_json
+from ngym_cli.papers import collection
+from ngym_cli.papers.collection import Paper
+from ngym_cli.papers.model import PROVENANCE
+from ngym_cli.papers.verdicts import STATES, Row, Verdict, judge, published_numbers
+
+#: Where a published number is no better known than by eye, the verdict says so.
+BY_EYE = ("F", "M")
+
+
+def print_papers(rows: Sequence[Row]) -> None:
+    """Print a line for each paper."""
+    out = terminal.console()
+    lines = [
+        (row["id"], row["title"], str(row["claims"]), in_words(row["verdicts"]),
+         "-" if row["minutes"] is None else f"{row['minutes']:.0f}")
+        for row in rows
+    ]  # fmt: skip
+    terminal.print_columns(lines, ("paper", "what", "claims", "our record", "minutes"))
+    out.print(
+        "minutes: all seeds on two cores; next: ngym reproduce PAPER, ngym info PAPER", style="dim", soft_wrap=True
+    )
+
+
+def in_words(verdicts: Mapping[str, int]) -> str:
+    """Return how many claims came out how, as in ``3 reached, 1 not reached``."""
+    return ", ".join(f"{verdicts[state]} {state}" for state in STATES if verdicts.get(state)) or "none yet"
+
+
+def print_contents(page: Row) -> None:
+    """Print the claims and settings of a paper, as ``ngym info`` has them."""
+    out = terminal.console()
+    out.print("\n  claims", style="dim")
+    names = ("id", "published", "verdict", "title", "reached", "source")
+    header = ("--only", "published", "our record", "what", "counts as reached", "printed")
+    terminal.print_columns([tuple(row[name] for name in names) for row in page["claims"]], header, indent=2)
+    if page["settings"]:
+        out.print("\n  settings", style="dim")
+        rows = [(s["what"], str(s["value"]), s["here"] or "the same", s["source"]) for s in page["settings"]]
+        terminal.print_columns(rows, ("what", "paper", "here", "source"), indent=2)
+
+
+def published_words(published: object, unit: str = "") -> str:
+    """Return what a paper has in one line."""
+    if isinstance(published, Mapping):
+        published = ", ".join(f"{name}: {value:g}" for name, value in published.items())
+    elif isinstance(published, str):
+        return published
+    return f"{published} {unit}".strip()
+
+
+def print_claims(document: Row, page: Path) -> None:
+    """Print claim, published value, ours and the verdict."""
+    out = terminal.console()
+    out.print(f"{document['citation']} https://doi.org/{document['doi']}", soft_wrap=True)
+    rows: list[tuple[str, ...]] = []
+    for row in document["claims"]:
+        first = row["title"], verdict_words(row)
+        for name, published, here in number_lines(row):
+            rows.append((first[0], f"{name}{published}", here, first[1]))
+            first = "", ""
+    terminal.print_columns(rows, ("claim", "published", "here", "verdict"))
+    if document["seeds"]:
+        said = "mean over seeds with its 95 % interval" if len(document["seeds"]) > 1 else "one seed, no interval"
+        out.print(f"here: {said}; seeds {', '.join(map(str, document['seeds']))}", style="dim", soft_wrap=True)
+    for row in document.get("not_drawn") or ():
+        out.print(f"{row['figure']} is not drawn: {row['why']}", style="dim", soft_wrap=True)
+    out.print(str(page), soft_wrap=True)
+
+
+def verdict_words(row: Row) -> str:
+    """Return a verdict with what must be known of it: why not, or that the published number was read by eye."""
+    words = str(row["verdict"])
+    notes = [row["why"]] if row.get("why") else []
+    notes += [f"published value {PROVENANCE[row['provenance']]}"] if row["provenance"] in BY_EYE else []
+    return f"{words} ({'; '.join(notes)})" if notes else words
+
+
+def number_lines(row: Row) -> Iterator[tuple[str, str, str]]:
+    """Yield each number of a claim: its name, what the paper has and what came out here."""
+    published, unit = row["published"], f" {row['unit']}" if row.get("unit") else ""
+    numbers = row["numbers"]
+    if isinstance(published, str):
+        if set(numbers) <= {""}:
+            yield "", published, _here(numbers.get(""), unit)
+            return
+        yield "", published, ""
+        for name, found in numbers.items():
+            yield f"  {name}", "", _here(found, unit)
+        return
+    known = published_numbers(published)
+    for name in dict.fromkeys([*known, *numbers]):
+        value = known.get(name, known.get(""))
+        said = "-" if value is None else f"{value:g}{unit}"
+        yield (f"{name}: " if name else ""), said, _here(numbers.get(name), unit)
+
+
+def _here(found: Row | None, unit: str) -> str:
+    if found is None or found["value"] is None:
+        return "-"
+    interval = "" if found["low"] is None else f" [{short(found['low'])}, {short(found['high'])}]"
+    return f"{short(found['value'])}{unit}{interval}"
+
+
+def short(value: float) -> str:
+    """Return a number in three or four significant digits, without an exponent where that is readable."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 0.001 and abs(value) < 10 else f"{value:.4g}"
+
+
+FILE = "results.json"
+#: Cores for which minutes are said.
+CORES = 2
+
+
+def record() -> dict[str, Row]:
+    """Return the rows that are kept: paper, then seed."""
+    path = collection.library() / FILE
+    found = read_json(path) if path.is_file() else {}
+    return found if isinstance(found, dict) else {}
+
+
+def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
+    """Return what the kept rows say of each claim of a paper."""
+    found = {}
+    for claim in paper.config.claims:
+        rows = {int(seed): row for seed, row in seeds.items() if claim.id in row["claims"]}
+        values = {seed: row["claims"][claim.id] for seed, row in rows.items()}
+        reasons = [row["why"][claim.id] for row in rows.values() if row.get("why", {}).get(claim.id)]
+        found[claim.id] = judge(claim, values, reasons)
+    return found
+
+
+def minutes(paper: Paper, seeds: Mapping[str, Row]) -> float | None:
+    """Return what all seeds take on two cores, rounded up: measured for the record, else as the paper says."""
+    took = [row["cpu_seconds"] for row in seeds.values() if row.get("cpu_seconds")]
+    if not took:
+        return paper.config.minutes
+    return math.ceil(sum(took) / len(took) * paper.config.seeds / CORES / 60)
+
+
+def rows() -> list[Row]:
+    """Return the papers, those that come with ngym and those in folders here.
+
+    Returns:
+        Rows of ``id``, ``title``, ``description``, ``paper``, ``link``, ``parts``, ``claims`` (how many), ``verdicts``
+        (how many of each kind) and ``minutes``.
+    """
+    known = record()
+    found = []
+    for folder in collection.folders():
+        try:
+            paper = collection.load(folder)
+        except UserError as error:
+            found.append(_damaged(folder, str(error)))
+            continue
+        seeds = {} if paper.own else known.get(paper.id, {})
+        counts = Counter(verdict.state for verdict in verdicts(paper, seeds).values())
+        found.append(
+            {
+                "id": str(paper.folder) if paper.own else paper.id,
+                "title": paper.config.title,
+                "description": paper.config.summary,
+                "paper": paper.config.citation,
+                "link": f"https://doi.org/{paper.config.doi}",
+                "parts": list(paper.config.parts),
+                "claims": len(paper.config.claims),
+                "verdicts": dict(counts),
+                "minutes": minutes(paper, seeds),
+            }
+        )
+    return found
+
+
+def _damaged(folder: Path, why: str) -> Row:
+    """Return the row of a folder that cannot be used; the others are listed all the same."""
+    empty = {"description": "", "paper": "", "link": "", "parts": [], "claims": 0, "verdicts": {}, "minutes": None}
+    return {"id": str(folder), "title": f"damaged: {why}", **empty}

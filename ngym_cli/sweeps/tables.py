@@ -1,0 +1,198 @@
+"""Tables of a sweep in the terminal: the live table of its runs, and the printed result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ngym_cli.sweeps import plan, status
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.status import Observer, Row
+
+#: Seconds between two pictures, and between two lines where there is no terminal.
+SECONDS_PER_PICTURE = 1.0
+SECONDS_PER_LINE = 10.0
+
+#: How many times longer than a look at all runs takes, the next one is put off: shared disks are for the runs.
+PATIENCE = 20.0
+
+#: Most rows of the picture; running and failed runs come first.
+MOST_ROWS = 20
+_ORDER = ("running", "failed", "interrupted", "done", "pruned", "queued")
+_STYLES = {"running": "bold", "failed": "red", "interrupted": "yellow", "queued": "dim"}
+
+
+class LiveTable:
+    """Draws how far a sweep is.
+
+    Args:
+        observer: looks at it.
+        console: where to draw.
+        workers: how many runs are made at a time, for the time left.
+    """
+
+    def __init__(self, observer: Observer, console: Console, workers: int):
+        self.observer, self.console, self.workers = observer, console, workers
+        self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+        self._last, self._pause, self._said = 0.0, 0.0, ""
+
+    def __enter__(self) -> LiveTable:
+        """Begin to draw."""
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the last picture."""
+        self.look(force=True)
+        if self._live:
+            self._live.stop()
+
+    def look(self, force: bool = False) -> None:
+        """Draw again when it is time."""
+        now = time.monotonic()
+        pause = max(SECONDS_PER_PICTURE if self._live else SECONDS_PER_LINE, self._pause)
+        if not force and now - self._last < pause:
+            return
+        rows = self.observer.rows()
+        self._last = time.monotonic()
+        self._pause = PATIENCE * (self._last - now)
+        if self._live:
+            self._live.update(picture(rows, self.workers), refresh=True)
+        elif (line := headline(rows, self.workers)) != self._said:
+            self._said = line
+            self.console.print(line, soft_wrap=True)
+
+
+def headline(rows: Sequence[Row], workers: int) -> str:
+    """Return the state of a sweep in one line."""
+    found = {state: count for state, count in status.counts(rows).items() if count or state in ("done", "running")}
+    text = ", ".join(f"{count:,} {state}" for state, count in found.items()) + f" of {len(rows):,} runs"
+    left = status.time_left(rows, workers)
+    unfinished = any(row["state"] in ("queued", "running", "interrupted") for row in rows)
+    return text + (f", about {duration(left)} left" if left is not None and unfinished else "")
+
+
+def picture(rows: Sequence[Row], workers: int = 1, most: int = MOST_ROWS) -> Group:
+    """Return the headline and the table of the runs that matter most."""
+    chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:most]
+    lines: list[Any] = [table(sorted(chosen, key=lambda row: row["name"]))]
+    if len(rows) > len(chosen):
+        lines.append(Text(f"and {len(rows) - len(chosen):,} more", style="dim"))
+    return Group(*lines, Text(headline(rows, workers)))
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Return a table with a line for each run."""
+    shown = Table(box=None, padding=(0, 2, 0, 0))
+    keys = list(dict.fromkeys(key for row in rows for key in row["values"]))
+    shown.add_column("run")
+    for name in plan.short_names(keys).values():
+        shown.add_column(name)
+    shown.add_column("state")
+    for name in ("performance", "steps", "time left"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    for row in rows:
+        performance, left, total = row["performance"], row["left"], row["timesteps"]
+        shown.add_row(
+            row["name"].partition("-")[0],
+            *(word(row["values"].get(key)) for key in keys),
+            row["state"],
+            "-" if performance is None else f"{performance:.3f}",
+            f"{row['steps']:,}" + (f" of {total:,}" if total and row["state"] == "running" else ""),
+            "-" if left is None else duration(left),
+            (row["error"] or "")[:100],
+            style=_STYLES.get(row["state"], ""),
+        )
+    return shown
+
+
+def word(value: object) -> str:
+    """Return the value of a parameter as text."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value) or "none"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Example:
+        >>> duration(42), duration(400), duration(8000), duration(400_000)
+        ('42 s', '6.7 min', '2.2 h', '4.6 days')
+    """
+    for limit, unit, name in ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / unit:.0f} s" if unit == 1 else f"{seconds / unit:.1f} {name}"
+    return f"{seconds / 86400:.1f} days"
+
+
+#: Settings of a search that are shown, best first, and most settings of a grid.
+SHOWN = 10
+MOST_SETTINGS = 200
+
+#: Failed runs whose errors are printed.
+MOST_ERRORS = 10
+
+
+def print_settings(out: Console, settings: Sequence[Mapping[str, Any]], search: bool) -> None:
+    """Print a line for each setting; of a search, the best."""
+    chosen = list(settings)
+    if search:
+        scored = [setting for setting in settings if setting["mean"] is not None]
+        chosen = sorted(scored, key=lambda setting: -setting["mean"])[:SHOWN]
+    if not chosen:
+        out.print("no run is done yet")
+        return
+    keys = list(dict.fromkeys(key for setting in chosen for key in setting["values"]))
+    shown = Table(box=None, padding=(0, 2, 0, 0))
+    for name in plan.short_names(keys).values():
+        shown.add_column(name)
+    for name in ("runs", "mean", "95 % interval", "IQM", "95 % interval", "failed"):
+        shown.add_column(name, justify="right")
+    for setting in chosen[:MOST_SETTINGS]:
+        shown.add_row(
+            *(word(setting["values"].get(key)) for key in keys), f"{setting['n']:,}", _number(setting["mean"]),
+            _range(setting["mean_ci"]), _number(setting["iqm"]), _range(setting["iqm_ci"]),
+            str(setting["failed"]) if setting["failed"] else "-",
+        )  # fmt: skip
+    out.print(shown)
+    if len(settings) > len(chosen[:MOST_SETTINGS]) and not search:
+        out.print(f"and {len(settings) - MOST_SETTINGS:,} more settings", style="dim")
+    if any(setting["mean_ci"] for setting in chosen):
+        out.print("mean and interquartile mean of performance over seeds; bootstrap intervals", style="dim")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _range(interval: Sequence[float] | None) -> str:
+    return "-" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
+
+
+def print_errors(out: Console, rows: Sequence[Mapping[str, object]], sweep: Sweep) -> None:
+    """Print why runs failed."""
+    failed = [row for row in rows if row["state"] == "failed"]
+    for row in failed[:MOST_ERRORS]:
+        out.print(f"failed: {row['name']}: {row['error']}", style="red", soft_wrap=True)
+    if failed:
+        more = f"{len(failed) - MOST_ERRORS:,} more failed; " if len(failed) > MOST_ERRORS else ""
+        out.print(f"{more}tracebacks are in {sweep.path / 'errors'}", soft_wrap=True)
+
+
+def print_importance(out: Console, importance: Mapping[str, float]) -> None:
+    """Print how much each parameter of a search decides the result."""
+    if importance:
+        names = plan.short_names(list(importance))
+        said = ", ".join(f"{names[key]} {value:.2f}" for key, value in importance.items())
+        out.print(f"importance of parameters: {said}")

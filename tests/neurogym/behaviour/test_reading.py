@@ -1,0 +1,125 @@
+"""Tables of behaviour: roles, misses, sessions, and errors with column, row, found and expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour import reading
+from neurogym.behaviour.describe import describe
+from neurogym.behaviour.table import Behaviour, session
+
+DATA = Path(__file__).parents[3] / "experiments" / "data"
+
+
+def write(tmp_path, text):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    return path
+
+
+def test_roles_of_the_rat_are_guessed():
+    rat = reading.read(DATA / "akrami_2018_rat_w053.csv")
+    assert (len(rat.sessions), rat.n_trials, rat.choices, rat.stimuli) == (36, 10149, ("left", "right"), ("s1", "s2"))
+    first = rat.sessions[0]
+    np.testing.assert_array_equal(first.truth[:5], (first.stimuli[:5, 0] > first.stimuli[:5, 1]).astype(int))
+
+
+def test_a_strength_without_side_gets_that_of_the_correct_choice():
+    monkeys = reading.read(DATA / "roitman_shadlen_2002.csv")
+    assert monkeys.subjects == ("1", "2")
+    evidence, choice, correct = (monkeys.join(name) for name in ("stimuli", "choice", "correct"))
+    sides = np.where(choice == 1, 1, -1) * np.where(correct == 1, 1, -1)
+    np.testing.assert_array_equal(np.sign(evidence[:, 0]), np.where(evidence[:, 0] == 0, 0, sides))
+    assert 0.3 < np.median(monkeys.join("rt")) < 1
+
+
+def test_misses_keep_their_place_and_trials_their_order(tmp_path):
+    path = write(tmp_path, "mouse,trial,side,reward\nA,2,R,1\nA,1,L,0\nA,3,,0\nB,1,miss,0\nB,2,L,1\n")
+    table = reading.read(path)
+    assert table.subjects == ("A", "B")
+    np.testing.assert_array_equal(table.sessions[0].choice, [0, 1, -1])
+    np.testing.assert_array_equal(table.sessions[0].reward, [0, 1, 0])
+    np.testing.assert_array_equal(table.sessions[1].choice, [-1, 0])
+
+
+def test_a_trial_number_that_falls_begins_a_session(tmp_path):
+    table = reading.read(write(tmp_path, "trial,choice,reward\n1,0,1\n2,1,0\n1,1,1\n2,0,1\n"))
+    assert [len(each) for each in table.sessions] == [2, 2]
+
+
+def test_zero_between_minus_one_and_one_is_a_miss(tmp_path):
+    table = reading.read(write(tmp_path, "choice,reward\n-1,1\n0,0\n1,1\n"))
+    assert table.choices == ("-1", "1")
+    np.testing.assert_array_equal(table.sessions[0].choice, [0, -1, 1])
+
+
+@pytest.mark.parametrize(
+    "text, given, words",
+    [
+        ("choice,correct\nleft,1\nright,maybe\n", {}, ["'correct'", "row 2", "'maybe'", "0 or 1"]),
+        (
+            "choice,s1,correct\nleft,1,1\nright,loud,0\nleft,2,1\nleft,3,1\n",
+            {},
+            ["'s1'", "row 2", "'loud'", "a number"],
+        ),
+        ("choice,correct\nleft,1\nleft,0\n", {}, ["'choice'", "'left' in all rows", "two different"]),
+        ("session,trial,choice,correct\n1,1,a,1\n1,1,b,0\n", {}, ["'trial'", "row 2", "found 1", "once"]),
+        ("choice,correct\nleft,1\nright,1\n", {"reward": "rewrad"}, ["rewrad"]),
+        ("choice,side,correct\nleft,a,1\nright,b,1\n", {"choise": "side"}, ["choise", "choice"]),
+        ("x,y\n1.5,2\n3.5,4\n", {}, ["no column of choices", "x, y", "--choice"]),
+        ("choice,correct\n", {}, ["no rows"]),
+    ],
+)
+def test_a_bad_table_gets_one_line(tmp_path, text, given, words):
+    with pytest.raises(reading.TableError) as error:
+        reading.read(write(tmp_path, text), given)
+    for word in words:
+        assert word in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_column_map_as_for_comparisons_is_read():
+    import tomllib
+
+    columns = tomllib.loads((DATA / "roitman_shadlen_2002.toml").read_text())
+    table = reading.read(DATA / "roitman_shadlen_2002.csv", columns=columns)
+    assert table.stimuli == ("signed coh",) and np.abs(table.join("stimuli")).max() == pytest.approx(51.2)
+
+
+def test_parquet_and_nwb_give_what_csv_gives(tmp_path):
+    import h5py
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = {"choice": ["left", "right", "left"], "correct": [1, 0, 1], "coh": [0.1, -0.2, 0.3]}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with h5py.File(tmp_path / "t.nwb", "w") as file:
+        group = file.create_group("intervals/trials")
+        group["id"] = np.arange(3)
+        for name, values in columns.items():
+            group[name] = values
+    tables = [reading.read(tmp_path / name) for name in ("t.parquet", "t.nwb")]
+    for table in tables:
+        np.testing.assert_array_equal(table.join("choice"), [0, 1, 0])
+        np.testing.assert_allclose(table.join("stimuli")[:, 0], columns["coh"])
+
+
+def test_bias_lapses_and_history_are_found():
+    rng = np.random.default_rng(0)
+    sessions = []
+    for k in range(12):
+        stimulus, choice = rng.choice([-2, -1, -0.5, 0.5, 1, 2], 500) * 1.5, np.zeros(500, int)
+        for t in range(500):
+            before = 0 if t == 0 else 2 * choice[t - 1] - 1
+            p = 1 / (1 + np.exp(-(0.5 + 1.5 * stimulus[t] + 0.8 * before)))
+            choice[t] = rng.random() < p
+        correct = choice == (stimulus > 0)
+        sessions.append(session(choice, name=str(k), correct=correct, reward=correct, stimuli=stimulus[:, None]))
+    found = describe(Behaviour(tuple(sessions), ("left", "right"), ("s",)))[0]
+    assert 0.8 in found.history["choice, 1 back"] and 0.0 in found.history["choice x outcome, 1 back"]
+    assert 1.5 in found.history["s"] and 0.5 in found.history["bias"]
+    assert found.lapse_low.value < 0.05 and found.lapse_high.value < 0.05
+    assert found.psychometric.n.sum() == 6000

@@ -1,0 +1,114 @@
+"""No figure of any task is drawn without data: looked for in the artists of every figure after a short run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neurogym.envs.registration import all_envs
+from ngym_cli.config import from_dict
+from ngym_cli.errors import UserError
+from ngym_cli.evaluation import requests as evaluations
+from ngym_cli.figures import report, requests
+from ngym_cli.figures.registry import FIGURES, figure
+from ngym_cli.figures.style import GREY, Unavailable, new_figure
+from ngym_cli.training.main_loop import train
+
+#: Tasks whose figures were drawn empty once, and a plain one; the others take minutes.
+SAMPLE = ("MultiSensoryIntegration-v0", "ReadySetGo-v0", "GoNogo-v0", "DawTwoStep-v0")
+TASKS = [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in sorted(all_envs())]
+
+
+def short_run(task, folder):
+    """Return a run of a few steps with a recorded evaluation."""
+    config = from_dict({"task": task, "timesteps": 2000, "n_envs": 4, "units": 8, "evaluation": {"trials": 60}})
+    run = train(config, folder, "short").run
+    wanted = evaluations.Request(trials=150, deterministic=False, record=("activity", "observations"))
+    assert list(evaluations.evaluate([str(run.path)], folder, wanted))
+    return run.path
+
+
+def assert_shows_data(drawn):
+    """Check the limits of what was drawn, panel by panel."""
+    panels = [axes for axes in drawn.axes if axes.get_label() != "<colorbar>"]
+    sizes = []
+    for axes in panels:
+        lines = [line for line in axes.lines if line.get_color() != GREY]
+        marked = [line for line in lines if line.get_marker() not in ("None", "", "|", "_")]
+        points = [np.isfinite(np.asarray(line.get_ydata(), float)).sum() for line in lines]
+        curves = [n for line, n in zip(lines, points, strict=True) if n > 1 or (line in marked and n)]
+        assert curves or axes.patches or axes.images or axes.collections, f"no data in {axes.get_title('left')}"
+        if axes.collections and not (axes.patches or axes.images):
+            assert curves or any(c.get_array() is not None for c in axes.collections), "a band without a line"
+        sizes.append(sum(points) + 2 * len(axes.patches) + 2 * len(axes.images) + 2 * len(axes.collections))
+    assert max(sizes) > 1, "a single dot"
+    labels = {label for axes in panels for label in axes.get_legend_handles_labels()[1]}
+    assert not (len(labels) == 1 and "chosen" in next(iter(labels))), "one curve of one choice"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_no_figure_of_a_task_is_empty(task, tmp_path):
+    run = short_run(task, tmp_path / "runs")
+    seen = requests.view([str(run)], tmp_path)
+    drawn = set()
+    for name, spec in FIGURES.items():
+        figure, reason, damaged = requests.drawn(seen, spec)
+        assert not damaged
+        if figure is None:
+            assert reason and "failed" not in reason, f"{name}: {reason}"
+        else:
+            drawn.add(name)
+            assert_shows_data(figure)
+    page = Path(report.report(str(run), tmp_path)).read_text(encoding="utf-8")
+    natural = {spec.name for spec in requests.natural_figures(seen)}
+    assert {name for name in FIGURES if re.search(rf'id="{name}"', page)} == natural & drawn
+
+
+def test_figures_are_refused_with_the_reason():
+    """Each way to be empty, in a declared figure of a user."""
+
+    def nothing(axes):
+        axes.axhline(0.5)
+        axes.plot([0, 1], [0, 1], color=GREY)
+
+    def unjoined(axes):
+        axes.plot([0, 1, 2], [1, np.nan, 1])
+
+    def band(axes):
+        axes.fill_between([0, 1], [0, 0], [1, 1])
+        axes.plot([0, 1], [np.nan, np.nan])
+
+    def dot(axes):
+        axes.errorbar([1], [0.5], [0.1], fmt="o")
+
+    def waiting(axes):
+        axes.plot([0, 1], [0, 1], label="fixation chosen")
+
+    expected = {nothing: "nothing to draw", unjoined: "nothing to draw", band: "nothing to draw", dot: "single point",
+                waiting: "all trials are of one kind"}  # fmt: skip
+
+    for content, message in expected.items():
+
+        @figure("mine")
+        def mine(view, content=content):
+            drawn, axes = new_figure()
+            content(axes)
+            return drawn
+
+        class View:
+            left_out, sources = {}, [None]
+
+        with pytest.raises(Unavailable, match=message):
+            mine.spec.draw(View())
+
+
+def test_the_exit_code_is_an_error_only_if_nothing_was_drawn(made_up, tmp_path):
+    seen = requests.view([str(made_up("GoNogo-v0"))], tmp_path)
+    rows = requests.draw(seen, ["responses", "context"], out=tmp_path / "some")
+    assert [row["path"] is not None for row in rows] == [True, False]
+    with pytest.raises(UserError, match="context: the trials have no column"):
+        requests.draw(seen, ["context"], out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()

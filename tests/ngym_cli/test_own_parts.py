@@ -1,0 +1,258 @@
+"""Users' own cells and algorithms from a single file: trained, resumed, evaluated, explained, checked, refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ngym_cli.training.main_loop import resume, train
+from tests.ngym_cli.conftest import configuration, interrupt
+from tests.ngym_cli.sameness import assert_same_run
+
+CELL = """
+import torch
+from torch import nn
+from ngym_cli import Cell
+
+
+class Two(Cell):
+    '''Units with a slow trace.
+
+    Args:
+        slow: size of the slow state.
+        rate: share of the way that the trace goes in a step.
+    '''
+
+    def __init__(self, inputs, units, slow: int = 5, rate: float = 0.3):
+        super().__init__(inputs, units)
+        self.state_sizes = (units, slow)
+        self.rate = rate
+        self.read, self.recur = nn.Linear(inputs, units), nn.Linear(units + slow, units)
+        self.down = nn.Linear(units, slow)
+
+    def step(self, x, state):
+        h, trace = state
+        h = torch.tanh(self.read(x) + self.recur(torch.cat([h, trace], 1)))
+        return h, torch.lerp(trace, self.down(h), self.rate)
+"""
+
+MISTAKES = {
+    "a single array": "return torch.tanh(self.a(x) + self.b(state[0]))",
+    "returned nothing": "torch.tanh(self.a(x) + self.b(state[0]))",
+    "(6, 12), not (6, 1)": "return (torch.tanh(self.a(x) + self.b(state[0])).sum(1, keepdim=True),)",
+    "state[0] in place": "h = state[0]; h += self.a(x); return (torch.tanh(self.b(h)),)",
+    "on the others in the batch": "return (torch.tanh(self.a(x) - self.a(x).mean(0) + self.b(state[0])),)",
+    "no gradient flows back": "return (torch.tanh(self.a(x) + self.b(state[0].detach())),)",
+    "no gradient reaches b.weight": "return (torch.tanh(self.a(x) + self.b(state[0]).detach() + state[0]),)",
+    "make parameters in __init__": "self.c = nn.Linear(len(x.T), 1); return (self.c(x) + self.b(state[0]),)",
+    "neither parameter nor buffer": "self.w = x; return (torch.tanh(self.a(x) + self.b(state[0])),)",
+    "draws at random": "return (torch.tanh(self.a(x) + self.b(state[0]) + torch.randn(len(x), 1)),)",
+    "has no effect on the activity": "return (torch.tanh(self.a(x) + 0 * self.b(state[0])),)",
+    "does not depend on the inputs": "return (torch.tanh(0 * self.a(x) + self.b(state[0]) + 1),)",
+    "no attribute 'd'": "return self.d(x)",
+}
+CELL_OF_MISTAKE = """
+import torch
+from torch import nn
+from ngym_cli import Cell
+
+
+class Bad(Cell):
+    def __init__(self, inputs, units):
+        super().__init__(inputs, units)
+        self.a, self.b = nn.Linear(inputs, units), nn.Linear(units, units)
+
+    def step(self, x, state):
+        {step}
+"""
+
+ALGORITHM = """
+import stable_baselines3
+from ngym_cli import RecurrentA2C
+
+
+class Bonus(RecurrentA2C):
+    '''Actor-critic with a second bonus for entropy.
+
+    Args:
+        bonus: weight of the bonus.
+    '''
+
+    def __init__(self, policy, env, bonus: float = 0.1, learning_rate=2e-3, **kwargs):
+        self.bonus = bonus
+        super().__init__(policy, env, learning_rate=learning_rate, **kwargs)
+
+    def loss(self, batch):
+        loss, numbers = super().loss(batch)
+        return loss - self.bonus * self.policy.evaluate_sequences(batch.sequences, batch.actions)[2].mean(), numbers
+
+
+class Plain(stable_baselines3.A2C):
+    def __init__(self, *args, shift: float = 0.0, **kwargs):
+        super().__init__(*args, **kwargs)
+
+
+class Closed(stable_baselines3.A2C):
+    def __init__(self, policy, env):
+        super().__init__(policy, env)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(CELL)
+    (tmp_path / "alg.py").write_text(ALGORITHM)
+    return tmp_path
+
+
+def weights(path):
+    return (path / "model" / "weights.safetensors").read_bytes()
+
+
+def test_cell_with_two_arrays_is_trained_evaluated_recorded_and_exported(ngym, folder):
+    small = ["--timesteps", "2000", "--units", "12", "--network", "mine.py:Two", "--network-arg", "slow=3"]
+    for alg in ("recurrent_ppo", "supervised"):
+        assert ngym("run", "--alg", alg, "--name", alg, *small).code == 0
+        record = ["--record", "activity,observations", "--trials", "30"]
+        done = ngym("eval", alg, *record)
+        assert done.code == 0, done.err
+        assert ngym("plot", alg, "fixed-points", "psth").code == 0
+        assert ngym("export", alg, "--to", "torchscript").code == 0
+    from ngym_cli import load
+
+    agent = load("recurrent_ppo")
+    state = agent.policy.initial_state(4)
+    assert [part.shape for part in state] == [(1, 4, 12), (1, 4, 3)]
+    once, after = agent.act(np.ones((4, agent.policy.observation_space.shape[0]), np.float32), state)
+    assert len(once) == 4 and all(part.any() for part in after)
+
+
+def test_acting_and_learning_agree_about_a_cell(folder):
+    import torch
+
+    from ngym_cli.agents.networks import network_spec
+
+    net = network_spec("mine.py:Two").load()(4, 6, 2, slow=3, rate=0.5)
+    xs, counts = torch.randn(7, 4), [3, 3, 1]
+    state = net.initial_state(3)
+    activity, after = net.sequence(xs, counts, state)
+    at = 0
+    for n in counts:
+        state = tuple(part[:, :n] for part in state)
+        top, state = net.one_step(xs[at : at + n], state)
+        assert torch.allclose(top, activity[at : at + n], atol=1e-6)
+        at += n
+    assert torch.allclose(after[1][:, :1], state[1], atol=1e-6) and after[1].shape == (2, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"network": "mine.py:Two", "network_args": {"slow": 3}},
+        {"network": "mine.py:Two", "alg": "supervised"},
+        {"alg": "alg.py:Bonus", "hyperparameters": {"bonus": 0.3}},
+        {"alg": "alg.py:Plain"},
+    ],
+)
+def test_own_parts_resume_to_the_bit(folder, parts):
+    config = configuration(**parts)
+    uninterrupted = train(config, folder, "whole").run
+    run = interrupt(config, folder, "cut", 3000)
+    assert 3000 <= run.manifest()["steps"] < 8000
+    assert resume(run).status == "finished"
+    assert_same_run(uninterrupted.path, run.path)
+
+
+def test_subclass_with_its_own_loss_is_not_trained_by_the_compiled_pass(ngym, folder):
+    for bonus in ("0", "0.5"):
+        common = ["--alg", "alg.py:Bonus", "--timesteps", "2048", "--units", "8"]
+        assert ngym("run", *common, "--set", f"bonus={bonus}", "--name", bonus.replace(".", "")).code == 0
+    runs = folder / "runs" / "RDM-v0" / "alg.Bonus"
+    assert weights(runs / "0") != weights(runs / "05")
+
+
+def test_hyperparameters_come_from_the_signature(folder):
+    from ngym_cli.agents.from_config import find_algorithm
+
+    spec = find_algorithm("alg.py:Bonus")
+    assert spec.defaults["bonus"] == 0.1 and spec.defaults["learning_rate"] == 2e-3
+    assert spec.defaults["trial_gamma"] == find_algorithm("recurrent_a2c").defaults["trial_gamma"]
+    assert next(option.meaning for option in spec.hyperparameters if option.name == "bonus") == "weight of the bonus"
+    foreign = find_algorithm("stable_baselines3:SAC")
+    assert foreign.defaults["buffer_size"] == 1_000_000 and "action_noise" not in foreign.defaults
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--network", "mine.py:Tow"], "unknown class in mine.py 'Tow'; did you mean 'Two'?"),
+        (["--network", "mine.py:Two", "--network-arg", "slw=3"], "did you mean 'slow'?"),
+        (["--network", "mine.py:Two", "--network-arg", "slow=x"], "slow"),
+        (["--network", "mine.py:Two", "--alg", "ppo"], "ppo does not train 'mine.py:Two'"),
+        (["--network", "alg.py:Plain"], "expected a network cell"),
+        (["--network", "gone.py:Two"], "no such network file: gone.py"),
+        (["--alg", "alg.py:Bonus", "--set", "bonsu=1"], "did you mean 'bonus'?"),
+        (["--alg", "alg.py:Closed"], "end the signature with **kwargs"),
+        (["--alg", "mine.py:Two"], "expected a Stable-Baselines3 algorithm"),
+        (["--alg", "sb3_contrib:RecurrentPPO"], "extend ngym_cli.RecurrentPPO"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(ngym, folder, flags, message):
+    done = ngym("run", "--timesteps", "500", *flags)
+    assert done.code == 2 and message in done.err and "Traceback" not in done.err
+    assert len([line for line in done.err.splitlines() if line.startswith("ngym: ")]) == 1
+
+
+def test_second_machine_without_the_file(ngym, folder):
+    assert ngym("run", "--timesteps", "500", "--network", "mine.py:Two", "--name", "a").code == 0
+    (folder / "mine.py").unlink()
+    done = ngym("eval", "a", "--trust", "--trials", "20")
+    assert done.code == 2 and "no such network file: mine.py" in done.err
+
+
+@pytest.mark.parametrize("said", MISTAKES)
+def test_check_names_the_mistake(folder, said):
+    from ngym_cli.catalog import own_tasks
+
+    (folder / "bad.py").write_text(CELL_OF_MISTAKE.format(step=MISTAKES[said]))
+    (task,) = own_tasks.chosen(["bad.py:Bad"], False)
+    found = own_tasks.check(task, lambda row: None)
+    first = next(row for row in found["checks"] if row["status"] == "failed" and row["kind"] == "error")
+    assert found["status"] == "failed" and said in first["problem"]
+
+
+def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
+    found = json.loads(ngym("check", "mine.py:Two", "--json").out)[0]
+    assert found["status"] == "ok" and all(row["status"] == "ok" for row in found["checks"])
+    page = json.loads(ngym("info", "mine.py:Two", "--json").out)
+    assert page["kind"] == "network" and page["description"] == "Units with a slow trace"
+    assert {"id": "slow", "default": 5, "meaning": "size of the slow state"}.items() <= page["options"][3].items()
+    assert json.loads(ngym("info", "alg.py:Bonus", "--json").out)["kind"] == "algorithm"
+
+
+def test_sweep_over_own_parts(ngym, folder):
+    done = ngym("sweep", "--network", "mine.py:Two,gru", "--timesteps", "600", "--units", "8", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert [run["values"]["network"] for run in found["runs"]] == ["mine.py:Two", "gru"]
+    assert found["counts"]["done"] == 2
+
+
+def test_packages_offer_parts(ngym, folder, monkeypatch):
+    from ngym_cli.config import parts
+
+    info = folder / "cells-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cells\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[ngym.networks]\ntwo = mine:Two\n")
+    monkeypatch.syspath_prepend(str(folder))
+    parts.offered.cache_clear()
+    try:
+        rows = json.loads(ngym("list", "networks", "--json").out)
+        assert rows[-1]["id"] == "two" and "package cells" in rows[-1]["description"]
+        assert ngym("run", "--network", "two", "--timesteps", "500", "--units", "8").code == 0
+    finally:
+        parts.offered.cache_clear()
