@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.config import parts
+from ngym_cli.errors import UserError, unknown
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -140,6 +143,28 @@ def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[
         return function
 
     return declare
+
+
+def find_figure(figure: Any) -> FigureSpec:
+    """Return a figure by name, by reference to a user's own, or from the function itself.
+
+    A function without a declaration (see ``figure``) needs nothing, and its docstring is the summary.
+
+    Raises:
+        UserError: if there is no such figure, with the nearest name, or the file cannot be imported.
+    """
+    if isinstance(figure, str) and figure in FIGURES:
+        return FIGURES[figure]
+    found = parts.find_own("figure", figure) if isinstance(figure, str) else figure
+    if found is None:
+        raise unknown("figure", figure, [*FIGURES, *parts.offered("figure")])
+    if not callable(found) or isinstance(found, type):
+        raise UserError(f"figure {figure}: expected {parts.KINDS['figure'].base}")
+    declared = getattr(found, "spec", None)
+    if isinstance(declared, FigureSpec):
+        return declared
+    name = getattr(found, "__name__", "figure").replace("_", "-")
+    return FigureSpec(name, found, (found.__doc__ or "a figure of your own").strip().partition("\n")[0].rstrip("."))
 
 
 class _BuiltIn(Mapping[str, FigureSpec]):
