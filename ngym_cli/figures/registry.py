@@ -95,8 +95,9 @@ class FigureSpec:
 
         if len(view.sources) < self.runs:
             raise Unavailable(f"needs {self.runs} runs or more, as in ngym plot RUN RUN {self.name}")
+        view.required = self.columns
         if self.columns:
-            view.parts(*self.columns)
+            view.parts()
         if self.check is not None:
             self.check(view)
         for name in self.record:

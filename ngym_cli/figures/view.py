@@ -101,6 +101,7 @@ class View:
         named: evaluations that were asked for by name.
         memory: what several figures need, kept between them.
         quick: draw intervals of few bootstrap samples, or none.
+        required: columns that the present figure needs.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
     """
 
@@ -111,6 +112,7 @@ class View:
     pair: tuple[float, float] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     quick: bool = False
+    required: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
 
     def draws(self, usual: int, least: int = 20) -> int:
@@ -222,7 +224,7 @@ class View:
         A series that lacks a column is noted in ``left_out`` if another has it.
 
         Args:
-            required: columns that the figure needs.
+            required: columns beyond those that the figure declares.
             keep: picks rows of a table.
 
         Raises:
@@ -233,7 +235,7 @@ class View:
         found, missing = [], {}
         for series in self.series:
             table = series.table
-            absent = [name for name in (*required, *self.by) if name not in table]
+            absent = [name for name in (*self.required, *required, *self.by) if name not in table]
             if absent:
                 missing[series.text] = f"the trials have no column {absent[0]}"
                 continue
