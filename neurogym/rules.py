@@ -94,7 +94,8 @@ class Rule:
             performance[place] = gained = np.broadcast_to(
                 trials.by_row(score, where, columns=True), (len(where.index), len(columns))
             )
-            event[place] = np.where(gained >= 0.5, CORRECT, ERROR) | END if ends else NONE
+            over = np.broadcast_to(trials.by_row(ends, where, columns=True), gained.shape)
+            event[place] = np.where(over, np.where(gained >= 0.5, CORRECT, ERROR) | END, NONE)
 
         miss = None if self.answer == () else trials.reward("miss")
         tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))

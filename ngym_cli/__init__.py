@@ -1,6 +1,14 @@
 """The experiment runner of ngym: configuration, training, recording, evaluation and figures behind one command.
 
-``ngym_cli.load("runs/...")`` returns the trained agent of a run, see `ngym_cli.agents.loading`.
+From Python, with the names of the command line:
+
+    import ngym_cli as nc
+
+    run = nc.train("RDM-v0", "pass_reward,pass_action", network=MyCell, timesteps=2e5)  # names or classes of your own
+    run.trials, run.evaluations[0].trials
+    run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")
+    nc.sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results
+    nc.load("latest"), nc.reproduce("roitman2002")
 """
 
 from __future__ import annotations
@@ -11,12 +19,35 @@ if TYPE_CHECKING:
     from ngym_cli.agents.algorithms.recurrent_a2c import RecurrentA2C
     from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
     from ngym_cli.agents.algorithms.reinforce import Reinforce
-    from ngym_cli.agents.loading import load
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
+    from ngym_cli.api.papers import Reproduction, reproduce
+    from ngym_cli.api.sweeps import Sweep, sweep
+    from ngym_cli.api.trained import Evaluation, Run, load
+    from ngym_cli.api.training import resume, train
+    from ngym_cli.errors import UserError
+    from ngym_cli.figures.registry import figure
     from ngym_cli.fitting.requests import fit
 
-__all__ = ["Cell", "RecurrentA2C", "RecurrentPPO", "Reinforce", "Supervised", "fit", "load"]
+__all__ = [
+    "Cell",
+    "Evaluation",
+    "RecurrentA2C",
+    "RecurrentPPO",
+    "Reinforce",
+    "Reproduction",
+    "Run",
+    "Supervised",
+    "Sweep",
+    "UserError",
+    "figure",
+    "fit",
+    "load",
+    "reproduce",
+    "resume",
+    "sweep",
+    "train",
+]
 
 
 #: Public names and the modules that define them; imported on first use, because some of them need torch.
@@ -27,7 +58,17 @@ _MODULES = {
     "RecurrentPPO": "ngym_cli.agents.algorithms.recurrent_ppo",
     "Reinforce": "ngym_cli.agents.algorithms.reinforce",
     "Supervised": "ngym_cli.agents.supervised.learner",
-    "load": "ngym_cli.agents.loading",
+    "Reproduction": "ngym_cli.api.papers",
+    "reproduce": "ngym_cli.api.papers",
+    "Sweep": "ngym_cli.api.sweeps",
+    "sweep": "ngym_cli.api.sweeps",
+    "Evaluation": "ngym_cli.api.trained",
+    "Run": "ngym_cli.api.trained",
+    "load": "ngym_cli.api.trained",
+    "resume": "ngym_cli.api.training",
+    "train": "ngym_cli.api.training",
+    "UserError": "ngym_cli.errors",
+    "figure": "ngym_cli.figures.registry",
 }
 
 

@@ -40,6 +40,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("training",),
         ("sweeps",),
         ("papers",),
+        ("api",),
         ("catalog",),
         ("commands",),
     ],

@@ -1,4 +1,4 @@
-"""What a wrapper does to the best possible score of what it is put on."""
+"""Effect of a wrapper on the ceiling of the wrapped task."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ Kind = Literal["leaves", "noise", "ground truth", "unknown"]
 
 @dataclass(frozen=True)
 class Effect:
-    """What a wrapper does to the ceiling.
+    """Effect of a wrapper on the ceiling, and on what the agent learns about earlier trials.
 
     Attributes:
-        kind: ``"leaves"`` it as it is; ``"noise"``: lowers it by Gaussian noise of known size; ``"ground truth"``:
-            draws the right answers from a known ``process``, which the ideal observer follows; ``"unknown"``.
+        kind: ``"leaves"`` the ceiling as it is; ``"noise"`` lowers it by Gaussian noise of known size; ``"ground
+            truth"`` draws the right answers from a known ``process``, which the ideal observer follows; ``"unknown"``.
         why: For ``"unknown"``: the reason, as the end of a sentence.
-        process: What draws the ground truth.
-        reward: Whether the ideal agent's reward is left as well.
+        process: The process that draws the ground truth.
+        reward: Whether the ideal agent's reward stays the same as well.
+        tells_outcome: Whether the next trial shows if the last answer was correct, with or without ``pass_reward``.
+        hides_outcome: Whether the last reward no longer shows if the last answer was correct.
     """
 
     kind: Kind
     why: str = ""
     process: Process | None = None
     reward: bool = True
+    tells_outcome: bool = False
+    hides_outcome: bool = False
 
 
 LEAVES = Effect("leaves")
 LEAVES_PERFORMANCE = Effect("leaves", reward=False)
+TELLS_OUTCOME = Effect("leaves", tells_outcome=True)
+HIDES_OUTCOME = Effect("leaves", reward=False, hides_outcome=True)
 NOISE = Effect("noise")
 
 
 def unknown(why: str) -> Effect:
-    """The effect of a wrapper for which no exact calculation is known."""
+    """Return the effect of a wrapper for which no exact calculation is known."""
     return Effect("unknown", why)

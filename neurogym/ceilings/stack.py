@@ -1,7 +1,9 @@
-"""The ceiling of a stack: that of its task, and what every wrapper does to it."""
+"""Ceiling of a stack: the ceiling of the task, changed by every wrapper."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ from neurogym.ceilings.observer import OBSERVED, Observer
 from neurogym.ceilings.processes import LONGEST, Filter, Floats, Process, Sessions
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
+from neurogym.rules import PAID
 from neurogym.scores import Score
 
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
@@ -35,10 +38,13 @@ TIMINGS, TRIALS = 24, 800  #: of a single answer
 SESSIONS, FEWEST_SESSIONS, CELLS = 256, 16, 40_000  #: followed sessions, and the size of all beliefs together
 WARM_UP, MEASURED = 400, 400  #: trials of a session, at most and at least
 
+FORGETS = "the agent forgets earlier trials, which the task needs"
+TELLS = "the next trial shows whether the last answer was correct, which the task's own ceiling does not count on"
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """A ceiling, or why there is none."""
+    """Ceiling, or the reason why none is known."""
 
     score: Score | None
     why: str = ""
@@ -74,7 +80,7 @@ def sees_reward(env: gym.Env) -> bool:
 
 
 def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verdict:
-    """The ceiling of a stack, or why it is not known; see :func:`ceiling`.
+    """Return the ceiling of a stack, or the reason why it is not known; see :func:`ceiling`.
 
     Args:
         env: The stack.
@@ -84,33 +90,78 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
     task = env.unwrapped
     if not isinstance(task, TrialEnv):
         return Verdict(None, "the task is not trial-based")
-    layers = _layers(env)
-    effects = [(layer, _effect(layer)) for layer in layers]
+    effects = [(layer, _effect(layer)) for layer in _layers(env)]
     own = stored.own_wrappers(task)
     base = None
     if own and all(effect.kind == "leaves" for _, effect in effects[own:]):
         base = stored.stored_ceiling(task)
-    if base is not None:  # it takes account of the wrappers that the registered task itself consists of
+    if base is not None:  # includes the wrappers that the registered task itself consists of
         effects = effects[own:]
     for layer, effect in effects:
         if effect.kind == "unknown":
             return Verdict(None, f"{_key(layer)}: {effect.why}")
     noises = tuple(layer for layer, effect in effects if effect.kind == "noise")
     processes = [effect.process for _, effect in effects if effect.process is not None]
-    told = sees_reward(env) if told is None else told
     if len(processes) > 1:
         return Verdict(None, "more than one wrapper decides the ground truth")
+    told = sees_reward(env) if told is None else told
+    stack = _Stack(env, task, tuple(effect for _, effect in effects), base, memory, told)
     if isinstance(task, ScheduleEnvs):
-        mean = None if noises or processes else mixture(task, memory, told)
+        changed = noises or processes or any(effect.tells_outcome or effect.hides_outcome for effect in stack.effects)
+        mean = None if changed else mixture(task, memory, told)
         found = Verdict(mean, "" if mean else "that of one of the tasks is not known, or not which task runs")
     elif noises or processes:
-        process = processes[0] if processes else None
-        found = _computed(env, task, task.ceiling() if base is None else base, noises, process, memory, told)
+        found = _computed(stack, noises, processes[0] if processes else None)
     else:
-        found = _remembered(env, task, task.ceiling() if base is None else base, memory, told)
-    if found.score is not None and not all(effect.reward for _, effect in effects):
-        return Verdict({**found.score, "reward": None})
-    return found
+        found = _remembered(stack)
+    return _with_reward(stack, found)
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """A task with its wrappers and what the agent knows.
+
+    Attributes:
+        env: The whole stack.
+        task: The innermost environment.
+        effects: Effects of the wrappers, innermost first.
+        base: Stored ceiling that includes wrappers of the registered task; None: the task's own ceiling counts.
+        memory: Whether the agent remembers earlier trials.
+        told: Whether the agent is shown its last reward.
+    """
+
+    env: gym.Env
+    task: TrialEnv
+    effects: tuple[Effect, ...]
+    base: Score | None
+    memory: bool
+    told: bool
+
+    @functools.cached_property
+    def ceiling(self) -> Score | None:
+        return self.task.ceiling() if self.base is None else self.base
+
+    @property
+    def linked(self) -> bool:
+        """Whether the ground truth of a trial depends on earlier trials of the task."""
+        return needs_reward(self.env) or bool(self.task.metadata.get("carries"))
+
+    @property
+    def next_trial_tells(self) -> bool:
+        """Whether the next trial shows if the last answer was correct."""
+        return any(effect.tells_outcome for effect in self.effects)
+
+    @property
+    def reward_hides(self) -> str:
+        """Reason why the last reward does not show whether the last answer was correct; empty if it does."""
+        if any(effect.hides_outcome for effect in self.effects):
+            return "the last reward does not show whether the last answer was correct"
+        if _noise_outside_reward(self.env):
+            return "noise is put on the last reward"
+        paid = self.task.rewards
+        if paid.get("correct", 1.0) == paid.get("fail", 0.0):
+            return "correct answers and errors have the same reward"
+        return ""
 
 
 # -- what is put on a task --------------------------------------------------------------------------------------------
@@ -146,22 +197,29 @@ def _key(layer: gym.Env) -> str:
     return key_of(type(layer).__name__)
 
 
-def _remembered(env: gym.Env, task: TrialEnv, base: Score | None, memory: bool, told: bool) -> Verdict:
-    """The ceiling of a task by itself, as far as the agent is given what it needs."""
+def _remembered(stack: _Stack) -> Verdict:
+    """Return the ceiling of a task whose wrappers leave the ceiling, as far as the agent gets what the task needs."""
+    base = stack.ceiling
     if base is None:
         return Verdict(None, "no exact observer is known for the task with these arguments")
-    if needs_reward(env) and not (told and memory):
-        without = stored.without_reward(task)
-        if without is None:
-            return Verdict(None, "the agent is not shown its last reward, which the task needs")
-        if told:
-            return Verdict(None, "the agent forgets earlier trials, which the task needs")
-        return Verdict(without)
-    if needs_reward(env) and _noise_outside_reward(env):
-        return Verdict(None, "noise is put on the last reward")
-    if not memory and task.metadata.get("carries") and base["performance"] < 1:
-        return Verdict(None, "the agent forgets earlier trials, which the task needs")
-    return Verdict(base)
+    if not stack.linked:
+        return Verdict(base)
+    if not needs_reward(stack.env):
+        if base["performance"] == 1:
+            return Verdict(base)
+        if not stack.memory:
+            return Verdict(None, FORGETS)
+        return Verdict(None, TELLS) if stack.next_trial_tells else Verdict(base)
+    if not stack.memory and (stack.told or stack.next_trial_tells):
+        return Verdict(None, FORGETS)
+    if stack.next_trial_tells:  # the outcome itself, which is more than a random reward
+        return Verdict(None, TELLS) if stack.task.metadata.get("probabilistic") else Verdict(base)
+    if stack.told:
+        return Verdict(None, stack.reward_hides) if stack.reward_hides else Verdict(base)
+    without = stored.without_reward(stack.task)
+    if without is None:
+        return Verdict(None, "the agent is not shown its last reward, which the task needs")
+    return Verdict(without)
 
 
 def _noise_outside_reward(env: gym.Env) -> bool:
@@ -173,18 +231,11 @@ def _noise_outside_reward(env: gym.Env) -> bool:
 # -- calculation ------------------------------------------------------------------------------------------------------
 
 
-def _computed(
-    env: gym.Env,
-    task: TrialEnv,
-    base: Score | None,
-    noises: tuple[Any, ...],
-    process: Process | None,
-    memory: bool,
-    told: bool,
-) -> Verdict:
-    """The ceiling with noise or another process of ground truths on the task."""
+def _computed(stack: _Stack, noises: tuple[Any, ...], process: Process | None) -> Verdict:
+    """Return the ceiling with noise on the task, or with ground truths from the process of a wrapper."""
+    task, base = stack.task, stack.ceiling
     if not noises and base is not None and base["performance"] == 1.0:
-        return Verdict({**base, "reward": None, "method": "the right answer can be told in every trial"})
+        return Verdict({**base, "method": "the right answer can be told in every trial"})
     id_ = stored.id_of(task)
     if id_ not in OBSERVED:
         return Verdict(None, "no exact observer is known for the task with this wrapper")
@@ -192,25 +243,53 @@ def _computed(
     if noises and not observer.timed:
         return Verdict(None, "noise hides when the periods of a trial begin, whose durations vary")
     if process is None:
-        if needs_reward(env) or not memory and task.metadata.get("carries"):
+        if needs_reward(stack.env) or stack.linked and not (stack.memory and not stack.next_trial_tells):
             return Verdict(None, "no exact observer is known for the task with this wrapper")
-        scores = observer.scores(TIMINGS, TRIALS)
-        score = _score(float(scores.performance.mean()), float(scores.reward.mean()), scores.error)
-        return Verdict({**score, "method": "exact posterior over noise-free trials, all noise added, simulated"})
-    if process.remembers and memory and told:
-        if _noise_outside_reward(env) or "CatchTrials" in _names(env):
-            return Verdict(None, "the last reward does not tell the last answer")
+        return Verdict(observer.score("exact posterior over noise-free trials, all noise added"))
+    known = stack.next_trial_tells or stack.told
+    if process.remembers and stack.memory and known and not stack.next_trial_tells and stack.reward_hides:
+        return Verdict(None, stack.reward_hides)
     if process.lengths > LONGEST:
         return Verdict(None, f"blocks of more than {LONGEST:,} trials are not followed")
     try:
         log, truth = observer.likelihoods(TIMINGS, TRIALS)
     except ValueError as error:
         return Verdict(None, str(error))
-    return _followed(task, np.exp(log - log.max(axis=1, keepdims=True)), truth, process, memory, told)
+    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
+    return _followed(task, likelihood, truth, process, stack.memory, known)
 
 
-def _score(performance: float, reward: float | None, error: float) -> Score:
-    return {"performance": performance, "reward": reward, "error": error}
+def _with_reward(stack: _Stack, found: Verdict) -> Verdict:
+    """Return a verdict whose reward is that of the observer who earns most, or None where that is not known."""
+    score, task = found.score, stack.task
+    if score is None or score["reward"] is None:
+        return found
+    if not all(effect.reward for effect in stack.effects):
+        return Verdict({**score, "reward": None})
+    if isinstance(task, ScheduleEnvs) or stored.has_usual_rewards(task) or _answering_pays(task):
+        return found
+    id_, reward = stored.id_of(task), None
+    if stored.is_plain(task) and not stack.linked and id_ in OBSERVED and _skipping_is_best_escape(task):
+        with contextlib.suppress(ValueError):
+            reward = Observer(task, OBSERVED[id_]).score("")["reward"]
+    return Verdict({**score, "reward": reward})
+
+
+def _answering_pays(task: TrialEnv) -> bool:
+    """Whether even a guess earns at least as much as skipping the trial or breaking fixation."""
+    paid, choices = task.rewards, len(task.choices) if hasattr(task, "choices") else 2
+    if set(paid) - set(PAID):
+        return False
+    correct, fail = paid.get("correct", 0.0), paid.get("fail", 0.0)
+    guess = (correct + (choices - 1) * fail) / choices
+    others = paid.get("miss", 0.0), paid.get("abort", 0.0)
+    return correct >= fail and paid.get("withhold", 0.0) >= fail and guess >= max(others) and others[1] <= 0
+
+
+def _skipping_is_best_escape(task: TrialEnv) -> bool:
+    """Whether the only alternative to an answer that can pay is to let the trial run out."""
+    paid = task.rewards
+    return not set(paid) - set(PAID) and paid.get("abort", 0.0) <= min(0.0, paid.get("miss", 0.0))
 
 
 def _followed(
@@ -230,7 +309,8 @@ def _followed(
         performance, error = _expected(likelihood, truth, _shares(process))
         method = "exact posterior without memory of earlier trials"
     reward = performance * rewards["correct"] + (1 - performance) * rewards.get("fail", 0.0)
-    return Verdict({**_score(performance, float(reward), error), "method": f"{method}, simulated"})
+    score = {"performance": performance, "reward": float(reward), "error": error}
+    return Verdict({**score, "method": f"{method}, simulated"})
 
 
 def _expected(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple[float, float]:

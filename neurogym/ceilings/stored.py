@@ -112,6 +112,13 @@ def is_usual(env: TrialCycle) -> bool:
     return True
 
 
+def has_usual_rewards(env: TrialCycle) -> bool:
+    """Return whether an environment has the rewards of the task that is registered under its id."""
+    id_ = id_of(env)
+    usual: Any = registration.make(id_).unwrapped if id_ else None
+    return bool(id_) and _same(env.rewards, usual.rewards)
+
+
 @functools.cache
 def _own(id_: str) -> int:
     return len(registration.make(id_).unwrapped.wrappers)  # type: ignore[attr-defined]
@@ -131,11 +138,9 @@ def _computed(env: TrialCycle) -> Score | None:
     if settings is None:
         return None
     try:
-        scores = Observer(env, settings).scores(timings=24, trials=800)
+        return Observer(env, settings).score(settings.said)
     except ValueError:  # more than one answer, or trials of one timing that differ in length
         return None
-    means = {"performance": float(scores.performance.mean()), "reward": float(scores.reward.mean())}
-    return {**means, "error": scores.error, "method": f"{settings.said}, simulated"}
 
 
 def _effective(env: TrialCycle, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Arguments and members under the names that they had in older versions."""
+"""Older names of arguments and members."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MEMBERS: dict[str, str] = {
 
 
 def takes_older_names(owner: str, values: Mapping[Any, Any] | None = None) -> Callable:
-    """Let a function or method be called with the older names of its arguments, with a warning.
+    """Accept older names of arguments in calls, with a warning.
 
     Args:
         owner: Key of ``ARGUMENTS``.

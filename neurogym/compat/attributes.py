@@ -1,4 +1,4 @@
-"""Attributes of tasks under the names that scripts read and set them by."""
+"""Attributes of tasks that old scripts read and set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neurogym.compat.leniency import forgive
 
 
 class ConditionValues:
-    """An attribute that is the values of one or several conditions of a task, to be read and to be set.
+    """Attribute for the values of conditions of a task, readable and settable.
 
     >>> import neurogym as ngym
     >>> env = ngym.make("PerceptualDecisionMaking-v0").unwrapped
@@ -42,6 +42,6 @@ class ConditionValues:
 
 
 def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
-    """Warn that a task whose steps are all of one length makes no use of ``timing``."""
+    """Warn of ``timing`` given to a task without periods."""
     if timing:
         forgive(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")

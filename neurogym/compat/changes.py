@@ -1,4 +1,4 @@
-"""What is deliberately different from NeuroGym in the toolkit itself; tasks say theirs in their metadata.
+"""Table of deliberate differences from NeuroGym in the toolkit; the metadata of a task lists the differences of tasks.
 
 The page for newcomers, ``ngym list differences`` and ``ngym check --neurogym`` are made from this table.
 """
@@ -11,7 +11,7 @@ WORKS, WARNS, CHANGED, FAILS = "works", "warns", "changed", "fails"
 
 
 class Change(NamedTuple):
-    """One difference.
+    """Row of the table of differences.
 
     Attributes:
         part: Part of the toolkit.

@@ -1,4 +1,4 @@
-"""Old paths can be imported, and old names are found in the modules that had them.
+"""Import of old paths, and lookup of old names in old and present modules.
 
 Nothing is copied: an old module looks every name up where it is now, when it is asked for.
 """
@@ -34,7 +34,7 @@ def old_name(path: str, name: str) -> Any:
 
 
 def _submodule(path: str, name: str) -> ModuleType:
-    """What ``import path.name`` finds, so that the attribute is found, too."""
+    """Import ``path.name`` in place of a missing attribute."""
     absent = AttributeError(f"module {path!r} has no attribute {name!r}")
     if name.startswith("__") or not name.isidentifier() or not hasattr(sys.modules.get(path), "__path__"):
         raise absent
@@ -52,7 +52,7 @@ def _found(target: str) -> Any:
 
 
 def _present(path: str) -> ModuleType:
-    """The module that lies under a path, also where a script has put another one, an old path perhaps, in its place."""
+    """Module loaded from a path, even if a script has put another module in that place."""
     if path not in _LOADED and path in sys.modules:
         spec = getattr(sys.modules[path], "__spec__", None)
         if getattr(spec, "name", None) != path:
@@ -65,10 +65,10 @@ def _present(path: str) -> ModuleType:
 
 
 class OldModule(ModuleType):
-    """A module that is no more: its names are those of the table, then those of the present module."""
+    """Stand-in for an old module: names come from the table, then from the present module."""
 
     def __getattr__(self, name: str) -> Any:
-        """Look the name up where it is now."""
+        """Return what the name stands for at present."""
         if name == "__all__":
             return self.__dir__()
         path, names = self.__name__, table.names_in_old(self.__name__)
@@ -94,11 +94,11 @@ class _OldLoader(Loader):
         return OldModule(spec.name, f"Older path of {table.module_of(spec.name)}.")
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to execute: names are looked up when they are asked for."""
+        """Execute nothing: names are looked up on access."""
 
 
 class _PresentLoader(SourceFileLoader):
-    """Loads a present module as usual and lets it answer to older names and to the names of its modules, too."""
+    """Loader of a present module, which then answers to older names and to names of submodules, too."""
 
     def exec_module(self, module: ModuleType) -> None:
         _LOADED[module.__name__] = module
@@ -107,7 +107,7 @@ class _PresentLoader(SourceFileLoader):
 
 
 def _answer(module: ModuleType) -> None:
-    """Let a module look up what it does not have itself."""
+    """Give a module a ``__getattr__`` for older names and submodules."""
     if hasattr(module, "__path__") or table.names_in(module.__name__):
         module.__getattr__ = _lookup(module.__name__, vars(module).get("__getattr__"))  # type: ignore[method-assign]
 
@@ -133,7 +133,7 @@ class Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The specification of an old path, or of a present module with its older names; None for all others."""
+        """Specification of an old path, or of a present module with older names; None for other packages."""
         if not fullname.startswith("neurogym."):
             return None
         if fullname in table.MODULES:
@@ -146,13 +146,13 @@ class Finder(MetaPathFinder):
         return spec
 
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> Iterator[Distribution]:
-        """The distribution ``neurogym``, if it is asked for by name."""
+        """Yield the distribution ``neurogym`` to a search by that name."""
         if context is not None and context.name == "neurogym":
             yield _AsNeuroGym()
 
 
 class _AsNeuroGym(Distribution):
-    """What ``importlib.metadata`` says of the distribution that scripts were written for."""
+    """Metadata of the distribution ``neurogym``, for ``importlib.metadata``."""
 
     def read_text(self, filename: str) -> str | None:
         version = importlib.import_module("neurogym").__version__
@@ -163,7 +163,7 @@ class _AsNeuroGym(Distribution):
 
 
 def install() -> None:
-    """Ask the finder before all others, and let what is loaded already answer, too; once is enough."""
+    """Put the finder first, once, and let modules loaded before answer to older names, too."""
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
     sys.meta_path.insert(0, Finder())

@@ -9,7 +9,7 @@ from neurogym.wrappers.pass_reward import PassReward
 
 
 class FullInput(PassAction):
-    """Append the last reward and the last action, one channel per action, to the observation.
+    """Append the last reward and the last action to the observation, a channel for each action.
 
     Args:
         env: A task with discrete actions.

@@ -1,4 +1,4 @@
-"""One warning where NeuroGym accepts in silence; an error where strictness is asked for.
+"""Warnings for input that NeuroGym accepts in silence; errors in strict mode.
 
 It is asked for by :func:`strictly`, or by ``NGYM_STRICT=1`` in the environment, which the command line sets.
 """

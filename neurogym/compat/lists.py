@@ -20,7 +20,7 @@ _GROUPS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Make a list, or find the class that an old id stands for, when it is asked for."""
+    """Make a list, or find the class behind an old id, on access."""
     if name in _GROUPS:
         return _entry_points(*_GROUPS[name])
     if name == "ALL_WRAPPERS":
@@ -48,7 +48,7 @@ def _entry_points(*groups: str) -> dict[str, str]:
 
 
 def _task(id_: str) -> Any:
-    """The class, with the arguments that its old name stood for."""
+    """Class behind an old id, with the arguments implied by the id."""
     from neurogym.envs.aliases import ALIASES
     from neurogym.envs.registration import entry
 

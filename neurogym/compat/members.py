@@ -10,7 +10,7 @@ from neurogym.compat.leniency import forgive
 
 
 class OldMembers:
-    """What tasks written for older versions expect of :class:`~neurogym.core.TrialEnv`.
+    """Members of :class:`~neurogym.core.TrialEnv` for tasks written for older versions.
 
     Flags and limits of the trial under construction (``_ob_built``, ``_gt_built``, ``_tmax``), the methods that build
     its arrays (``_init_ob``, ``_init_gt``, ``_add_ob``), epochs for periods, and the order of arguments of early 2020,
@@ -24,7 +24,7 @@ class OldMembers:
 
     @property
     def _ob_built(self) -> bool:
-        """Whether the trial that is described, or else the current one, has observations."""
+        """Whether the described or else the current trial has observations."""
         return self._has("ob")
 
     @_ob_built.setter
@@ -34,7 +34,7 @@ class OldMembers:
 
     @property
     def _gt_built(self) -> bool:
-        """Whether the trial that is described, or else the current one, has a ground truth."""
+        """Whether the described or else the current trial has a ground truth."""
         return self._has("gt")
 
     @_gt_built.setter
@@ -47,7 +47,7 @@ class OldMembers:
         return trials is not None and name in trials.fields
 
     def _forget(self, name: str) -> None:
-        """Let an array of the trial that is described be made anew when it is next used."""
+        """Drop an array of the described trial; the next use makes a new array."""
         if self._described is not None:
             self._described.fields.pop(name, None)
 
@@ -63,12 +63,12 @@ class OldMembers:
             self._described.length[:] = self._described.steps(value)
 
     def _init_ob(self) -> None:
-        """Make the observations of the trial that is described: zeros, one row per step."""
+        """Make the observations of the described trial: zeros, one row per step."""
         self._forget("ob")
         _ = self.ob  # type: ignore[attr-defined]
 
     def _init_gt(self) -> None:
-        """Make the ground truth of the trial that is described: zeros, one row per step."""
+        """Make the ground truth of the described trial: zeros, one row per step."""
         self._forget("gt")
         _ = self.gt  # type: ignore[attr-defined]
 
@@ -114,12 +114,12 @@ class OldMembers:
 
 
 def _ordered(value: Any, period: Any) -> tuple[Any, Any]:
-    """Value and period, whichever of them came first: a value is never a word."""
+    """Value and period in that order: a value is never a word."""
     return (period, value) if isinstance(value, str) else (value, period)
 
 
 def five_values(result: Any, task: object) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-    """What ``_step`` returned, as Gymnasium has it.
+    """Result of ``_step`` in Gymnasium's form.
 
     Raises:
         ValueError: If it is neither five values nor the four of older versions (observation, reward, done, info).

@@ -1,4 +1,4 @@
-"""Reading a script written for NeuroGym: what it uses that is old, and what that becomes here. Nothing is executed."""
+"""Reader of scripts written for NeuroGym: old uses and their present form. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Use(NamedTuple):
 
 
 def read(source: str) -> list[Use]:
-    """Everything old that a script uses, in the order of its lines.
+    """Old uses in a script, in the order of lines.
 
     Raises:
         SyntaxError: If the text is no Python.
@@ -54,7 +54,7 @@ class _Reader(ast.NodeVisitor):
         self.found.append(Use(getattr(node, "lineno", 0), uses, status, becomes))
 
     def sign(self, node: ast.AST, sign: str) -> None:
-        """Note what the table of differences says of something that a script has written."""
+        """Note the row of the table of differences with a sign."""
         if self.imported and sign in SIGNS:
             self.note(node, sign, SIGNS[sign].status, SIGNS[sign].what)
 
@@ -89,7 +89,7 @@ class _Reader(ast.NodeVisitor):
                 self.names[alias.asname or name] = found
 
     def module(self, node: ast.AST, path: str) -> bool:
-        """Note where a module is now; whether there is one."""
+        """Note the present place of a module; return whether the module exists."""
         if table.module_of(path) is not None:
             self.note(node, path, WORKS, str(table.module_of(path)))
         elif not _is_module(path):
@@ -99,7 +99,7 @@ class _Reader(ast.NodeVisitor):
         return True
 
     def name(self, node: ast.AST, path: str, name: str) -> bool:
-        """Note where a name of a module is now; whether there is one."""
+        """Note the present place of a name in a module; return whether the name exists."""
         names = table.names_in_old(path) if table.module_of(path) is not None else table.names_in(path)
         if name in names:
             self.note(node, f"{path}.{name}", WORKS, names[name].replace(":", "."))
@@ -132,11 +132,11 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _is_outside(self, node: ast.AST) -> bool:
-        """Whether an expression may be an environment: it is no module that the script imports."""
+        """Whether an expression may be an environment, not an imported module."""
         return not (isinstance(node, ast.Name) and node.id in self.others)
 
     def path_of(self, node: ast.AST) -> str | None:
-        """The module that an expression such as ``ngym.utils`` is, if it is one."""
+        """Path of the module named by an expression such as ``ngym.utils``, or None."""
         if isinstance(node, ast.Name):
             return self.modules.get(node.id)
         if isinstance(node, ast.Attribute):
@@ -163,7 +163,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def called(self, node: ast.Call) -> None:
-        """Note arguments that what is called does not take, by their names or their number."""
+        """Note unknown and surplus arguments of a call."""
         path = self.path_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if path is not None:
             found = getattr(importlib.import_module(path), _last_name(node.func), None)
@@ -182,7 +182,7 @@ class _Reader(ast.NodeVisitor):
             self.note(node, f"{name}(...)", FAILS, _hint(str(error), wrong, names) if wrong else str(error))
 
     def task(self, node: ast.AST, id_: str, given: dict[str, Any]) -> None:
-        """Note what an id stands for, and which arguments, periods and rewards its task does not have."""
+        """Note the meaning of an id, and arguments, periods and rewards unknown to the task."""
         from neurogym.envs import registration
         from neurogym.envs.aliases import ALIASES
 
@@ -214,7 +214,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def written(self, node: ast.expr | None) -> list[ast.expr]:
-        """What an expression is, as far as the script writes it out: names are looked up."""
+        """Values of an expression, as far as written out in the script."""
         if isinstance(node, ast.Name):
             return self.values.get(node.id, [])
         return [] if node is None else [node]
@@ -255,7 +255,7 @@ class _Reader(ast.NodeVisitor):
 
 
 def _arguments(entry: Any) -> list[str] | None:
-    """Arguments of a task; None if it passes on whatever it is given."""
+    """Arguments of a task; None for a task with ``**kwargs``."""
     parameters = inspect.signature(entry).parameters
     passes = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return None if passes else list(parameters)

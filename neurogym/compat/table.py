@@ -1,4 +1,4 @@
-"""Where everything is that scripts import under an older path or name: one table, nothing of it is imported here."""
+"""Table of older paths and names with their present places; nothing is imported here."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ EVERYWHERE = {"_SB3_INSTALLED": f"{LISTS}:_SB3_INSTALLED", "logger": "neurogym.m
 
 @functools.cache
 def flat_modules() -> dict[str, str]:
-    """Modules of tasks as they were when all lay in ``neurogym.envs``, by task and by the names of 2019."""
+    """Modules of tasks from before version 1, when all lay in ``neurogym.envs``, by task and by names of 2019."""
     from neurogym.envs import contrib, native
     from neurogym.envs.aliases import ALIASES
 
@@ -193,7 +193,7 @@ def flat_modules() -> dict[str, str]:
 
 @functools.cache
 def flat_names() -> dict[str, dict[str, str]]:
-    """Classes of tasks under the names that they had in those modules."""
+    """Classes of tasks under the names of 2019, by module."""
     from neurogym.envs.aliases import ALIASES
 
     names: dict[str, dict[str, str]] = {}
@@ -205,7 +205,7 @@ def flat_names() -> dict[str, dict[str, str]]:
 
 
 def module_of(path: str) -> str | None:
-    """The present module whose names an older path has; None if the path is not an older one."""
+    """Present module for an older path; None for other paths."""
     if path in MODULES:
         return MODULES[path]
     return flat_modules().get(path) if path.startswith("neurogym.envs.") and path.count(".") == 2 else None
@@ -220,7 +220,7 @@ def names_in(path: str) -> dict[str, str]:
 
 
 def names_in_old(path: str) -> dict[str, str]:
-    """Names in an older module that the present one does not have itself, and where each is."""
+    """Names in an older module that the present module lacks, with the place of each."""
     present = module_of(path)
     beside = {} if present is None else names_in(present)
     in_tasks = IN_TASK_MODULES if path.startswith("neurogym.envs.") else {}

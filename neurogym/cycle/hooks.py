@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any, NamedTuple
 
 from neurogym.cycle.making import TrialMaker
@@ -29,6 +30,8 @@ class TaskHooks(TrialMaker):
         trial_aborts: Breaks of fixation in the current trial so far.
         trial_choice: The choice of the trial and its step, where :meth:`choose` said so.
     """
+
+    no_rt: float | None = nan  #: reaction time of a trial without a response
 
     def __init__(self, dt: float = 100):
         super().__init__(dt)

@@ -12,7 +12,7 @@ from neurogym.plotting.frames import Seen, frame
 
 
 class Rendered:
-    """Keeps the steps of a trial if the task was made with a ``render_mode``, and draws them."""
+    """Pictures of trials, for tasks made with a ``render_mode``."""
 
     cursor: Any
     render_mode: str | None
@@ -32,7 +32,7 @@ class Rendered:
             seen.steps = len(seen.ob)
 
     def render(self, mode: str | None = None) -> np.ndarray | None:
-        """A picture of the trial so far, and of the one that just ended until the next step.
+        """Draw the trial so far, or after the last step of a trial the whole trial.
 
         Args:
             mode: ``"rgb_array"``; default what the task was made with (``render_mode``). ``"human"`` draws nothing.

@@ -1,4 +1,4 @@
-"""The cycle of a task with trials: act in them, report them, begin the next.
+"""Cycle of a task with trials: act, report, begin the next trial.
 
 At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step that
 ends a trial reports it and returns row 0 of the next one. What an action does is said in :meth:`TrialCycle.act_at` and
@@ -7,7 +7,6 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 
 from __future__ import annotations
 
-from math import nan
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
@@ -28,13 +27,13 @@ _OUTCOMES = tuple(OUTCOMES)
 
 @runtime_checkable
 class _Seeded(Protocol):
-    """A duration that draws from a generator of its own."""
+    """Duration with a random generator of the same object."""
 
     def seed(self, seed: int) -> object: ...
 
 
 class TrialCycle(Rendered, TaskHooks):
-    """Steps through trials and reports them; :class:`neurogym.core.TrialEnv` is written on top of it.
+    """Stepping and reporting of trials, the base of :class:`neurogym.core.TrialEnv`.
 
     Args:
         dt: Time step in ms.
@@ -76,7 +75,7 @@ class TrialCycle(Rendered, TaskHooks):
 
     @property
     def programs_steps(self) -> bool:
-        """Whether the task says in a method of its own what an action does."""
+        """Whether the task programs ``_step`` or ``post_step``."""
         own = type(self)
         return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
 
@@ -92,7 +91,7 @@ class TrialCycle(Rendered, TaskHooks):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def new_trial(self, **kwargs: Any) -> Info:
-        """Begin a new trial and return its record.
+        """Begin a new trial and return the record.
 
         Args:
             **kwargs: Conditions of the trial, in place of randomly drawn ones.
@@ -111,7 +110,7 @@ class TrialCycle(Rendered, TaskHooks):
         return self.begin_trial(block, k)
 
     def begin_trial(self, block: Trials, k: int) -> Info:
-        """Begin trial ``k`` of a block that was made for this session; returns its record."""
+        """Begin trial ``k`` of a block made for this session; return the record."""
         self.performance, self.trial_reward, self.trial_aborts = 0.0, 0.0, 0
         stack, cursor = self.stack, self.cursor
         if block is cursor.block:
@@ -130,7 +129,7 @@ class TrialCycle(Rendered, TaskHooks):
         self._made_ahead = False
 
     def settle(self) -> None:
-        """Apply the rule to what wrappers have made of the trial in their ``new_trial``, if they have one."""
+        """Apply the rule to a trial changed by the ``new_trial`` of wrappers."""
         if self._is_settled:
             return
         self._is_settled = True
@@ -210,11 +209,11 @@ class TrialCycle(Rendered, TaskHooks):
         return self.step(action, stack)
 
     def begin_next(self) -> None:
-        """Begin the trial after one that has ended, as the wrappers have it where one of them begins trials."""
+        """Begin the next trial, through the outermost wrapper if a wrapper overrides ``new_trial``."""
         (self.top if self.stack.begins_trials else self).new_trial()
 
     def act_in_trial(self, action: Any) -> tuple[bool, Any, float, Info, Told | None]:
-        """The first part of :meth:`step`: act on the current row, and report the trial if that ends it.
+        """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
 
         The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
 
@@ -249,7 +248,7 @@ class TrialCycle(Rendered, TaskHooks):
         return event >= END, action, reward, info, told
 
     def step_result(self, stack: Stack | None, action: Any, reward: float, info: Info, told: Told | None) -> StepResult:
-        """The second part of :meth:`step`: what it returns, with the observation of the row that is now the current.
+        """Return the result of :meth:`step`, with the observation of the new current row: second part of :meth:`step`.
 
         Args:
             stack: The wrappers that show it, None if there are none.
@@ -285,7 +284,7 @@ class TrialCycle(Rendered, TaskHooks):
         return stack if stack.only_hooks else None
 
     def act_at(self, row: int, action: Any) -> tuple[int, float, Told | None]:
-        """What an action does at a row of the current trial: the one place that says so.
+        """Effect of an action at a row of the current trial; no other place defines the effect.
 
         What it adds to performance, to the trial's reward and to the breaks of fixation is added; the session stays at
         the row.
@@ -307,14 +306,15 @@ class TrialCycle(Rendered, TaskHooks):
         event, reward = events.item(row, action), rewards.item(row, action)
         self.performance += gains.item(row, action)
         self.trial_reward += reward
-        if event == ABORT or event == ABORT | END:
-            self.trial_aborts += 1
-        elif event == END:  # ended without an answer that the rule knows
-            event |= CORRECT if self.performance >= 0.5 else ERROR
+        if event != NONE:  # at most steps nothing happens
+            if event & OUTCOME == ABORT:
+                self.trial_aborts += 1
+            elif event == END:  # ended without an answer that the rule knows
+                event |= CORRECT if self.performance >= 0.5 else ERROR
         return event, reward, None
 
     def _act_by_program(self, row: int, action: Any) -> tuple[int, float, Told]:
-        """:meth:`act_at` of a task that programs its own ``_step``."""
+        """:meth:`act_at` of a task with a programmed ``_step``."""
         cursor = self.cursor
         cursor.row = row
         self.event, self._now, self._acting = NONE, None, True
@@ -364,7 +364,7 @@ class TrialCycle(Rendered, TaskHooks):
             "performance": float(self.performance),
             "outcome": _OUTCOMES[outcome],
             "choice": choice,
-            "rt": float((step - block.go.item(k)) * self.dt) if responded else nan,
+            "rt": float((step - block.go.item(k)) * self.dt) if responded else self.no_rt,
             "trial_reward": self.trial_reward,
             "trial_steps": steps,
             "tr_dur": steps,
@@ -373,7 +373,7 @@ class TrialCycle(Rendered, TaskHooks):
         }
 
     def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
-        """Report the current trial, which a batch has stepped through; the next one is to be begun.
+        """Report the current trial after a batch has stepped through every row; the next trial is not begun.
 
         For trials that depend on what the agent did: all is as if the trial had been stepped through here.
 

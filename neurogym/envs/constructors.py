@@ -1,4 +1,4 @@
-"""The arguments that tasks have in common, taken once for all of them."""
+"""Common arguments of tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Decorator = Callable[[Constructor], Constructor]
 def usual_arguments(
     dt: float = 100, abort: bool = True, first: Sequence[str] = ()
 ) -> Callable[[Constructor], Constructor]:
-    """Let the constructor of a task name its own arguments only.
+    """Add the usual arguments to the constructor of a task, which names only the special arguments.
 
     ``dt``, ``rewards`` and ``timing`` come before and ``abort`` after; they go to :class:`TrialEnv`, whose
     constructor has run when that of the task begins. ``inspect.signature`` shows all of them.

@@ -1,4 +1,4 @@
-"""Which tasks there are: ids, old names, tags, and making them.
+"""Registry of tasks: ids, old names, tags, and making of environments.
 
 The tables of ids live beside the tasks (``native/__init__.py`` and its siblings), so that everything can be listed
 without importing a single task.
@@ -66,7 +66,7 @@ def register(id_: str, **kwargs: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """What makes batches of the task whose id follows ``make_vec of ``."""
+    """Maker of batches for the id after ``make_vec of ``."""
     if name.startswith(_VECTOR_OF):
         return functools.partial(_make_vector, name.removeprefix(_VECTOR_OF))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

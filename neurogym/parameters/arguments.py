@@ -71,7 +71,7 @@ class Parameter:
         task.forget_trials_ahead()
 
     def _derive(self, task: Remade, value: Any, derived: Any) -> None:
-        """Let the argument be that of which a value is derived, if it is a multiple: noise per step, and ``sigma``."""
+        """Adjust the argument to an assigned derived value, if proportional: ``sigma`` to noise per step."""
         if not all(isinstance(number, (int, float, np.number)) for number in (value, derived)) or derived == 0:
             return
         argument = float(value) ** 2 / float(derived)
@@ -98,7 +98,7 @@ class EnvMeta(type):
                     setattr(cls, parameter.name, Parameter(parameter.name))
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make a task and keep its arguments; Gymnasium's ``render_mode`` is none of them unless the task says so."""
+        """Make a task and keep the arguments, without Gymnasium's ``render_mode``."""
         render_mode = None if "render_mode" in inspect.signature(cls).parameters else kwargs.pop("render_mode", None)
         if render_mode not in (None, *cls.metadata["render_modes"]):  # type: ignore[attr-defined]
             raise ValueError(unknown("render_mode", render_mode, cls.metadata["render_modes"]))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What the units of a network do while a Monitor evaluates it."""
+"""Recording of the activity of a network's units."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class Trials(RowArrays):
         action: int | Sequence[int],
         reward: Any,
         performance: Any = 0.0,
-        ends: bool = True,
+        ends: Any = True,
     ) -> None:
         """Say what an action earns in a period, where the response rule alone does not.
 
@@ -150,7 +150,7 @@ class Trials(RowArrays):
             action: The action, or several.
             reward: A number, shape (n,), or a callable that takes :class:`Rows`.
             performance: Likewise; added to the trial's performance (0 to 1 over the trial).
-            ends: Whether the action ends the trial.
+            ends: Whether the action ends the trial, likewise.
         """
         self.payments.append((period, action, reward, performance, ends))
 
@@ -189,9 +189,9 @@ class Trials(RowArrays):
 
     def told(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
-        if self.n == 1:
-            return self.record(0), self._spans_of_one()
         if self._told is None:
+            if self.n == 1:
+                return self.record(0), self._spans_of_one()
             self._told = _Told(self.info, self.n), _Told(self.durations(), self.n)
         info, durations = self._told
         return info.of_trial(k), durations.of_trial(k)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import copy
 import functools
 import inspect
 from collections.abc import Callable
@@ -15,6 +17,9 @@ from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.row_arrays import Task
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
+
+#: Types of attributes that a step may change in place.
+CHANGING = (list, dict, set, np.ndarray, collections.deque)
 
 Field = Callable[[str], Any]
 
@@ -32,14 +37,17 @@ class Traits(NamedTuple):
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
     """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
 
+    was_reset = False
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
+        self.was_reset = True
         return super().reset(seed=seed, options=options)
 
     def step(self, action: Any) -> StepResult:
         """Act, after a reset."""
-        if not self.has_reset:
+        if not self.was_reset:
             raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
         return self.env.step(action)  # type: ignore[return-value]
 
@@ -117,6 +125,18 @@ def task_of(env: gym.Env, wrapper: str) -> TrialTask:
     if not isinstance(env.unwrapped, SingleTrial):
         raise TypeError(f"{wrapper} needs a trial-based task, not {env.unwrapped}")
     return cast(TrialTask, env.unwrapped)
+
+
+def periods_of(task: TrialTask) -> set[str]:
+    """Return the names of the periods of a task: those of its timing, and for a task without timing of one trial."""
+    return set(task.timing or trial_of(task).starts)
+
+
+def trial_of(task: TrialTask) -> Trials:
+    """Return a trial made by a copy of a task; the task itself is not disturbed."""
+    tried: Any = copy.deepcopy(task)
+    tried.reset(seed=0)
+    return cast(Trials, tried.make_trials(1))
 
 
 class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
@@ -281,11 +301,11 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """The first observation of a session as the agent sees it.
 
         A wrapper that changes observations in ``step`` and does not say how in ``observe`` is shown a step that did
-        nothing; whatever it counts or keeps there is put back.
+        nothing; whatever it counts or keeps in numbers, lists, dictionaries or arrays is put back.
         """
         if not self.overrides("step") or self.overrides("observe", "appended"):
             return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
-        before = vars(self).copy()
+        before = {name: copy.deepcopy(v) if isinstance(v, CHANGING) else v for name, v in vars(self).items()}
         self.env = _NoStep(self.env, ob, {**info, "new_trial": False})
         try:
             return self.step(no_action(self.action_space))[0]

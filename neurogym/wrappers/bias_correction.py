@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from neurogym.ceilings.effects import LEAVES_PERFORMANCE
+from neurogym.ceilings.effects import HIDES_OUTCOME
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Info
 from neurogym.wrappers.base import TrialWrapper
@@ -35,7 +35,7 @@ class BiasCorrection(TrialWrapper):
         paper_link=None,
         order="inside pass_reward",
     )
-    ceiling_effect = LEAVES_PERFORMANCE
+    ceiling_effect = HIDES_OUTCOME
     inside_of = ("PassReward",)
 
     def __init__(self, env: gym.Env, choice_w: int = 1000, th: float = 0.1):

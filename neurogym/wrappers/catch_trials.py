@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
-from neurogym.ceilings.effects import LEAVES_PERFORMANCE
+from neurogym.ceilings.effects import HIDES_OUTCOME
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper, task_of
@@ -33,7 +33,7 @@ class CatchTrials(TrialWrapper):
         paper_link="https://doi.org/10.1038/s41467-020-14824-w",
         order="any",
     )
-    ceiling_effect = LEAVES_PERFORMANCE
+    ceiling_effect = HIDES_OUTCOME
 
     def __init__(
         self,
@@ -55,7 +55,6 @@ class CatchTrials(TrialWrapper):
             raise ValueError(f"stim_th needs a task with coherences, {task} has none")
         super().__init__(env)
         self.catch_prob, self.stim_th, self.start, self.alt_rew = catch_prob, stim_th, start, alt_rew
-        self._highest = np.inf if stim_th is None else float(np.percentile(cohs, stim_th))  # type: ignore[arg-type]
         self._made = 0
 
     @classmethod
@@ -72,7 +71,8 @@ class CatchTrials(TrialWrapper):
         catch = trials.rng.random(trials.n) < self.catch_prob
         catch &= self._made + np.arange(trials.n) >= self.start
         if self.stim_th is not None:
-            catch &= trials.info["coh"] <= self._highest + 1e-9
+            highest = float(np.percentile(self.task.cohs, self.stim_th))  # type: ignore[attr-defined]
+            catch &= trials.info["coh"] <= highest + 1e-9
         self._made += trials.n
         trials.rewards["correct"] = np.where(catch, self.alt_rew, trials.reward("correct"))
         trials.info["catch_trials_catch"] = catch

@@ -73,7 +73,7 @@ class CurriculumLearning(Phased):
                 trials.set_ob(0, "stimulus", where=label)
             self.reward_any(trials)
         elif self.curr_ph == 1:
-            self.forgive(trials)
+            self.ignore_errors(trials)
         if self.curr_ph < 2:
             self.spare(trials)
         self.record(trials)

@@ -8,6 +8,7 @@ import numpy as np
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.spaces import names_of
 from neurogym.trials import Rows, Trials
+from neurogym.wrappers.base import periods_of, task_of
 from neurogym.wrappers.noise import Noise
 
 
@@ -42,6 +43,8 @@ class DynamicNoise(Noise):
         step_noise: float = 0.0001,
     ):
         self._columns = stimulus_columns(env, "DynamicNoise")
+        if "stimulus" not in periods_of(task_of(env, "DynamicNoise")):
+            raise ValueError(f"DynamicNoise needs a period called stimulus, {env.unwrapped} has none")
         if ev_incr < 0:
             raise ValueError(f"ev_incr must not be negative, got {ev_incr!r}")
         self.ev_incr = ev_incr
@@ -57,8 +60,6 @@ class DynamicNoise(Noise):
 
     def revise(self, trials: Trials) -> None:
         """Draw the noise of the stimulus and let the evidence grow."""
-        if "stimulus" not in trials.starts:
-            raise ValueError("DynamicNoise needs a period called stimulus")
         rows = trials.rows("stimulus")
         since = rows.step - trials.starts["stimulus"][rows.trial]
         later = Rows(*(column[since > 0] for column in rows))

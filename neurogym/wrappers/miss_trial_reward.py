@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 
-from neurogym.ceilings.effects import LEAVES, Effect, unknown
+from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
@@ -32,8 +32,8 @@ class MissTrialReward(TrialWrapper):
             self.task.r_tmax += r_miss
 
     def effect_on_ceiling(self) -> Effect:
-        """None, unless it pays to miss trials."""
-        return LEAVES if self.r_miss <= 0 else unknown("it may pay to miss trials")
+        """Return the effect on the ceiling: the best reward is not known where it may be better to miss trials."""
+        return LEAVES if self.r_miss <= 0 else LEAVES_PERFORMANCE
 
     def revise(self, trials: Trials) -> None:
         """Change the reward of a miss."""

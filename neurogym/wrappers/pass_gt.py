@@ -10,7 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels
-from neurogym.wrappers.base import Field, TrialWrapper
+from neurogym.wrappers.base import Field, TrialWrapper, task_of, trial_of
 
 
 class PassGT(TrialWrapper):
@@ -30,6 +30,8 @@ class PassGT(TrialWrapper):
 
     def __init__(self, env: gym.Env):
         width = 1 if isinstance(env.action_space, gym.spaces.Discrete) else int(np.prod(env.action_space.shape))  # type: ignore[arg-type]
+        if not trial_of(task_of(env, "PassGT")).has_gt:
+            raise ValueError(f"PassGT needs a task with a ground truth, {env.unwrapped} has none")
         space = append_channels(env.observation_space, "gt", width)
         super().__init__(env)
         self.observation_space = space

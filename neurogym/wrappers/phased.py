@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.sampling.distributions import Distribution
-from neurogym.trials import Info, Trials
+from neurogym.trials import Info, Rows, Trials
 from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
 
 
@@ -115,11 +116,18 @@ class Phased(TrialWrapper):
             event = "fail" if worn else "correct"
             trials.pay("decision", int(action), trials.reward(event), float(not worn))
 
-    def forgive(self, trials: Trials) -> None:
-        """Wrong answers cost nothing and do not end the trial."""
-        right = trials.gt[trials.rows("decision").index[:1]]
-        wrong = [int(action) for action in self._answers(trials) if action not in right]
-        trials.pay("decision", wrong, 0.0, 0.0, ends=False)
+    def ignore_errors(self, trials: Trials) -> None:
+        """Let wrong answers cost nothing and not end the trial."""
+        correct = trials.reward("correct")
+        for action in self._answers(trials):
+
+            def is_right(rows: Rows, action: int = int(action)) -> np.ndarray:
+                return trials.gt[rows.index] == action
+
+            def pay(rows: Rows, right: Callable[[Rows], np.ndarray] = is_right) -> np.ndarray:
+                return np.where(right(rows), correct[rows.trial], 0.0)
+
+            trials.pay("decision", int(action), pay, lambda rows, right=is_right: right(rows).astype(float), is_right)
 
     def spare(self, trials: Trials) -> None:
         """No negative rewards."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +12,9 @@ from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknow
 from neurogym.metadata import WrapperInfo
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper, task_of
+from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
+
+TRIED = 400  #: trials in which a difference after the stimulus is looked for
 
 
 class ReactionTime(TrialWrapper):
@@ -40,17 +43,38 @@ class ReactionTime(TrialWrapper):
     decides = ("the decision period",)
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):
-        timing = task_of(env, type(self).__name__).timing
-        if timing and not {"stimulus", "decision"} <= set(timing):
-            raise self._unfit(env.unwrapped)
+        task = task_of(env, type(self).__name__)
+        if not {"stimulus", "decision"} <= periods_of(task):
+            raise self._unfit(task)
         super().__init__(env)
         self.urgency, self.end_on_stimulus = urgency, end_on_stimulus
 
     def effect_on_ceiling(self) -> Effect:
-        """None where the stimulus always takes as long: who waits to its end has seen all of it."""
+        """Return the effect on the ceiling: none if the agent can wait for the end of the stimulus and has seen all."""
+        if "stimulus" not in self.task.timing:
+            return unknown("the duration of the stimulus is not known")
         if Distribution.of(self.task.timing["stimulus"])[0] != "constant":
             return unknown("the agent cannot know when the stimulus ends")
+        if self._ends_too_early():
+            return unknown("the trial ends before everything that matters was shown")
         return LEAVES if self.urgency == 0 else LEAVES_PERFORMANCE
+
+    def _ends_too_early(self) -> bool:
+        """Return whether anything after the stimulus differs between trials, or is paid on its own."""
+        task: Any = copy.deepcopy(self.task)
+        if getattr(task, "sigma", None):
+            task.sigma = 0.0
+        task.reset(seed=0)
+        task.stack.keep([])
+        trials = task.make_trials(TRIED)
+        if any(period != "decision" for period, *_ in trials.payments):
+            return True
+        for period in trials.starts:
+            rows = trials.rows(period)
+            late = rows.step >= trials.ends["stimulus"][rows.trial]
+            if late.any() and len(np.unique(trials.ob[rows.index[late]].round(5), axis=0)) > 1:
+                return True
+        return False
 
     def _unfit(self, task: Any) -> AttributeError:
         return AttributeError(

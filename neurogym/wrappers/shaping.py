@@ -87,7 +87,7 @@ class Shaping(Phased):
         if self.curr_ph == 0:
             self.reward_any(trials)
         elif self.curr_ph == 1:
-            self.forgive(trials)
+            self.ignore_errors(trials)
         if self.curr_ph < 5:
             self.spare(trials)
         self.record(trials)

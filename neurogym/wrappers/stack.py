@@ -18,7 +18,7 @@ PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
 
 #: A wrapper's ``observe``; or None, what several in a row append and where, the width with it, and the channels before.
-Turn = tuple[Any, list[tuple[Any, int | slice]], int, slice]
+Turn = tuple[Any, list[tuple[Any, slice]], int, slice]
 
 
 class Stack:
@@ -137,8 +137,7 @@ class Stack:
             if not turns or turns[-1][0] is not None:
                 turns.append((None, [], 0, slice(before)))
             _, appending, _, present = turns[-1]
-            place = before if width - before == 1 else slice(before, width)
-            turns[-1] = (None, [*appending, (wrapper.appended, place)], width, present)
+            turns[-1] = (None, [*appending, (wrapper.appended, slice(before, width))], width, present)
         return turns
 
 
@@ -147,8 +146,7 @@ def _with_more(ob: np.ndarray, width: int, values: list[tuple[Any, Any]]) -> np.
     wide = np.empty((*ob.shape[:-1], width), ob.dtype)
     wide[..., : ob.shape[-1]] = ob
     for value, place in values:
-        alone = not isinstance(place, slice) and np.ndim(value) == ob.ndim
-        wide[..., slice(place, place + 1) if alone else place] = value
+        wide[..., place] = value if np.ndim(value) == ob.ndim else np.expand_dims(value, -1)
     return wide
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
-from neurogym.ceilings.effects import LEAVES
+from neurogym.ceilings.effects import LEAVES, TELLS_OUTCOME, Effect, unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, Trials
-from neurogym.wrappers.base import TrialWrapper, task_of
+from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
 
 
 class TimeOut(TrialWrapper):
@@ -30,18 +31,28 @@ class TimeOut(TrialWrapper):
         paper_link=None,
         order="any",
     )
-    ceiling_effect = LEAVES
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: float = 0):
-        timing = task_of(env, "TimeOut").timing
+        periods = periods_of(task_of(env, "TimeOut"))
         if time_out < 0:
             raise ValueError(f"time_out must not be negative, got {time_out!r} ms")
-        if timing and "fixation" not in timing:
-            raise ValueError(f"TimeOut needs a period called fixation; {env.unwrapped} has {', '.join(timing)}")
+        if "fixation" not in periods:
+            raise ValueError(f"TimeOut needs a period called fixation, not only {', '.join(sorted(periods))}")
         super().__init__(env)
         self.time_out = time_out
         self.start_session()
+
+    def effect_on_ceiling(self) -> Effect:
+        """Return the effect on the ceiling: a fixation of another length shows the agent that the last trial failed."""
+        timing = self.task.timing
+        usual = Distribution.of(timing["fixation"]) if "fixation" in timing else None
+        if usual is None or usual.kind != "constant":
+            others = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
+            linked = self.task.traits.memory or any(wrapper.links_trials() for wrapper in others)
+            return unknown("fixation hints at whether the last answer was correct") if linked else LEAVES
+        steps = [int(duration / self.task.dt + 1e-6) for duration in (usual.arguments, self.time_out)]
+        return LEAVES if steps[0] == steps[1] else TELLS_OUTCOME
 
     def start_session(self) -> None:
         """There was no error yet."""

@@ -55,7 +55,10 @@ class TTLPulse(TrialWrapper):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Act; the signals belong to the row acted on."""
-        marks = self.task.field(self._signals)
+        try:
+            marks = self.task.field(self._signals)
+        except AttributeError:  # before the first trial, which the step below refuses
+            marks = ()
         ob, reward, terminated, truncated, info = super().step(action)
         info.update({f"signal_{i}": int(mark) for i, mark in enumerate(marks)})
         return ob, reward, terminated, truncated, info

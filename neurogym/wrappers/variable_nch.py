@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
+from neurogym.ceilings.processes import Process
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
@@ -71,8 +72,12 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         self.start_session()
 
     def effect_on_ceiling(self) -> Effect:
-        """None where two choices are always in play."""
-        return LEAVES if self.max_nch == 2 else unknown("no exact observer is known for choices that come and go")
+        """Return the effect on the ceiling: none where both of two choices are always in play and were before."""
+        if self.max_nch > 2:
+            return unknown("no exact observer is known for choices that come and go")
+        if self._decided or not self.task.traits.memory:
+            return LEAVES
+        return Effect("ground truth", process=Process.independent(np.full(2, 0.5)))
 
     def start_session(self) -> None:
         """Begin a block."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.config import parts
+from ngym_cli.errors import UserError, unknown
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -74,6 +77,9 @@ class FigureSpec:
             figure = self.function(view)
         except MissingColumnsError as error:  # one of several runs is of a task that has no such column
             raise Unavailable(str(error)) from None
+        figure = getattr(figure, "figure", figure)  # of axes, too
+        if not hasattr(figure, "savefig"):
+            raise Unavailable(f"{self.name} must return a matplotlib figure, not {type(figure).__name__}")
         refuse_empty(figure, view.left_out)
         capitalise_titles(figure)
         footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])
@@ -89,8 +95,9 @@ class FigureSpec:
 
         if len(view.sources) < self.runs:
             raise Unavailable(f"needs {self.runs} runs or more, as in ngym plot RUN RUN {self.name}")
+        view.required = self.columns
         if self.columns:
-            view.parts(*self.columns)
+            view.parts()
         if self.check is not None:
             self.check(view)
         for name in self.record:
@@ -140,6 +147,28 @@ def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[
         return function
 
     return declare
+
+
+def find_figure(figure: Any) -> FigureSpec:
+    """Return a figure by name, by reference to a user's own, or from the function itself.
+
+    A function without a declaration (see ``figure``) needs nothing, and its docstring is the summary.
+
+    Raises:
+        UserError: if there is no such figure, with the nearest name, or the file cannot be imported.
+    """
+    if isinstance(figure, str) and figure in FIGURES:
+        return FIGURES[figure]
+    found = parts.find_own("figure", figure) if isinstance(figure, str) else figure
+    if found is None:
+        raise unknown("figure", figure, [*FIGURES, *parts.offered("figure")])
+    if not callable(found) or isinstance(found, type):
+        raise UserError(f"figure {figure}: expected {parts.KINDS['figure'].base}")
+    declared = getattr(found, "spec", None)
+    if isinstance(declared, FigureSpec):
+        return declared
+    name = getattr(found, "__name__", "figure").replace("_", "-")
+    return FigureSpec(name, found, (found.__doc__ or "a figure of your own").strip().partition("\n")[0].rstrip("."))
 
 
 class _BuiltIn(Mapping[str, FigureSpec]):

@@ -26,7 +26,11 @@ from ngym_cli.errors import UserError
 from ngym_cli.files.locks import start_of_process
 
 #: Name of a hidden folder for unfinished files: target, writing process, and inode number of the hidden folder.
-_HIDDEN = re.compile(r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-(?P<inode>\d{1,20})")
+_WRITER = r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-"
+_HIDDEN = re.compile(_WRITER + r"(?P<inode>\d{1,20})")
+
+#: Name of a hidden folder in the instant before its inode number is known.
+_UNNAMED = re.compile(_WRITER + r"[a-z0-9_]{8}")
 
 #: Seconds without a change after which a hidden folder from another machine counts as a leftover.
 QUIET = 3600.0
@@ -193,6 +197,8 @@ def clear_leftovers(folder: Path, below: bool = False) -> None:
             if _is_left_over(path):
                 _put_back(path)
                 shutil.rmtree(path, ignore_errors=True)
+            elif _is_unnamed_leftover(path):
+                path.rmdir()  # fails, and so keeps the folder, if anything is inside
 
 
 def _is_left_over(path: Path) -> bool:
@@ -201,6 +207,14 @@ def _is_left_over(path: Path) -> bool:
         return False
     if found["host"] != _this_host():
         return time.time() - path.stat().st_mtime > QUIET
+    return start_of_process(int(found["pid"])) != found["started"]
+
+
+def _is_unnamed_leftover(path: Path) -> bool:
+    """Return whether a process that was killed before it could name a hidden folder by its inode made this folder."""
+    found = _UNNAMED.fullmatch(path.name)
+    if found is None or found["host"] != _this_host() or path.is_symlink():
+        return False
     return start_of_process(int(found["pid"])) != found["started"]
 
 

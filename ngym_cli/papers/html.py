@@ -23,7 +23,7 @@ from ngym_cli.terminal import cell
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PaperFigure:
     """A figure of a paper.
 
     Attributes:
@@ -37,7 +37,7 @@ class Drawn:
     picture: Row
 
 
-def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[Drawn], list[tuple[str, str]]]:
+def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[PaperFigure], list[tuple[str, str]]]:
     """Draw the figures of a paper and save them as PNG; return them, and why others are missing.
 
     Args:
@@ -64,7 +64,7 @@ def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[Drawn], 
         except Exception as error:
             raise UserError(f"{paper.script.path}: {function}: {one_line(error)}") from error
         caption = " ".join((inspect.getdoc(drawer) or name).split())
-        found.append(Drawn(name, caption, html.drawing(figure, name, caption)))
+        found.append(PaperFigure(name, caption, html.drawing(figure, name, caption)))
     return found, left_out
 
 
@@ -72,7 +72,7 @@ def write(
     path: Path,
     paper: Paper,
     document: Row,
-    figures: Sequence[Drawn],
+    figures: Sequence[PaperFigure],
     left_out: Sequence[tuple[str, str]],
 ) -> None:
     """Write the page.

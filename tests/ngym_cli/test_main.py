@@ -85,9 +85,9 @@ import sys
 sys.modules["torch"] = None
 import ngym_cli
 try:
-    ngym_cli.load
+    ngym_cli.Cell
 except ImportError as error:
     print(error, "load" in dir(ngym_cli))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "torch is not installed, which ngym_cli.load needs: pip install 'ngym[run]' True\n"
+    assert done.stdout == "torch is not installed, which ngym_cli.Cell needs: pip install 'ngym[run]' True\n"

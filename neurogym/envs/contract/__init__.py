@@ -1,4 +1,4 @@
-"""What every task must keep to. The registry is tested with it, and so can a user's own task be.
+"""Contract of tasks, for the tests of the registry and for a user's own task.
 
 Each check takes a :class:`Subject` and raises :class:`ContractError` with one line that says what is wrong, or
 :class:`NothingToCheck`.

@@ -1,4 +1,4 @@
-"""What a task needs in order to work: trials that say what they are, right actions that exist, live inputs."""
+"""Essentials of a working task: described trials, right actions that exist, live inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the best agent that ignores part of the input can score.
+"""Score of the best agent that ignores part of the input.
 
 Trials are recorded while the oracle acts. At each step the right action of half of the trials is predicted from the
 other half: that of the trials whose observations up to this step are nearest. Where trials that look the same need
@@ -80,7 +80,7 @@ def necessary(subject: Subject) -> None:
 
 
 def _excess(full: np.ndarray, less: np.ndarray) -> float:
-    """How far ``full`` scores above ``less``, beyond what the sampling of trials explains."""
+    """Lead of ``full`` over ``less``, beyond what the sampling of trials explains."""
     error = np.sqrt(max(less.var(), full.var()) / len(less))
     return float(full.mean() - less.mean() - max(MARGIN, 2 * error))
 

@@ -1,4 +1,4 @@
-"""What is checked, and how a check fails."""
+"""Subject of checks, and errors of failing checks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Subject:
 
     @functools.cached_property
     def random_trials(self) -> list[dict[str, Any]]:
-        """What the random agent did: reports of finished trials, each with its environment under ``env``."""
+        """Reports of the random agent's finished trials, each with the environment under ``env``."""
         n = 16
         batch = make_vec(self.make, n)
         batch.reset(seed=1000)

@@ -11,7 +11,7 @@ from neurogym import rules, spaces
 from neurogym.compat.attributes import without_periods
 from neurogym.core import TrialEnv
 from neurogym.metadata import TaskInfo
-from neurogym.trials import Info, StepResult, Trials
+from neurogym.trials import StepResult, Trials
 from neurogym.trials.single import NOW
 
 COMMON = 0.8  #: probability of the common transition
@@ -51,6 +51,7 @@ class DawTwoStep(TrialEnv):
         probabilistic=True,
     )
     default_rewards = {"abort": -0.1, "correct": 1.0}
+    no_rt = None  # a first step may end a trial, and Gymnasium's checker compares infos of first steps: nan is not nan
 
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: Mapping[str, Any] | None = None):
         super().__init__(dt=dt, rewards=rewards)
@@ -92,12 +93,6 @@ class DawTwoStep(TrialEnv):
         self.report(rules.CORRECT if self.performance == 1 else rules.ERROR)
         reward = self.rewards["abort"] if action != 0 else 0.0
         return NOW, reward, False, False, {"new_trial": True}
-
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
-        """A first step may end a trial: without a response its time is None, as Gymnasium's checker compares infos."""
-        if info["new_trial"] and info["rt"] != info["rt"]:  # nan
-            info["rt"] = None
-        return ob, reward, terminated, truncated, info
 
     def oracle(self) -> int:
         """The action that leads commonly to the good state, then wait."""

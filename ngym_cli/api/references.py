@@ -1,0 +1,193 @@
+"""References of parts that are given as Python objects, so that a run can be repeated without the program."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import hashlib
+import inspect
+import linecache
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ngym_cli.errors import UserError
+from ngym_cli.files.writing import write_text
+
+#: Folder, below the current one, to which the source of classes of a notebook is written.
+FOLDER = Path("ngym_parts")
+
+
+def reference_of(kind: str, part: Any) -> str:
+    """Return the name of a part: its own if built in, else ``path/to/file.py:Name`` or ``package.module:Name``.
+
+    A class of a notebook or an interactive session is written to a file in ``ngym_parts/`` first, with the imports and
+    definitions that it uses; a changed class gets another file.
+
+    Args:
+        kind: a key of ``ngym_cli.config.parts.KINDS``.
+        part: a name, or a class (a function for figures).
+
+    Raises:
+        UserError: if the object has no name or source by which another process could find it.
+    """
+    if isinstance(part, str):
+        return part
+    name = getattr(part, "__qualname__", None)
+    if not callable(part) or name is None:
+        raise UserError(f"{kind}: expected a name or a class, not {part!r}")
+    if "<locals>" in name or "." in name or name == "<lambda>":
+        raise UserError(f"{kind} {name}: define the class at the top level of a file or a cell, not within a function")
+    built_in = _built_in(kind, part)
+    if built_in is not None:
+        return built_in
+    module = sys.modules.get(part.__module__)
+    file = getattr(module, "__file__", None)
+    if part.__module__ == "__main__" and file is None:
+        return f"{_saved(kind, part).as_posix()}:{name}"
+    if part.__module__ == "__main__" or part.__module__.startswith("ngym_own_"):
+        return f"{_short(Path(str(file)))}:{name}"
+    return f"{part.__module__}:{name}"
+
+
+def _built_in(kind: str, part: Any) -> str | None:
+    """Return the name of a built-in part."""
+    module = part.__module__.partition(".")[0]
+    if kind == "task" and module == "neurogym":
+        from neurogym.envs import registration
+
+        return next((id_ for id_ in registration.every_task() if registration.entry(id_) is part), None)
+    if kind == "wrapper" and module == "neurogym":
+        from neurogym import wrappers
+
+        return wrappers.key_of(part.__name__)
+    if kind in ("network", "algorithm") and module in ("ngym_cli", "stable_baselines3", "sb3_contrib"):
+        from ngym_cli.agents.algorithms import ALGORITHMS
+        from ngym_cli.agents.networks import NETWORKS
+
+        table: Any = NETWORKS if kind == "network" else ALGORITHMS
+        return next((spec.name for spec in table.values() if spec.load() is part), None)
+    return None
+
+
+def _short(path: Path) -> Path:
+    """Return a path relative to the current folder where it lies below."""
+    path, here = path.resolve(), Path.cwd().resolve()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def refuse_while_importing() -> None:
+    """Refuse to train from a file that is imported because it holds a part.
+
+    Raises:
+        UserError: says where the call belongs.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith("ngym_own_") and "__ngym_version__" not in vars(module):
+            raise UserError(
+                f"{Path(str(module.__file__)).name} is imported because it holds a part, and trains while imported; "
+                "put what it does below `if __name__ == '__main__':`"
+            )
+
+
+def _saved(kind: str, part: Any) -> Path:
+    """Write the source of a class of a notebook, unless the same source is there."""
+    text = f'"""Source of `{part.__name__}`, written by ngym from a notebook."""\n\n' + _Source(kind).of(part)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    path = FOLDER / f"{part.__name__.lower()}_{digest}.py"
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        write_text(path, text)
+    return path
+
+
+class _Source:
+    """Collects the definitions that a class of a notebook needs."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.imports: dict[str, str] = {}
+        self.definitions: dict[str, str] = {}
+
+    def of(self, part: Any) -> str:
+        """Return the source of a file that defines a class or function."""
+        self._add(part.__name__, part)
+        imports = "\n".join(sorted(self.imports.values()))
+        return "\n\n\n".join([imports, *self.definitions.values()]).strip() + "\n"
+
+    def _add(self, name: str, value: Any) -> None:
+        if name in self.imports or name in self.definitions:
+            return
+        module = getattr(value, "__module__", None)
+        if isinstance(value, ModuleType):
+            self.imports[name] = f"import {value.__name__} as {name}"
+        elif inspect.isclass(value) or inspect.isroutine(value):
+            if module not in ("__main__", None):
+                self.imports[name] = f"from {module} import {value.__name__} as {name}"
+                return
+            text = source_of(value)
+            self.definitions[name] = ""  # keeps its place behind what it needs, and ends recursion
+            for used in _free_names(text):
+                self._look_up(used, name)
+            del self.definitions[name]
+            self.definitions[name] = text
+        elif isinstance(value, bool | int | float | str | tuple | list | dict | type(None)):
+            self.definitions[name] = f"{name} = {value!r}"
+        elif module is not None and getattr(sys.modules.get(module), name, None) is value:
+            self.imports[name] = f"from {module} import {name}"
+        else:
+            raise UserError(
+                f"{self.kind}: {name} ({type(value).__name__}) of the notebook cannot be written to a file; "
+                "put the class and all that it uses in a file"
+            )
+
+    def _look_up(self, used: str, by: str) -> None:
+        names = vars(sys.modules["__main__"])
+        if used in names:
+            self._add(used, names[used])
+        elif not hasattr(builtins, used):
+            raise UserError(f"{self.kind} {by} uses {used}, which the notebook does not define")
+
+
+def source_of(part: Any) -> str:
+    """Return the source of a class or function of a notebook.
+
+    Raises:
+        UserError: if Python does not know the source, as where it was typed at a prompt.
+    """
+    functions = [part, *vars(part).values()] if inspect.isclass(part) else [part]
+    for function in functions:
+        code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+        if code is None:
+            continue
+        lines = linecache.getlines(code.co_filename)
+        for node in ast.walk(ast.parse("".join(_python(lines)))):
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name != part.__name__:
+                continue
+            if (
+                min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                <= code.co_firstlineno
+                <= (node.end_lineno or 0)
+            ):
+                first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+                return "".join(_python(lines)[first - 1 : node.end_lineno]).rstrip()
+    name = part.__name__
+    raise UserError(f"the source of {name} is not known; put it in a file and name it as file.py:{name}")
+
+
+def _python(lines: list[str]) -> list[str]:
+    """Return lines of a cell with magic commands left blank."""
+    return ["\n" if line.lstrip().startswith(("%", "!")) else line for line in lines]
+
+
+def _free_names(text: str) -> list[str]:
+    """Return names that a definition reads from its module, in the order in which they appear."""
+    tree = ast.parse(text)
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    stored |= {alias.asname or alias.name.partition(".")[0] for node in ast.walk(tree)
+               if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}  # fmt: skip
+    stored |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    loaded = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    return [name for name in dict.fromkeys(loaded) if name not in stored]

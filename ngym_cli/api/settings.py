@@ -1,0 +1,143 @@
+"""Keyword arguments of the Python interface, which have the names of the flags of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypedDict
+
+from ngym_cli.api.references import reference_of
+from ngym_cli.config.flags import FLAGS, Flag
+from ngym_cli.config.values import parse_wrappers
+from ngym_cli.errors import UserError, unknown
+
+#: Kinds of parts by the name of the argument.
+PARTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
+#: Other words for arguments.
+ALSO = {"algorithm": "alg", "set": "hyperparameters"}
+
+Part = str | type
+Table = Mapping[str, Any]
+Wrapper = str | type | tuple[str | type, Table]
+Wrappers = str | Sequence[Wrapper]
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a run, as the flags of ``ngym run``; ``ngym run --help`` explains each.
+
+    Tables such as ``task_args`` and ``hyperparameters`` (``--set``) are dictionaries.
+    """
+
+    dt: float
+    task_args: Table
+    timing: Table
+    rewards: Table
+    alg: Part
+    network_args: Table
+    units: int
+    n_envs: int
+    timesteps: float
+    seed: int
+    device: str
+    init_from: str
+    reset_state: str
+    until: float
+    until_performance: float
+    track: str
+    callbacks: Sequence[Part]
+    hyperparameters: Table
+    eval_every: float
+    eval_trials: int
+    checkpoint_every: float
+    schedule: str
+    loss_weight: Table
+    task_weight: Table
+    stages: Sequence[Table]
+
+
+def _names() -> dict[str, Flag]:
+    """Return every name of an argument with its flag: that of the flag, and that of the configuration."""
+    found = {flag.name.strip("_"): flag for flag in FLAGS.values()}
+    return found | {flag.key: flag for flag in FLAGS.values() if "." not in flag.key}
+
+
+def flat(given: Mapping[str, Any], each: Callable[[Flag, Any], Any] | None = None) -> dict[str, Any]:
+    """Return arguments as dotted keys of a configuration.
+
+    Args:
+        given: values by name; None stands for the default.
+        each: converts a value; by default ``plain``.
+
+    Raises:
+        UserError: on an unknown name, with the nearest, or a value that has no written form.
+    """
+    names, found = _names(), dict[str, Any]()
+    for name, value in given.items():
+        name = ALSO.get(name, name)
+        if value is None:
+            continue
+        if name == "stages":
+            found[name] = [nested(stage) for stage in value]
+            continue
+        if name not in names:
+            raise unknown("argument", name, [*names, "stages"])
+        found[names[name].key] = (each or plain)(names[name], value)
+    return found
+
+
+def nested(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as the nested dictionary of a configuration; see ``flat``."""
+    made: dict[str, Any] = {}
+    for key, value in flat(given).items():
+        *tables, last = key.split(".")
+        place = made
+        for table in tables:
+            place = place.setdefault(table, {})
+        mine = place.get(last)
+        place[last] = {**mine, **value} if isinstance(mine, dict) and isinstance(value, dict) else value
+    return made
+
+
+def plain(flag: Flag, value: Any) -> Any:
+    """Return a value as a configuration holds it: parts as references, arrays as lists."""
+    if flag.key == "wrappers":
+        return stack(value)
+    if flag.key in PARTS:
+        several = not isinstance(value, str) and isinstance(value, Iterable)
+        kind = PARTS[flag.key]
+        return [reference_of(kind, part) for part in value] if several else reference_of(kind, value)
+    if flag.kind == "table" and not isinstance(value, Mapping):
+        raise UserError(f"{flag.name.strip('_')}: expected a dictionary, not {value!r}")
+    value = simple(value)
+    if flag.kind == "whole" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return [value] if flag.kind == "words" and isinstance(value, str) else value
+
+
+def simple(value: Any) -> Any:
+    """Return arrays, tuples, ranges and numbers of NumPy as lists and numbers of Python."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): simple(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range | set):
+        return [simple(item) for item in value]
+    return value
+
+
+def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
+    """Return wrappers as a configuration holds them.
+
+    Args:
+        wrappers: text as on the command line, or a list, innermost first, of names, classes and pairs of these with a
+            dictionary of arguments.
+    """
+    if isinstance(wrappers, str):
+        return parse_wrappers(wrappers)
+    found = []
+    for entry in [wrappers] if isinstance(wrappers, type) else wrappers:
+        if isinstance(entry, str):
+            found += parse_wrappers(entry)
+            continue
+        name, args = entry if isinstance(entry, tuple) else (entry, {})
+        found.append({"name": reference_of("wrapper", name), **simple(args)})
+    return found

@@ -1,0 +1,172 @@
+"""Sweeps from Python: grids, seeds and searches, with results as tables."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.agents import threads
+from ngym_cli.api import settings, tables
+from ngym_cli.api.references import refuse_while_importing
+from ngym_cli.api.trained import Run
+from ngym_cli.config.flags import Flag
+from ngym_cli.errors import UserError
+
+
+def sweep(
+    base: Mapping[str, Any] | Run | str | Path | None = None,
+    *,
+    zip: Iterable[Iterable[str]] = (),
+    search: Mapping[str, Any] | None = None,
+    on: str = "local",
+    workers: int | None = None,
+    slurm: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    sweeps_root: str | Path = "sweeps",
+    trust: bool = False,
+    **varied: Any,
+) -> Sweep:
+    """Train many agents and return the sweep; the same call again continues an interrupted sweep.
+
+    Args:
+        base: settings that all runs share: a dictionary with the arguments of `train`, a run, or a recipe (TOML file).
+        zip: groups of arguments that change together, as in ``[("units", "timesteps")]``.
+        search: settings of a search with Optuna: ``trials``, ``space`` (as in ``{"learning_rate": "log:1e-4:1e-2"}``),
+            ``maximize``, ``sampler``, ``pruner``, ``seed``.
+        on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.
+        workers: largest number of runs at a time (one per core).
+        slurm: options of sbatch.
+        name: name of the sweep (made from its settings).
+        sweeps_root: folder of all sweeps.
+        trust: accept code that a recipe names and the arguments do not.
+        **varied: arguments of `train`; a list or range varies an argument, in dictionaries each entry.
+
+    Raises:
+        UserError: on anything wrong in the settings.
+
+    Example:
+        >>> sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results  # doctest: +SKIP
+    """
+    from ngym_cli.sweeps import control, folder, launchers, results
+
+    refuse_while_importing()
+    threads.one()
+    file = Path(base) if isinstance(base, str | Path) else None
+    given: dict[str, Any] = {"zip": [[_key(word) for word in group] for group in zip]} if zip else {}
+    if search is not None:
+        given["search"] = settings.simple(search)
+    launch = {"on": on, "workers": workers, "slurm": settings.simple(slurm) if slurm else None}
+    given["launch"] = {key: value for key, value in launch.items() if value is not None}
+    if isinstance(base, Run):
+        given["run"] = tomllib.loads(base.config.to_toml())
+    elif isinstance(base, Mapping):
+        given["run"] = settings.nested(base)
+    recipe = control.make_recipe(file, given, _values(varied), trust)
+    place = control.name_of(recipe, name, file)
+    launcher = launchers.find(recipe.launch)
+    if recipe.search is not None:
+        from ngym_cli.sweeps import search as searches
+
+        searches.optuna()
+    if not folder.is_sweep(Path(sweeps_root) / folder.check_name(place)):
+        from ngym_cli.sweeps import validation
+
+        validation.check(recipe)
+    made = folder.make(Path(sweeps_root), place, recipe)
+    if recipe.search is not None:
+        searches.prepare(made)
+    rows, interrupted = control.do_jobs(made, launcher, trust=True)
+    results.write(made, rows)
+    if interrupted:
+        raise KeyboardInterrupt(f"sweep {made.path} was interrupted; the same call continues")
+    return Sweep(made.path)
+
+
+def _key(word: str) -> str:
+    (key,) = settings.flat({word: {}} if word in ("task_args", "hyperparameters") else {word: word}, lambda _, v: v)
+    return key
+
+
+def _values(varied: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the values of arguments by dotted key; one value is the same for all runs."""
+    found: dict[str, list[Any]] = {}
+    for key, values in settings.flat(varied, _alternatives).items():
+        if isinstance(values, Mapping):
+            found |= {f"{key}.{entry}": items for entry, items in values.items()}
+        else:
+            found[key] = values
+    return found
+
+
+def _alternatives(flag: Flag, value: Any) -> Any:
+    """Return the alternatives of an argument; of a table those of each entry."""
+    if flag.kind == "table":
+        if not isinstance(value, Mapping):
+            raise UserError(f"{flag.name.strip('_')}: expected a dictionary, not {value!r}")
+        return {str(entry): _several(items) for entry, items in value.items()}
+    several = [value] if isinstance(value, str | type | Mapping) or not isinstance(value, Iterable) else list(value)
+    return [settings.plain(flag, each) for each in several]
+
+
+def _several(value: Any) -> list[Any]:
+    found = settings.simple(value)
+    return found if isinstance(found, list) else [found]
+
+
+class Sweep:
+    """A sweep: its runs and their results.
+
+    Args:
+        path: folder of the sweep.
+
+    Attributes:
+        path: folder of the sweep.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+
+    @cached_property
+    def _rows(self) -> tuple[Any, list[dict[str, Any]]]:
+        from ngym_cli.sweeps import folder, status
+
+        found = folder.load(self.path)
+        return found, status.Observer(found).rows()
+
+    @property
+    def name(self) -> str:
+        """Name of the sweep."""
+        return self.path.name
+
+    @property
+    def results(self) -> Any:
+        """One row per run, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
+        from ngym_cli.sweeps import results
+
+        return tables.frame_of_rows(results.table(*self._rows))
+
+    @property
+    def settings(self) -> Any:
+        """One row per setting, with mean performance and intervals over seeds."""
+        from ngym_cli.sweeps import results
+
+        rows = results.settings(*self._rows)
+        return tables.frame_of_rows([settings.simple(row) for row in rows])
+
+    @property
+    def runs(self) -> list[Run]:
+        """Runs that have begun."""
+        return [Run(row["id"], trust=True) for row in self._rows[1] if row["state"] != "queued" and row["id"]]
+
+    def __repr__(self) -> str:
+        """Return one line about the object."""
+        rows = self._rows[1]
+        return f"<Sweep {self.path}: {sum(row['state'] == 'done' for row in rows)} of {len(rows)} runs done>"
+
+    def _repr_html_(self) -> str:
+        found = self.settings
+        shown = found._repr_html_() if hasattr(found, "_repr_html_") else f"<pre>{found}</pre>"
+        return f"<div><b>Sweep {self.path}</b>{shown}</div>"

@@ -1,0 +1,357 @@
+"""A run and its evaluations as objects: trial tables, new evaluations, figures, and the trained agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngym_cli import runs
+from ngym_cli.api import running, settings, tables
+from ngym_cli.config.flags import FLAGS
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.runs.trial_table import read_trials
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ngym_cli.agents.loading import LoadedAgent
+    from ngym_cli.agents.stepping import StepModule
+    from ngym_cli.config import RunConfig
+
+#: Arguments of ``Run.evaluate`` that change the conditions of training, as the flags of ``ngym eval``.
+CHANGES = {flag.key for flag in FLAGS.values() if flag.changes}
+
+
+def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: bool = False) -> Run:
+    """Return a run: its trials, evaluations, figures and trained agent.
+
+    Args:
+        run: run folder, name of a run, or ``latest``.
+        runs_root: folder of all runs, where ``run`` is a name.
+        trust: accept code of its own that the run's record names.
+
+    Raises:
+        UserError: if there is no such run.
+
+    Example:
+        >>> run = load("runs/RDM-v0/recurrent_ppo/first")  # doctest: +SKIP
+        >>> run.trials  # doctest: +SKIP
+        >>> env, state = run.make_env(), None  # doctest: +SKIP
+        >>> observation, _ = env.reset(seed=0)  # doctest: +SKIP
+        >>> action, state = run.act(observation, state)  # doctest: +SKIP
+    """
+    return Run(runs.find(str(run), Path(runs_root)).path, trust)
+
+
+class _Shown:
+    """Figures of a run or an evaluation."""
+
+    _evaluation: str | None = None
+    folder: Path
+    _trust: bool
+
+    def plot(self, figure: Any, *, by: str | None = None, style: str = "screen") -> Figure:
+        """Draw a figure.
+
+        Args:
+            figure: name of a figure (``ngym list figures``), a reference to one of your own, or the function itself.
+            by: columns to split by, separated by commas.
+            style: ``screen`` or ``paper``.
+
+        Returns:
+            A ``matplotlib.figure.Figure``, which a notebook shows.
+
+        Raises:
+            UserError: if the figure does not exist or cannot be drawn, with the reason.
+        """
+        from ngym_cli.figures import requests
+        from ngym_cli.figures.registry import find_figure
+
+        spec = find_figure(figure)
+        run = self.folder if self._evaluation is None else self.folder.parent.parent
+        seen = requests.view([str(run)], runs.ROOT, by, None, self._evaluation, self._trust)
+        drawn = requests.drawn(seen, spec, style)
+        if drawn.figure is None:
+            raise UserError(f"{spec.name}: {drawn.reason}")
+        if running.in_notebook():
+            running.show_figures()
+        return drawn.figure
+
+
+class Evaluation(_Shown):
+    """An evaluation of a run on fresh trials with frozen weights.
+
+    Args:
+        folder: folder of the evaluation.
+        trust: accept code of its own that the run's record names.
+
+    Attributes:
+        folder: folder of the evaluation.
+    """
+
+    def __init__(self, folder: Path, trust: bool = False):
+        self.folder, self._trust, self._evaluation = Path(folder), trust, Path(folder).name
+
+    @property
+    def name(self) -> str:
+        """Name of the evaluation."""
+        return self.folder.name
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Performance with interval, rewards, and results by condition, as in ``summary.json``."""
+        from ngym_cli.files.reading import read_json
+
+        return dict(read_json(self.folder / "summary.json"))
+
+    @property
+    def performance(self) -> float | None:
+        """Fraction of correct trials."""
+        found = self.summary.get("performance")
+        return None if found is None else float(found)
+
+    @cached_property
+    def trials(self) -> Any:
+        """Trials as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
+        return tables.frame_of_trials(read_trials(self.folder / "trials.parquet"))
+
+    def __repr__(self) -> str:
+        """Return one line about the object."""
+        performance = "" if self.performance is None else f", performance {self.performance:.3f}"
+        return f"<Evaluation {self.name}: {self.summary.get('trials', 0):,} trials{performance}>"
+
+    def _repr_html_(self) -> str:
+        shown = ("trials", "performance", "performance_ci", "reward_per_trial", "chance", "blind", "ceiling")
+        return tables.html(f"Evaluation {self.name}", {k: self.summary[k] for k in shown if k in self.summary})
+
+
+class Run(_Shown):
+    """A run of training, finished or not.
+
+    Args:
+        path: folder of the run.
+        trust: accept code of its own that the run's record names.
+
+    Attributes:
+        path: folder of the run.
+    """
+
+    def __init__(self, path: str | Path, trust: bool = False):
+        self.path, self._trust = Path(path), trust
+        self.folder = self.path
+        self.manifest()
+
+    @property
+    def run(self) -> runs.Run:
+        """Folder of the run, as ``ngym_cli.runs`` reads it."""
+        return runs.Run(self.path)
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.path.name
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what the run recorded about itself, as in ``manifest.json``."""
+        return self.run.manifest()
+
+    @property
+    def status(self) -> str:
+        """State of the run: running, finished, interrupted, failed or crashed."""
+        return str(self.manifest()["status"])
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """Complete configuration, of the last stage."""
+        return self.run.config(self._trust).in_stage(-1)
+
+    @property
+    def trials(self) -> Any:
+        """Trials of training as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
+        folder = self.path / runs.TRIALS
+        return tables.frame_of_trials(read_trials(folder) if folder.exists() else {})
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Evaluations on fresh trials, oldest first."""
+        return [Evaluation(folder, self._trust) for folder in self.run.evaluations()]
+
+    @property
+    def performance(self) -> float | None:
+        """Performance in the last evaluation of the run itself; None before the first."""
+        found = self.manifest().get("performance")
+        return None if found is None else float(found)
+
+    def evaluate(
+        self,
+        trials: int | None = None,
+        *,
+        seed: int = 0,
+        deterministic: bool = True,
+        balanced: bool = False,
+        checkpoints: str | None = None,
+        record: str | Sequence[str] | None = None,
+        lesion: Any = (),
+        silence: Any = (),
+        clamp: Any = (),
+        noise: Any = (),
+        export: str | None = None,
+        compare: Path | None = None,
+        columns: Path | None = None,
+        name: str | None = None,
+        overwrite: bool = False,
+        **changes: Any,
+    ) -> Any:
+        """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
+
+        Args:
+            trials: number of trials (2,000; for images 200).
+            seed: random seed of the trials.
+            deterministic: take the most probable action, or draw from the policy.
+            balanced: show all combinations of conditions equally often.
+            checkpoints: ``all``, ``best``, or steps as in ``"10000,20000"``; then the result is a list.
+            record: quantities to record, as in ``"activity,observations"``.
+            lesion: units to remove, as in ``0.2`` or ``"units=3,7"``; also a list.
+            silence: units to silence.
+            clamp: units to fix.
+            noise: noise to add.
+            export: ``csv``, ``nwb`` or both.
+            compare: table of an animal's or person's trials.
+            columns: map of the columns of ``compare``.
+            name: name of the evaluation (made from its settings).
+            overwrite: replace an evaluation of this name.
+            **changes: settings of the task that differ from training: ``task_args``, ``timing``, ``rewards``,
+                ``wrappers``, ``dt``.
+
+        Returns:
+            An `Evaluation`, or a list for ``checkpoints``.
+
+        Raises:
+            UserError: if something does not exist or does not fit.
+        """
+        from ngym_cli.evaluation import requests
+
+        nested = settings.nested(changes)
+        for key in nested:
+            if key not in CHANGES:
+                raise unknown("setting that an evaluation can change", key, sorted(CHANGES))
+        recorded = record if record is None or isinstance(record, str) else ",".join(record)
+        _, asked = requests.request(
+            [str(self.path)], lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
+            record=recorded, export=export, compare=compare, columns=columns, trials=trials, seed=seed,
+            deterministic=deterministic, balanced=balanced, checkpoints=checkpoints, changes=nested, name=name,
+            overwrite=overwrite, trust=self._trust,
+        )  # fmt: skip
+        found = [Evaluation(folder, self._trust) for _, folder in requests.evaluate([str(self.path)], runs.ROOT, asked)]
+        return found if checkpoints is not None else found[0]
+
+    def resume(self, progress: bool = True) -> Run:
+        """Continue an interrupted run from its last checkpoint.
+
+        Args:
+            progress: show a progress bar.
+
+        Raises:
+            UserError: if the run is finished or in use.
+        """
+        running.go_on(self.run, self._trust, progress)
+        return self
+
+    def report(self, out: Path | None = None) -> Path:
+        """Write an HTML page about the run and return its path.
+
+        Args:
+            out: file (default: ``report.html`` in the folder of the run); replaced if it exists.
+        """
+        from ngym_cli.figures import report
+
+        return report.report(str(self.path), runs.ROOT, out, self._trust, overwrite=True)
+
+    @cached_property
+    def agent(self) -> LoadedAgent:
+        """Trained agent, see ``ngym_cli.agents.loading.LoadedAgent``."""
+        from ngym_cli.agents.loading import LoadedAgent
+
+        return LoadedAgent(self.run, self._trust)
+
+    @property
+    def policy(self) -> Any:
+        """Policy, a ``torch.nn.Module`` with the interface of Stable-Baselines3."""
+        return self.agent.policy
+
+    @property
+    def module(self) -> StepModule:
+        """One step of the network as a ``torch.nn.Module``; see `LoadedAgent`."""
+        return self.agent.module
+
+    @property
+    def steps(self) -> int:
+        """Steps of training."""
+        return self.agent.steps
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether the agent has a state."""
+        return self.agent.recurrent
+
+    @property
+    def resets(self) -> bool:
+        """Whether the state was reset at each trial in training."""
+        return self.agent.resets
+
+    def make_env(self) -> Any:
+        """Return a new environment as in training (Gymnasium)."""
+        return self.agent.make_env()
+
+    def act(self, observation: object, state: Any = None, deterministic: bool = True, seed: int | None = None) -> Any:
+        """Choose an action; see ``LoadedAgent.act``."""
+        return self.agent.act(observation, state, deterministic, seed)
+
+    def activity(self, observations: object, state: Any = None) -> Any:
+        """Return the activity along a sequence of observations; see ``LoadedAgent.activity``."""
+        return self.agent.activity(observations, state)
+
+    def __repr__(self) -> str:
+        """Return one line about the object."""
+        manifest = self.manifest()
+        performance = manifest.get("performance")
+        said = "" if performance is None else f", performance {performance:.3f}"
+        return f"<Run {self.path}: {manifest['status']}, {manifest.get('steps') or 0:,} steps{said}>"
+
+    def _repr_html_(self) -> str:
+        manifest = self.manifest()
+        shown = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "chance", "ceiling")
+        table = tables.html(f"Run {self.path}", {k: manifest[k] for k in shown if manifest.get(k) is not None})
+        return table + self._curve()
+
+    def _curve(self) -> str:
+        """Return the learning curve as an image for HTML; empty where it cannot be drawn."""
+        import base64
+        import io
+
+        from ngym_cli.figures.style import styled
+
+        try:
+            figure = self.plot("learning")
+        except UserError:
+            return ""
+        file = io.BytesIO()
+        with styled("screen"):
+            figure.savefig(file, format="png", dpi=72)
+        return f"<img src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
+
+
+def _words(given: Any) -> list[str]:
+    """Return perturbations as texts."""
+    if isinstance(given, str | float | int):
+        return [str(given)]
+    if isinstance(given, Mapping):
+        return [" ".join(f"{key}={_listed(value)}" for key, value in given.items())]
+    return [word for item in given for word in _words(item)]
+
+
+def _listed(value: Any) -> str:
+    value = settings.simple(value)
+    return ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)

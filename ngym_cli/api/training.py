@@ -1,0 +1,72 @@
+"""Training from Python: `train` and `resume`, with a progress bar on terminals and in notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Unpack
+
+from ngym_cli import config as configuration
+from ngym_cli import runs
+from ngym_cli.api import running, settings
+from ngym_cli.api.references import refuse_while_importing
+from ngym_cli.api.settings import Part, Settings, Wrappers
+from ngym_cli.api.trained import Run
+
+
+def train(
+    task: Part | None = None,
+    wrappers: Wrappers | None = None,
+    network: Part | None = None,
+    *,
+    config: str | Path | None = None,
+    name: str | None = None,
+    runs_root: str | Path = runs.ROOT,
+    overwrite: bool = False,
+    trust: bool = False,
+    progress: bool = True,
+    **more: Unpack[Settings],
+) -> Run:
+    """Train an agent, keep everything in a run folder, and return the run.
+
+    An interruption (Ctrl-C, the stop button of a notebook) ends training after the current update; the returned run has
+    the status ``interrupted``, and ``run.resume()`` continues it.
+
+    Args:
+        task: name of a task, or a class of your own (``RDM-v0``).
+        wrappers: as on the command line, or a list of names, classes and pairs with a dictionary of arguments.
+        network: name of a network, or a cell of your own.
+        config: TOML file, such as a run's ``config.toml``; arguments override it.
+        name: name of the run (made from time and seed).
+        runs_root: folder of all runs.
+        overwrite: replace a run of this name.
+        trust: accept code that ``config`` names and the arguments do not.
+        progress: show a progress bar.
+        **more: see `Settings`; ``ngym run --help`` explains each.
+
+    Raises:
+        UserError: on anything wrong in the settings, in the words of the command line.
+
+    Example:
+        >>> run = train("RDM-v0", "pass_reward,pass_action", "gru", timesteps=1e5)  # doctest: +SKIP
+        >>> run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")  # doctest: +SKIP
+    """
+    refuse_while_importing()
+    given = settings.nested({"task": task, "wrappers": wrappers, "network": network, **more})
+    loaded = configuration.load(None if config is None else Path(config), given, trust)
+    return Run(running.start(loaded, Path(runs_root), name, overwrite, progress), trust)
+
+
+def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, trust: bool = False,
+           progress: bool = True) -> Run:  # fmt: skip
+    """Continue an interrupted run from its last checkpoint and return the run.
+
+    Args:
+        run: run folder, name of a run, or ``latest``.
+        runs_root: folder of all runs.
+        trust: accept code of its own that the run's record names.
+        progress: show a progress bar.
+
+    Raises:
+        UserError: if the run does not exist, is finished or in use.
+    """
+    return Run(running.go_on(runs.find(str(run), Path(runs_root)), trust, progress), trust)

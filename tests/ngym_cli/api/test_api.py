@@ -1,0 +1,152 @@
+"""The Python interface has the names and words of the command line, and classes become references."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+
+import matplotlib.figure
+import pandas as pd
+import pytest
+
+import ngym_cli as nc
+from ngym_cli.api import references, settings
+from ngym_cli.config.flags import FLAGS
+
+PARTS = """
+import gymnasium as gym
+import ngym_cli as nc
+from torch import nn
+
+
+class Gain(gym.ObservationWrapper):
+    def __init__(self, env, gains: list[float] = (1.0,)):
+        super().__init__(env)
+
+    def observation(self, observation):
+        return observation
+
+
+class Mine(nc.Cell):
+    def __init__(self, inputs, units, gain: float = 1.0):
+        super().__init__(inputs, units)
+        self.gain, self.read, self.recur = gain, nn.Linear(inputs, units), nn.Linear(units, units)
+
+    def step(self, x, state):
+        return ((self.read(x) + self.gain * self.recur(state[0])).tanh(),)
+
+
+class Bonus(nc.RecurrentA2C):
+    def __init__(self, policy, env, bonus: float = 0.1, **kwargs):
+        super().__init__(policy, env, **kwargs)
+"""
+SCRIPT = (
+    PARTS
+    + """
+if {guarded}:
+    run = nc.train(network=Mine, timesteps=500, units=4, name="script", progress=False)
+    print(run.config.network, repr(run))
+"""
+)
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("parts.py").write_text(PARTS)
+    from ngym_cli.config.parts import import_file
+
+    return import_file(Path("parts.py"))
+
+
+def quick(**more):
+    return nc.train("RDM-v0", timesteps=1500, units=8, progress=False, **more)
+
+
+def test_objects_train_evaluate_and_draw(parts):
+    wrappers = ["pass_reward", (parts.Gain, {"gains": [1, 2]})]
+    more = {"network_args": {"gain": 0.5}, "hyperparameters": {"bonus": 0.3}, "name": "first"}
+    run = quick(wrappers=wrappers, network=parts.Mine, alg=parts.Bonus, **more)
+    config = run.config
+    assert (config.network, config.alg) == ("parts.py:Mine", "parts.py:Bonus")
+    assert [entry.name for entry in config.wrappers] == ["pass_reward", "parts.py:Gain"]
+    assert config.wrappers[1].args == {"gains": [1, 2]} and config.hyperparameters["bonus"] == 0.3
+    assert isinstance(run.trials, pd.DataFrame) and len(run.trials) == run.manifest()["trials"]
+    assert len(run.evaluations[0].trials) == run.evaluations[0].summary["trials"]
+    found = run.evaluate(60, task_args={"cohs": [4, 20]})
+    assert set(found.trials["coh"]) <= {4.0, 20.0} and found.summary["trials"] == 60
+    assert isinstance(found.plot("learning"), matplotlib.figure.Figure)
+    assert "finished" in repr(run) and "\n" not in repr(run)
+    assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in found._repr_html_()
+    assert repr(nc.load("first")) == repr(run) and nc.load("first").act(run.make_env().reset(seed=0)[0])[0] in (0, 1, 2)
+
+
+def test_without_pandas_tables_are_arrow(parts, monkeypatch):
+    import pyarrow as pa
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert isinstance(quick().trials, pa.Table)
+
+
+def test_sweep(parts):
+    base = {"task": "RDM-v0", "timesteps": 400, "units": 4}
+    found = nc.sweep(base, network=["gru", parts.Mine], seed=range(2), workers=1)
+    table = found.results
+    assert sorted(zip(table["network"], table["seed"], strict=True)) == [
+        ("gru", 0), ("gru", 1), ("parts.py:Mine", 0), ("parts.py:Mine", 1),
+    ]  # fmt: skip
+    assert len(found.settings) == 2 and len(found.runs) == 4 and "4 of 4" in repr(found)
+    again = nc.sweep(found.runs[0], hyperparameters={"n_steps": [16, 32]}, workers=1)
+    assert list(again.results["n_steps"]) == [16, 32]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"network": "lsmt"}, "unknown network 'lsmt'; did you mean 'lstm'?"),
+        ({"nework": "lstm"}, "unknown argument 'nework'; did you mean 'network'?"),
+        ({"hyperparameters": {"gama": 1}}, "did you mean 'gamma'?"),
+        ({"hyperparameters": 3}, "expected a dictionary"),
+        ({"network": 3}, "expected a name or a class"),
+        ({"network": type("Inner", (), {"__qualname__": "f.<locals>.Inner"})}, "at the top level"),
+        ({"wrappers": "pass_rewrd"}, "did you mean 'pass_reward'?"),
+    ],
+)
+def test_errors_are_exceptions_with_the_same_words(parts, arguments, message):
+    with pytest.raises(nc.UserError) as error:
+        quick(**arguments)
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert not Path("runs").exists() or not list(Path("runs").rglob("manifest.json"))
+
+
+def test_settings_are_those_of_the_command_line():
+    names = set(get_type_hints(settings.Settings)) | {"task", "wrappers", "network"}
+    known = {name for flag in FLAGS.values() for name in (flag.name, flag.key)}
+    assert names - {"stages"} <= known
+    assert {flag.key for flag in FLAGS.values() if "." not in flag.key} <= names
+
+
+def test_built_in_classes_have_their_own_names():
+    from neurogym.wrappers import PassReward
+    from ngym_cli.agents.networks.gru import GRU
+
+    assert references.reference_of("network", GRU) == "gru"
+    assert references.reference_of("algorithm", nc.RecurrentA2C) == "recurrent_a2c"
+    assert references.reference_of("wrapper", PassReward) == "pass_reward"
+
+
+@pytest.mark.parametrize(
+    ("guarded", "said"), [("__name__ == '__main__'", "script.py:Mine"), ("True", "put what it does below")]
+)
+def test_script(tmp_path, guarded, said):
+    (tmp_path / "script.py").write_text(SCRIPT.format(guarded=guarded))
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert said in done.stdout + done.stderr
+
+
+def test_dir_is_complete_and_importing_is_light():
+    assert {"train", "sweep", "load", "reproduce", "resume", "Cell", "UserError"} <= set(dir(nc))
+    program = "import sys, ngym_cli; print([name for name in ('torch', 'pandas', 'matplotlib') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip() == "[]"
