@@ -17,7 +17,7 @@ from ngym_cli.files import arrow, reading
 from ngym_cli.files.writing import check_place
 from ngym_cli.fitting.folder import TRIALS, FitFolder
 
-#: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the history kernel.
+#: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, BINS, HISTORY = 3000, 400, 9, 8
 CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 Row = dict[str, Any]
