@@ -16,7 +16,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]... [FIGURE]...",
-            help="Runs or a sweep (default: latest), then figures (default: those that suit the task; see --list).",
+            help="Runs or a sweep (default: latest), then figures (default: those that suit the task) or file.py:name.",
             autocompletion=completion.runs_and_figures,
         ),
     ] = None,
@@ -45,6 +45,7 @@ def command(
     threads.one()
     from ngym_cli import terminal
     from ngym_cli.figures import requests
+    from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
     sweep = folder.named((words or ["latest"])[0], sweeps)
@@ -53,6 +54,11 @@ def command(
 
         list_ = False
         rows = of_sweep.draw(sweep, (words or [])[1:], by, format, style, out, overwrite)
+    elif (fitted := fits.named((words or ["latest"])[0], runs)) is not None:
+        from ngym_cli.fitting import figures as of_fit
+
+        list_ = False
+        rows = of_fit.draw(fitted, (words or [])[1:], format, style, out, overwrite)
     else:
         references, figures = requests.words(words or [], runs)
         seen = requests.view(references, runs, by, compare, evaluation, trust, pair)

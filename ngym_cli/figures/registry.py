@@ -80,6 +80,9 @@ class FigureSpec:
             figure = self.function(view)
         except MissingColumnsError as error:  # one of several runs is of a task that has no such column
             raise Unavailable(str(error)) from None
+        figure = getattr(figure, "figure", figure)  # of axes, too
+        if not hasattr(figure, "savefig"):
+            raise Unavailable(f"{self.name} must return a matplotlib figure, not {type(figure).__name__}")
         refuse_empty(figure, view.left_out)
         capitalise_titles(figure)
         footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])

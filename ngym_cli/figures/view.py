@@ -141,6 +141,26 @@ class View:
         """Scores to draw beside evaluations, each where it is the same for all of them."""
         return _common([evaluated.summary for series in self.series for _, evaluated in series.members])
 
+    @property
+    def trials(self) -> Table:
+        """Trials of the evaluation that is drawn: column name to array; of the first, if there are several.
+
+        Raises:
+            Unavailable: if there is no evaluation.
+        """
+        return self.series[0].table
+
+    @property
+    def recording(self) -> recordings.Recording:
+        """Recorded quantities of the latest recorded evaluation, whose trials are ``view.recorded.table``.
+
+        ``recording["activity"]`` has the shape (steps, units); trial k is ``offsets[k]:offsets[k + 1]`` of the steps.
+
+        Raises:
+            Unavailable: if nothing was recorded.
+        """
+        return self.recorded.recording
+
     @cached_property
     def series(self) -> list[Series]:
         """The evaluations, put together as asked.
