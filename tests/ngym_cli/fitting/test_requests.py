@@ -46,6 +46,22 @@ def test_history_beats_no_history_and_a_second_call_resumes(rat, tmp_path, monke
         fit(rat, model="logistic", runs=tmp_path / "runs", name="a")
 
 
+def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
+    from ngym_cli.fitting import figures, folder
+
+    found = fit(rat, model="psytrack,glm-hmm:states=2", folds=2, runs=tmp_path / "runs", name="f")
+    place = folder.named("f", tmp_path / "runs")
+    assert str(place.path) == found["path"] == str(folder.named("latest", tmp_path / "runs").path)
+    rows = figures.draw(place, (), "png", "screen", None)
+    assert [row["id"] for row in rows] == list(figures.FIGURES)
+    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
+    fit(rat, model="logistic", folds=2, runs=tmp_path / "runs", name="g")
+    with pytest.raises(UserError, match="glm-hmm"):
+        figures.draw(folder.named("g", tmp_path / "runs"), ["states"], "png", "screen", None)
+    with pytest.raises(UserError, match="did you mean 'phase'"):
+        figures.draw(place, ["fase"], "png", "screen", None)
+
+
 def test_held_out_sessions_are_not_seen():
     rng = np.random.default_rng(1)
     table = Behaviour(tuple(session(rng.integers(0, 2, 50), name=str(k)) for k in range(6)))
