@@ -306,10 +306,11 @@ class TrialCycle(Rendered, TaskHooks):
         event, reward = events.item(row, action), rewards.item(row, action)
         self.performance += gains.item(row, action)
         self.trial_reward += reward
-        if event == ABORT or event == ABORT | END:
-            self.trial_aborts += 1
-        elif event == END:  # ended without an answer that the rule knows
-            event |= CORRECT if self.performance >= 0.5 else ERROR
+        if event != NONE:  # at most steps nothing happens
+            if event & OUTCOME == ABORT:
+                self.trial_aborts += 1
+            elif event == END:  # ended without an answer that the rule knows
+                event |= CORRECT if self.performance >= 0.5 else ERROR
         return event, reward, None
 
     def _act_by_program(self, row: int, action: Any) -> tuple[int, float, Told]:

@@ -130,6 +130,9 @@ class RowArrays(Layout):
             if where not in names:
                 raise ValueError(unknown(kind, where, names))
             where = names[where]
+        if type(where) is list and where and isinstance(where[0], int):
+            side_by_side = range(where[0], where[0] + len(where))
+            where = side_by_side if where == list(side_by_side) else where
         if where is None or (isinstance(where, range) and where.step == 1):
             return where
         return [where] if np.ndim(where) == 0 else np.asarray(where)

@@ -1,11 +1,10 @@
-"""Writing a new task from the template, and checking tasks and network cells against their contracts."""
+"""Checks of tasks and network cells against their contracts."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import inspect
-import keyword
 import re
 import signal
 import threading
@@ -23,8 +22,6 @@ from ngym_cli.errors import UserError, one_line
 if TYPE_CHECKING:
     from neurogym.envs.contract import Subject
 
-TEMPLATE = Path(__file__).parent / "templates" / "task.py"
-CLASS = "MyTask"
 #: Kinds of parts, beside tasks, that have a contract.
 CHECKED = ("network",)
 
@@ -33,37 +30,6 @@ LONGEST = 30.0
 
 #: What is said of a task that does not come to an end; no further check is made of it.
 ENDLESS = "it did not come to an end in time: is there an endless loop?"
-
-
-def class_name(path: Path) -> str:
-    """Return the class that a file of this name holds: ``my_task.py`` holds ``MyTask``.
-
-    Raises:
-        UserError: if it is no name of a Python file.
-    """
-    words = [word for word in re.split(r"[^A-Za-z0-9]+", path.stem) if word]
-    name = "".join(word[:1].upper() + word[1:] for word in words)
-    if path.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
-        raise UserError(f"'{path}' is no name for a file with a task; expected something like my_task.py")
-    return name
-
-
-def new(path: Path) -> str:
-    """Write the template and return the name under which the task can be run.
-
-    Raises:
-        UserError: if there is such a file already, or it cannot be written.
-    """
-    name = class_name(path)
-    text = TEMPLATE.read_text(encoding="utf-8").replace(CLASS, name)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UserError(f"{path} exists; nothing was written") from None
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None
-    return f"{path}:{name}"
 
 
 def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> list[Task]:

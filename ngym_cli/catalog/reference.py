@@ -63,9 +63,9 @@ def network(name: str) -> Row:
 
 def figure(name: str) -> Row:
     """Return all that is known of a figure; it is not drawn."""
-    from ngym_cli.figures.registry import FIGURES
+    from ngym_cli.figures.registry import find_figure
 
-    spec = FIGURES[name]
+    spec = find_figure(name)
     record = ",".join(spec.record)
     return {
         **_head(name, "figure", spec.summary, ""),

@@ -11,27 +11,40 @@ from ngym_cli.commands.options import option
 
 
 def command(
-    file: Annotated[
-        Path, typer.Argument(help="Python file to write, as my_task.py, which will hold the class MyTask; or 'paper'.")
+    kind: Annotated[
+        str,
+        typer.Argument(help="task, wrapper, network, algorithm, figure or paper; a file alone is a task."),
     ],
-    name: Annotated[Path | None, typer.Argument(help="Folder of a new paper, as in ngym new paper my_study.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Python file to write, as my_cell.py for the class MyCell; folder of a paper.")
+    ] = None,
+    by_trial: Annotated[
+        bool, option("Write a task in the style of NeuroGym: one trial at a time, rewards in _step.", "--by-trial")
+    ] = False,
     json: Annotated[bool, option("Print what was written as JSON.", "--json")] = False,
 ) -> None:
     """Write a commented example of your own part."""
     from ngym_cli import terminal
-    from ngym_cli.errors import UserError
+    from ngym_cli.catalog import writing
+    from ngym_cli.errors import UserError, unknown
 
-    if str(file) == "paper" and name is not None:
+    if file is None:
+        if kind in (*writing.NAMES, "paper"):
+            raise UserError(f"expected ngym new {kind} {'my_study' if kind == 'paper' else f'my_{kind}.py'}")
+        kind, file = "task", Path(kind)
+    elif kind not in (*writing.NAMES, "paper"):
+        raise unknown("kind of part", kind, [*writing.NAMES, "paper"])
+    if kind == "paper":
         from ngym_cli.papers import collection
 
-        collection.new(name)
-        made, where = str(name), name
-        text = f"{name}/ written\nnext: ngym reproduce ./{name}"
-    elif name is not None or str(file) == "paper":
-        raise UserError("expected ngym new my_task.py, or ngym new paper my_study")
+        collection.new(file)
+        made, steps = str(file), [f"ngym reproduce ./{file}"]
     else:
-        from ngym_cli.catalog import own_tasks
-
-        made, where = own_tasks.new(file), file
-        text = f"{file} written\nnext: ngym check {made}\n      ngym info {made}\n      ngym run --task {made}"
-    terminal.print_json({"id": made, "path": str(where)}) if json else terminal.console().print(text, soft_wrap=True)
+        made = writing.new(file, kind, by_trial)
+        steps = writing.next_steps(kind, made)
+    if json:
+        terminal.print_json({"id": made, "path": str(file)})
+    else:
+        written = f"{file}/" if kind == "paper" else str(file)
+        text = f"{written} written\nnext: " + "\n      ".join(steps)
+        terminal.console().print(text, soft_wrap=True)

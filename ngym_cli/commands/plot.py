@@ -16,7 +16,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]... [FIGURE]...",
-            help="Runs or a sweep (default: latest), then figures (default: those that suit the task; see --list).",
+            help="Runs or a sweep (default: latest), then figures (default: those that suit the task) or file.py:name.",
             autocompletion=completion.runs_and_figures,
         ),
     ] = None,

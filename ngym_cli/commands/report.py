@@ -17,6 +17,9 @@ def command(
     ] = "latest",
     out: Annotated[Path | None, option("File, or folder for report.html (default: folder of the run).")] = None,
     overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
+    figure: Annotated[
+        list[str] | None, option("Also draw this figure: a name, or your own as file.py:function; repeat for several.")
+    ] = None,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
     json: Annotated[bool, option("Print the path of the page as JSON.", "--json")] = False,
@@ -31,7 +34,7 @@ def command(
     from ngym_cli import terminal
     from ngym_cli.figures import report
 
-    path = report.report(run, runs, out, trust, overwrite)
+    path = report.report(run, runs, out, trust, overwrite, figure or ())
     if json:
         terminal.print_json({"id": str(path)})
     else:

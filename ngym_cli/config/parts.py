@@ -55,7 +55,7 @@ KINDS = {
         PartKind("wrapper", "wrappers", "a subclass of gymnasium.Wrapper"),
         PartKind("network", "networks", "a network cell"),
         PartKind("algorithm", "algorithms", "a Stable-Baselines3 algorithm"),
-        PartKind("figure", "figures", "a figure function"),
+        PartKind("figure", "figures", "a function of a view that returns a matplotlib figure"),
         PartKind("callback", "callbacks", "a Stable-Baselines3 callback"),
         PartKind("model", "models", "a model of behaviour"),
     )
@@ -102,7 +102,8 @@ def package_of(entry: metadata.EntryPoint) -> str:
 def kind_of(part: object) -> str:
     """Return the kind of an imported part, a key of ``KINDS``: by its bases, without importing their packages."""
     if not isinstance(part, type):
-        return "figure" if hasattr(part, "spec") else "task"
+        view = inspect.isfunction(part) and list(inspect.signature(part).parameters) == ["view"]
+        return "figure" if hasattr(part, "spec") or view else "task"
     bases = {base.__module__ + "." + base.__name__ for base in part.__mro__}
     if any("gymnasium." in base and base.endswith(".Wrapper") for base in bases):
         return "wrapper"

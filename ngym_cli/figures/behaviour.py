@@ -83,7 +83,7 @@ def _choices(table: Table) -> tuple[float, float] | None:
 def psychometric(view: View) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
-    parts, draws = view.parts("choice", "outcome"), view.draws(DRAWS, least=0)
+    parts, draws = view.parts(), view.draws(DRAWS, least=0)
     view.left_out.update(psychometric_axes(axes, parts, draws, labels=view.facts.labels))
     return figure
 
@@ -180,7 +180,7 @@ def second_choice(table: Table, labels: Mapping[str, Any], pair: tuple[float, fl
 
 
 def _times_vary(view: View) -> None:
-    for part in view.parts("coh", "rt"):
+    for part in view.parts():
         if graded(part.table) and len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1:
             return
     raise Unavailable("reaction times do not vary: the response period is too short, or nobody answered")
@@ -193,7 +193,7 @@ def _times_vary(view: View) -> None:
 def chronometric(view: View) -> Figure:
     """Draw reaction times, the diffusion to a bound that predicts them, and the accuracy that it implies."""
     figure, (left, right) = new_figure(1, 2)
-    chronometric_axes(left, right, view.parts("coh", "rt", "outcome"))
+    chronometric_axes(left, right, view.parts())
     legend_below(left)
     return figure
 

@@ -195,7 +195,7 @@ def _one_answer(view: View) -> None:
     words = wording.Wording(view.facts.labels, view.series[0].table)
     if len(words.actions) != 2 or "fixation" not in words.actions.values():
         raise Unavailable("the task has more than one answer")
-    for part in view.parts("ground_truth", "choice"):
+    for part in view.parts():
         if len(np.unique(part.table["ground_truth"])) != 2:
             raise Unavailable("an answer is right in all trials or in none")
 
@@ -208,7 +208,7 @@ def responses(view: View) -> Figure:
     """Draw how often the agent answers where it should and where it should not; reaction times where they vary."""
     from neurogym.analysis.intervals import clusters, proportion_curve
 
-    parts = view.parts("ground_truth", "choice", "outcome", "rt")
+    parts = view.parts()
     timed = any(len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1 for part in parts)
     figure, grid = new_figure(1, 2 if timed else 1, width=3.8, squeeze=False)
     left = grid[0][0]

@@ -133,19 +133,15 @@ def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.nda
     return signed - means[index]
 
 
-#: Columns that the use of context is computed from.
-CONTEXT = ("context", "coh_1", "coh_2", "other_choice", "choice")
-
-
 def _context_uses(view: View) -> list[tuple[Part, ContextUse]]:
     from neurogym.analysis import from_trials
 
-    return view.analysed(view.parts(*CONTEXT), lambda part: from_trials.context_use(part.table))
+    return view.analysed(view.parts(), lambda part: from_trials.context_use(part.table))
 
 
 @registry.figure(
     "weight of relevant and of irrelevant evidence", ["context dependent"],
-    columns=CONTEXT, check=_context_uses,
+    columns=("context", "coh_1", "coh_2", "other_choice", "choice"), check=_context_uses,
 )  # fmt: skip
 def context(view: View) -> Figure:
     """Draw choices against the evidence of each modality in each context, and the weight of each.
@@ -219,7 +215,7 @@ def cues(view: View) -> Figure:
     """Draw the psychometric function of each modality and of both, and observed against optimal sigma."""
     from neurogym.analysis import from_trials
 
-    parts = view.parts("modality", "coh", keep=lambda table: table["modality"].astype(str) != "conflict")
+    parts = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
     parts = [Part(part.label, part.colour, {**part.table, "coh": shown_in_each(part.table)}) for part in parts]
     found = view.analysed(
         parts, lambda part: from_trials.cue_combination(part.table, n_boot=view.draws(DRAWS), lapse=0.0)
@@ -272,7 +268,7 @@ def wagering(view: View) -> Figure:
 
     sure = view.facts.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = new_figure(1, 2)
-    parts = view.parts("wager", "coh", "choice", "outcome")
+    parts = view.parts()
     analysis = lambda part: from_trials.wagering(part.table, sure=float(sure), n_boot=view.draws(DRAWS))  # noqa: E731
     for part, found in view.analysed(parts, analysis):
         p = found.p_sure

@@ -27,7 +27,7 @@ def indifference(view: View) -> Figure:
 
     figure, axes = new_figure(width=4.6)
     ends = (np.inf, 0.0)
-    parts = view.parts("n_a", "n_b", "a_first", "choice")
+    parts = view.parts()
     for part, found in view.analysed(
         parts, lambda part: from_trials.indifference_point(part.table, n_boot=view.draws(DRAWS))
     ):
@@ -65,13 +65,15 @@ def _intervals_vary(view: View) -> None:
             raise Unavailable("no interval was produced")
 
 
-@registry.figure("reproduced against target interval", ["timing"], columns=("production", "rt"), check=_intervals_vary)
+@registry.figure(
+    "reproduced against target interval", ["timing"], columns=("production", "rt", "outcome"), check=_intervals_vary
+)
 def interval(view: View) -> Figure:
     """Draw produced against target intervals, and their error."""
     from neurogym.analysis import Curve
 
     figure, (left, right) = new_figure(1, 2)
-    parts = view.parts("production", "rt", "outcome")
+    parts = view.parts()
     for part, found in view.analysed(parts, lambda part: _reproduced(part, view.draws(DRAWS))):
         target, produced = _intervals(part)
         rng = np.random.default_rng(0)

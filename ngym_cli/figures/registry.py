@@ -77,6 +77,9 @@ class FigureSpec:
             figure = self.function(view)
         except MissingColumnsError as error:  # one of several runs is of a task that has no such column
             raise Unavailable(str(error)) from None
+        figure = getattr(figure, "figure", figure)  # of axes, too
+        if not hasattr(figure, "savefig"):
+            raise Unavailable(f"{self.name} must return a matplotlib figure, not {type(figure).__name__}")
         refuse_empty(figure, view.left_out)
         capitalise_titles(figure)
         footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])
@@ -92,8 +95,9 @@ class FigureSpec:
 
         if len(view.sources) < self.runs:
             raise Unavailable(f"needs {self.runs} runs or more, as in ngym plot RUN RUN {self.name}")
+        view.required = self.columns
         if self.columns:
-            view.parts(*self.columns)
+            view.parts()
         if self.check is not None:
             self.check(view)
         for name in self.record:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.figures import html, requests
+from ngym_cli.figures.registry import find_figure
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
 from ngym_cli.terminal import REFERENCES, cell
@@ -36,7 +37,14 @@ SHOWN_ELSEWHERE = (
 PAGE = "report.html"
 
 
-def report(reference: str, root: Path, out: Path | None = None, trust: bool = False, overwrite: bool = False) -> Path:
+def report(
+    reference: str,
+    root: Path,
+    out: Path | None = None,
+    trust: bool = False,
+    overwrite: bool = False,
+    figures: Sequence[str] = (),
+) -> Path:
     """Write the page of a run.
 
     Args:
@@ -45,6 +53,7 @@ def report(reference: str, root: Path, out: Path | None = None, trust: bool = Fa
         out: file to write, or a folder for ``report.html``; default the run's folder.
         trust: let the run's record name a user's own code.
         overwrite: replace the file that the user names.
+        figures: further figures, by name or reference.
 
     Raises:
         UserError: if the run does not exist or is damaged, or the file exists or cannot be written.
@@ -55,11 +64,11 @@ def report(reference: str, root: Path, out: Path | None = None, trust: bool = Fa
         check_place(out, overwrite)
     seen = requests.view([reference], root, trust=trust)
     path = out or seen.first.run.path / PAGE
-    write_text(path, html.render("report.html.jinja", _contents(seen)))
+    write_text(path, html.render("report.html.jinja", _contents(seen, figures)))
     return path
 
 
-def _contents(seen: View) -> dict[str, Any]:
+def _contents(seen: View, further: Sequence[str] = ()) -> dict[str, Any]:
     """Return all that stands on the page, by the names that the template has for it."""
     from ngym_cli.figures.style import Unavailable
 
@@ -69,7 +78,7 @@ def _contents(seen: View) -> dict[str, Any]:
         found, no_evaluation = source.main().summary, ""
     except Unavailable as reason:
         found, no_evaluation = None, str(reason)
-    figures, left_out = _figures(seen)
+    figures, left_out = _figures(seen, further)
     page: dict[str, Any] = {
         "title": f"{manifest.get('task')} by {manifest.get('alg')}: {source.run.name}",
         "lead": _lead(source),
@@ -123,10 +132,11 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(seen: View) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return the figures that the run calls for, and why others are missing."""
     found, left_out = [], []
-    for spec in requests.natural_figures(seen):
+    specs = [*requests.natural_figures(seen), *map(find_figure, further)]
+    for spec in {spec.name: spec for spec in specs}.values():
         figure, why, _ = requests.drawn(seen, spec)
         if figure is None:
             left_out.append((spec.name, str(why)))

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli import runs
+from ngym_cli.config import parts
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, one_line, unknown
-from ngym_cli.figures.registry import FIGURES, FigureSpec, tags_of
+from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
 from ngym_cli.files.writing import atomic_path, check_place
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
     Returns:
         References of runs, ``latest`` if there are none, and names of figures.
     """
-    figures = [word for word in given if word in FIGURES and not Path(word).is_dir()]
+    figures = [word for word in given if _is_figure(word)]
     references = [word for word in given if word not in figures]
     if len(references) > 1 and "/" not in references[-1]:
         for word in references[1:]:
@@ -53,6 +54,12 @@ def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
                 if not Path(word).exists() and "/" not in word:
                     raise _neither(word, root) from None
     return references or ["latest"], figures
+
+
+def _is_figure(word: str) -> bool:
+    """Return whether a word names a figure: built in, a reference to a user's own, or offered by a package."""
+    own = parts.is_reference(word) or word.endswith(".py") or word in parts.offered("figure")
+    return (word in FIGURES or own) and not Path(word).is_dir()
 
 
 def _neither(word: str, root: Path) -> UserError:
@@ -127,13 +134,11 @@ def draw(
         UserError: on an unknown figure, format or style; or if nothing was drawn although figures were asked for by
             name or the run is damaged.
     """
-    for name in names:
-        if name not in FIGURES:
-            raise unknown("figure", name, FIGURES)
+    chosen = [find_figure(name) for name in names]
     for kind, given, known in (("format", file_format, FORMATS), ("style", style, STYLES)):
         if given not in known:
             raise unknown(kind, given, known)
-    specs = [FIGURES[name] for name in names] or natural_figures(seen)
+    specs = chosen or natural_figures(seen)
     folder = out or seen.first.run.path / "figures"
     places = [folder / f"{spec.name}{suffix(seen)}.{file_format}" for spec in specs]
     for place in places if out is not None else ():

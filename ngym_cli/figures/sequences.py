@@ -48,7 +48,7 @@ def history(view: View) -> Figure:
         history = from_trials.choice_history(part.table, strength, view.pair, n_lags=LAGS)
         return history, from_trials.win_stay_lose_shift(part.table)
 
-    parts = view.parts("choice", "outcome")
+    parts = view.parts()
     figure, axes = new_figure(1, 3, width=3.6, sharey="row")
     for part, (found, shift) in view.analysed(parts, analysis):
         for fit, colour, after in (
@@ -97,7 +97,7 @@ def stay(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     figure, axes = new_figure(width=4.8)
-    parts = view.parts("common", "choice", "reward")
+    parts = view.parts()
     for k, (part, found) in enumerate(view.analysed(parts, lambda part: from_trials.two_step(part.table))):
         names = [name.replace("_", "\n") for name in found.stay]
         text = f"{part.label}: model-based {found.model_based.value:.2f} "
@@ -138,7 +138,7 @@ def regret(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     figure, axes = new_figure(width=4.6)
-    parts = [_sessions(part) for part in view.parts("p0", "p1", "choice")]
+    parts = [_sessions(part) for part in view.parts()]
     analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=view.draws(200))  # noqa: E731
     for part, curve in view.analysed(parts, analysis):
         label = f"{part.label}, {int(curve.n[0])} sessions"
@@ -193,7 +193,7 @@ def reversal(view: View) -> Figure:
         return from_trials.reversal_curve({**part.table, "choice": chosen, "best": better})
 
     figure, axes = new_figure(width=4.6)
-    parts = [_sessions(part) for part in view.parts("better", "choice", "ground_truth")]
+    parts = [_sessions(part) for part in view.parts()]
     for part, found in view.analysed(parts, analysis):
         s = found.trials_to_switch
         text = (

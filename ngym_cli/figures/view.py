@@ -101,6 +101,7 @@ class View:
         named: evaluations that were asked for by name.
         memory: what several figures need, kept between them.
         quick: draw intervals of few bootstrap samples, or none.
+        required: columns that the present figure needs.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
     """
 
@@ -111,6 +112,7 @@ class View:
     pair: tuple[float, float] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     quick: bool = False
+    required: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
 
     def draws(self, usual: int, least: int = 20) -> int:
@@ -136,6 +138,26 @@ class View:
     def evaluated_references(self) -> dict[str, float | None]:
         """Scores to draw beside evaluations, each where it is the same for all of them."""
         return _common([evaluated.summary for series in self.series for _, evaluated in series.members])
+
+    @property
+    def trials(self) -> Table:
+        """Trials of the evaluation that is drawn: column name to array; of the first, if there are several.
+
+        Raises:
+            Unavailable: if there is no evaluation.
+        """
+        return self.series[0].table
+
+    @property
+    def recording(self) -> recordings.Recording:
+        """Recorded quantities of the latest recorded evaluation, whose trials are ``view.recorded.table``.
+
+        ``recording["activity"]`` has the shape (steps, units); trial k is ``offsets[k]:offsets[k + 1]`` of the steps.
+
+        Raises:
+            Unavailable: if nothing was recorded.
+        """
+        return self.recorded.recording
 
     @cached_property
     def series(self) -> list[Series]:
@@ -202,7 +224,7 @@ class View:
         A series that lacks a column is noted in ``left_out`` if another has it.
 
         Args:
-            required: columns that the figure needs.
+            required: columns beyond those that the figure declares.
             keep: picks rows of a table.
 
         Raises:
@@ -213,7 +235,7 @@ class View:
         found, missing = [], {}
         for series in self.series:
             table = series.table
-            absent = [name for name in (*required, *self.by) if name not in table]
+            absent = [name for name in (*self.required, *required, *self.by) if name not in table]
             if absent:
                 missing[series.text] = f"the trials have no column {absent[0]}"
                 continue

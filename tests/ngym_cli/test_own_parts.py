@@ -241,6 +241,75 @@ def test_sweep_over_own_parts(ngym, folder):
     assert found["counts"]["done"] == 2
 
 
+FIGURE = """
+from ngym_cli import figure
+from ngym_cli.figures.style import new_figure
+
+
+@figure("mean activity of units", record=("activity",))
+def units(view):
+    drawing, axes = new_figure()
+    axes.plot(view.recording["activity"].reshape(view.recording.offsets[-1], -1).mean(axis=0))
+    return drawing
+
+
+def plain(view):
+    "Rewards of trials."
+    drawing, axes = new_figure()
+    axes.plot(view.trials["reward"])
+    return axes
+
+
+def nothing(view):
+    return new_figure()[0]
+
+
+def wrong(view):
+    return 3
+
+
+def broken(view):
+    return view.trials["no such column"]
+"""
+
+
+def test_own_figure_says_what_it_needs_and_is_drawn(ngym, folder):
+    (folder / "fig.py").write_text(FIGURE)
+    assert ngym("run", "--timesteps", "500", "--units", "8", "--name", "a").code == 0
+    lacking = ngym("plot", "a", "fig.py:units")
+    assert lacking.code == 2 and "ngym eval --record activity" in lacking.err
+    assert ngym("eval", "a", "--record", "activity", "--trials", "30").code == 0
+    drawn = ngym("plot", "a", "fig.py:units", "fig.py:plain", "--json")
+    assert drawn.code == 0 and all((folder / row["path"]).is_file() for row in json.loads(drawn.out)), drawn.err
+    for name, message in (("nothing", ""), ("wrong", "must return a matplotlib figure"), ("broken", "no such column")):
+        refused = ngym("plot", "a", f"fig.py:{name}")
+        assert refused.code == 2 and message in refused.err and "Traceback" not in refused.err
+    page = ngym("report", "a", "--figure", "fig.py:units", "--json")
+    assert page.code == 0 and "Mean activity of units" in (folder / json.loads(page.out)["id"]).read_text()
+    assert json.loads(ngym("info", "fig.py:units", "--json").out)["record"] == ["activity"]
+    assert "did you mean 'units'" in ngym("plot", "a", "fig.py:unit").err
+
+
+def test_every_template_works_at_once(ngym, folder):
+    for kind in ("task", "wrapper", "network", "algorithm", "figure"):
+        assert ngym("new", kind, f"my_{kind}.py").code == 0
+        assert ngym("new", kind, f"my_{kind}.py").code == 2
+    assert ngym("new", "task", "by_trial.py", "--by-trial").code == 0
+    for part in ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork"):
+        assert ngym("check", part).code == 0
+    done = ngym(
+        "run", "--task", "my_task.py:MyTask", "--wrappers", "my_wrapper.py:MyWrapper:gains=1/0.5",
+        "--network", "my_network.py:MyNetwork", "--network-arg", "traces=4", "--alg", "my_algorithm.py:MyAlgorithm",
+        "--set", "value_penalty=0.02", "--timesteps", "3000", "--name", "all",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert ngym("eval", "all", "--record", "activity", "--trials", "100").code == 0
+    assert ngym("plot", "all", "my_figure.py:my_figure").code == 0
+    assert ngym("run", "--task", "by_trial.py:ByTrial", "--timesteps", "1000").code == 0
+    wrong = ngym("new", "netwrk", "x.py")
+    assert wrong.code == 2 and "did you mean 'network'" in wrong.err
+
+
 def test_packages_offer_parts(ngym, folder, monkeypatch):
     from ngym_cli.config import parts
 

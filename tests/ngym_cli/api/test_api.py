@@ -77,7 +77,7 @@ def test_objects_train_evaluate_and_draw(parts):
     assert len(run.evaluations[0].trials) == run.evaluations[0].summary["trials"]
     found = run.evaluate(60, task_args={"cohs": [4, 20]})
     assert set(found.trials["coh"]) <= {4.0, 20.0} and found.summary["trials"] == 60
-    assert isinstance(found.plot("psychometric"), matplotlib.figure.Figure)
+    assert isinstance(found.plot("learning"), matplotlib.figure.Figure)
     assert "finished" in repr(run) and "\n" not in repr(run)
     assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in found._repr_html_()
     assert repr(nc.load("first")) == repr(run) and nc.load("first").act(run.make_env().reset(seed=0)[0])[0] in (0, 1, 2)

@@ -112,3 +112,9 @@ def test_the_exit_code_is_an_error_only_if_nothing_was_drawn(made_up, tmp_path):
     with pytest.raises(UserError, match="context: the trials have no column"):
         requests.draw(seen, ["context"], out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_run_of_a_task_without_the_columns_is_named_and_left_out(made_up, tmp_path):
+    seen = requests.view([str(made_up(task)) for task in ("TwoStep-v0", "GoNogo-v0")], tmp_path, compare="task")
+    assert requests.drawn(seen, FIGURES["stay"]).reason is None
+    assert list(seen.left_out.values()) == ["the trials have no column common"]

@@ -1,0 +1,73 @@
+"""Commented examples of users' own parts, written by ``ngym new``."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+
+from ngym_cli.errors import UserError
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+#: Name of the object in each template.
+NAMES = {
+    "task": "MyTask",
+    "wrapper": "MyWrapper",
+    "network": "MyNetwork",
+    "algorithm": "MyAlgorithm",
+    "figure": "my_figure",
+}
+
+#: Commands to go on with; {} is the reference of the new part.
+NEXT = {
+    "task": ("ngym check {}", "ngym info {}", "ngym run --task {}"),
+    "wrapper": ("ngym info {}", "ngym run --task RDM-v0 --wrappers {}:gains=1/0.5"),
+    "network": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --network {}"),
+    "algorithm": ("ngym info {}", "ngym run --task RDM-v0 --alg {} --set value_penalty=0.02"),
+    "figure": ("ngym eval latest --record activity", "ngym plot latest {}"),
+}
+
+
+def object_name(kind: str, path: Path) -> str:
+    """Return the name of the object in a file: ``my_task.py`` holds ``MyTask``, for figures ``my_figure``.
+
+    Raises:
+        UserError: if the file cannot be a Python file with such an object.
+    """
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", path.stem) if word]
+    name = "".join(word[:1].upper() + word[1:] for word in words) if kind != "figure" else "_".join(words)
+    if path.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
+        raise UserError(f"'{path}' is no name for a file with a {kind}; expected something like my_{kind}.py")
+    return name
+
+
+def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
+    """Write an example and return its reference.
+
+    Args:
+        path: the file.
+        kind: a key of ``NAMES``.
+        by_trial: write a task in the style of NeuroGym, one trial at a time.
+
+    Raises:
+        UserError: if the file exists or cannot be written, or only tasks can be written by trial.
+    """
+    if by_trial and kind != "task":
+        raise UserError(f"--by-trial is a way of writing tasks, not a {kind}")
+    name = object_name(kind, path)
+    template = TEMPLATES / ("task_by_trial.py" if by_trial else f"{kind}.py")
+    text = template.read_text(encoding="utf-8").replace(NAMES[kind], name).replace(f"my_{kind}.py", path.name)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path} exists; nothing was written") from None
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
+    return f"{path}:{name}"
+
+
+def next_steps(kind: str, reference: str) -> list[str]:
+    """Return commands to go on with."""
+    return [command.format(reference) for command in NEXT[kind]]
