@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ngym_cli.api.training import resume, train
     from ngym_cli.errors import UserError
     from ngym_cli.figures.registry import figure
+    from ngym_cli.fitting.requests import fit
 
 __all__ = [
     "Cell",
@@ -40,6 +41,7 @@ __all__ = [
     "Sweep",
     "UserError",
     "figure",
+    "fit",
     "load",
     "reproduce",
     "resume",
@@ -50,6 +52,7 @@ __all__ = [
 
 #: Public names and the modules that define them; imported on first use, because some of them need torch.
 _MODULES = {
+    "fit": "ngym_cli.fitting.requests",
     "Cell": "ngym_cli.agents.networks.cell",
     "RecurrentA2C": "ngym_cli.agents.algorithms.recurrent_a2c",
     "RecurrentPPO": "ngym_cli.agents.algorithms.recurrent_ppo",

@@ -57,7 +57,6 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "decoding": ("Decoding", "decode"),
     "selectivity": ("Selectivity", "selectivity_table"),
     "similarity": ("RepresentationalSimilarity", "dissimilarity", "linear_cka", "representational_similarity"),
-    "fixed_points": ("FixedPoints", "LineAttractor", "find_fixed_points", "line_attractor", "selected_input"),
     "measures": ("MEASURES", "Measure", "measures"),
     "animals": ("Comparison", "compare", "distance", "load_trials"),
 }

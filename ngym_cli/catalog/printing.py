@@ -21,6 +21,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "wrappers": ("id", "description", "changes", "order"),
     "algs": ("id", "description", "actions", "networks"),
     "networks": ("id", "description", "defaults"),
+    "models": ("id", "description", "arguments", "paper"),
     "figures": ("id", "description", "drawn for"),
     "launchers": ("id", "description"),
     "analyses": ("id", "description"),

@@ -74,6 +74,12 @@ COMMANDS = {
         "Evaluate trained agents on fresh trials.",
         ("ngym eval latest --record activity", "ngym eval latest --task-arg cohs=1/90 --balanced"),
     ),
+    "fit": CommandSummary(
+        "Train",
+        "Fit models of choice to animals, humans or networks.",
+        ("ngym fit rat.csv --model psytrack,glm-hmm,gru --units 1,2,4",
+         "ngym fit rat.csv --model logistic,gru --test later.csv --json"),
+    ),
     "data": CommandSummary(
         "Look",
         "Describe a table of choices: accuracy, bias, lapses, history.",

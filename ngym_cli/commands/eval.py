@@ -35,8 +35,9 @@ def command(
     ] = False,
     seed: Annotated[int, option("Random seed of the trials.", panel=TRIALS, min=0)] = 0,
     checkpoints: Annotated[
-        str | None, option("Checkpoints to evaluate: 'all', or steps as in 10000,20000.", panel=TRIALS)
+        str | None, option("Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.", panel=TRIALS)
     ] = None,
+    checkpoint: Annotated[str | None, option("The same, for a single checkpoint.", hidden=True)] = None,
     lesion: Annotated[
         list[str] | None, option("Remove units: a fraction such as 0.2, or units=3,7.", panel=UNITS)
     ] = None,
@@ -77,6 +78,7 @@ def command(
     from ngym_cli.config import flags
     from ngym_cli.evaluation import printing, requests
 
+    checkpoints = checkpoints or checkpoint
     changes = flags.settings(**changed)
     references, asked = requests.request(
         run or [], lesion or (), silence or (), clamp or (), noise or (), record, export, compare, columns,

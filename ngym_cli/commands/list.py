@@ -15,8 +15,8 @@ def command(
     what: Annotated[
         str,
         typer.Argument(
-            help="tasks, wrappers, algs, networks, figures, analyses, launchers, recipes, papers, tags, runs, sweeps, "
-            "or differences (from NeuroGym's tasks).",
+            help="tasks, wrappers, algs, networks, models, figures, analyses, launchers, recipes, papers, tags, runs, "
+            "sweeps, or differences (from NeuroGym's tasks).",
             autocompletion=completion.listings,
         ),
     ] = "tasks",

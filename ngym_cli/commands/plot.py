@@ -45,6 +45,7 @@ def command(
     threads.one()
     from ngym_cli import terminal
     from ngym_cli.figures import requests
+    from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
     sweep = folder.named((words or ["latest"])[0], sweeps)
@@ -53,6 +54,11 @@ def command(
 
         list_ = False
         rows = of_sweep.draw(sweep, (words or [])[1:], by, format, style, out, overwrite)
+    elif (fitted := fits.named((words or ["latest"])[0], runs)) is not None:
+        from ngym_cli.fitting import figures as of_fit
+
+        list_ = False
+        rows = of_fit.draw(fitted, (words or [])[1:], format, style, out, overwrite)
     else:
         references, figures = requests.words(words or [], runs)
         seen = requests.view(references, runs, by, compare, evaluation, trust, pair)

@@ -44,6 +44,13 @@ def command(
     smoke: Annotated[
         bool, option("Build, check and train for a few hundred steps; keep nothing.", "--smoke", panel=RUN)
     ] = False,
+    tag: Annotated[list[str] | None, option("Tag of the run, as for ngym runs; repeat for several.", panel=RUN)] = None,
+    dry_run: Annotated[
+        bool, option("Print what would be trained, where and for how long; make nothing.", "--dry-run", panel=RUN)
+    ] = False,
+    print_config: Annotated[
+        bool, option("Print the complete configuration as TOML; make nothing.", "--print-config", panel=RUN)
+    ] = False,
     json: Annotated[bool, option("Print the result as JSON.", "--json", panel=RUN)] = False,
     **typed: Any,
 ) -> None:
@@ -59,13 +66,19 @@ def command(
     of_libraries.learn_with(threads)
     of_libraries.one()
     given = flags.settings(**typed)
-    if not (given or config or resume or name or smoke):
+    planned = dry_run or print_config
+    if not (given or config or resume or name or smoke or planned):
         typer.echo(context.get_help())
         raise typer.Exit
+    if planned:
+        if resume or smoke:
+            raise UserError("--dry-run and --print-config go with neither --resume nor --smoke")
+        raise typer.Exit(requests.plan(given, config, runs, name, trust, print_config, json))
     if smoke:
-        if resume or name:
-            raise UserError(f"--smoke keeps nothing; --{'resume' if resume else 'name'} does not go with it")
+        if resume or name or tag:
+            other = "resume" if resume else "name" if name else "tag"
+            raise UserError(f"--smoke keeps nothing; --{other} does not go with it")
         code = requests.smoke(given, config, json, trust)
     else:
-        code = requests.run(given, config, runs, name, overwrite, json, resume, trust)
+        code = requests.run(given, config, runs, name, overwrite, json, resume, trust, tag or ())
     raise typer.Exit(code)

@@ -49,7 +49,7 @@ class Request:
         deterministic: take the most probable action.
         balanced: all combinations of conditions equally often.
         changes: what is different from training, as from ``ngym_cli.config.flags.settings``.
-        checkpoints: ``all``, step numbers separated by commas, or None for the final model.
+        checkpoints: ``all``, ``best``, step numbers separated by commas, or None for the final model.
         perturbations: what is done to the network.
         record: quantities to record.
         exports: formats to export to.
@@ -287,17 +287,23 @@ def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[
     there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
     if not there:
         raise UserError(f"{run.path} kept no checkpoints")
-    for step in _steps(wanted, there):
+    best = checkpoints.best_of(run.path / checkpoints.FOLDER).get("step")
+    for step in _steps(wanted, there, best):
         saving.fill(policy, saving.read_weights(there[step] / checkpoints.WEIGHTS), there[step] / checkpoints.WEIGHTS)
         yield policy, step, True
 
 
-def _steps(wanted: str, there: Mapping[int, Path]) -> list[int]:
+def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int]:
     if wanted == "all":
         return sorted(there)
     steps = []
     for word in wanted.split(","):
+        if word.strip() == "best":
+            if best is None or best not in there:
+                raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
+            steps.append(best)
+            continue
         if not word.strip().isdecimal() or int(word) not in there:
-            raise unknown("checkpoint", word.strip(), ["all", *map(str, sorted(there))])
+            raise unknown("checkpoint", word.strip(), ["all", "best", *map(str, sorted(there))])
         steps.append(int(word))
     return steps

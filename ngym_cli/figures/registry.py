@@ -24,7 +24,7 @@ MODULES = {
     "sequences": ("history", "stay", "regret", "reversal"),
     "preference": ("indifference", "interval"),
     "population": ("psth", "trajectories", "decoding", "selectivity", "similarity"),
-    "dynamics": ("fixed-points",),
+    "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),
     "watch": ("examples",),
 }
 
@@ -49,6 +49,7 @@ class FigureSpec:
         record: quantities that must have been recorded.
         runs: fewest runs.
         check: quick test before drawing; raises ``Unavailable`` with the reason.
+        on_request: the figure is drawn only when named.
     """
 
     name: str
@@ -60,6 +61,7 @@ class FigureSpec:
     record: tuple[str, ...] = ()
     runs: int = 1
     check: Callable[[View], object] | None = None
+    on_request: bool = False
 
     def draw(self, view: View) -> Figure:
         """Draw the figure, with a note about everything that was left out.
@@ -72,6 +74,7 @@ class FigureSpec:
         from ngym_cli.figures.visible import refuse_empty
 
         view.left_out.clear()
+        view.table = {}
         self.require(view)
         try:
             figure = self.function(view)
@@ -114,7 +117,7 @@ class FigureSpec:
         """
         from ngym_cli.figures.style import Unavailable
 
-        if len(view.sources) < self.runs or (self.tags and self.tags.isdisjoint(tags)):
+        if self.on_request or len(view.sources) < self.runs or (self.tags and self.tags.isdisjoint(tags)):
             return False
         try:
             table = view.series[0].table if self.columns or self.any_of else {}
@@ -132,7 +135,7 @@ def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[
     Args:
         summary: one line for listings.
         tags: tags of the tasks for which the figure is drawn by default; empty: all tasks.
-        **needs: ``columns``, ``any_of``, ``record``, ``runs`` and ``check``, as in ``FigureSpec``.
+        **needs: ``columns``, ``any_of``, ``record``, ``runs``, ``check`` and ``on_request``, as in ``FigureSpec``.
 
     Example:
         >>> @figure("rewards of single trials", columns=("reward",))

@@ -143,6 +143,7 @@ def draw(
     places = [folder / f"{spec.name}{suffix(seen)}.{file_format}" for spec in specs]
     for place in places if out is not None else ():
         check_place(place, overwrite)
+        check_place(place.with_suffix(".parquet"), overwrite)
     rows = [_draw_one(seen, spec, style, place) for spec, place in zip(specs, places, strict=True)]
     failed = [row for row in rows if names or row["damaged"]]
     if failed and not any(row["path"] for row in rows):
@@ -194,6 +195,10 @@ def _draw_one(seen: View, spec: FigureSpec, style: str, path: Path) -> dict[str,
 
         with styled(style):
             save_figure(figure, path)
+        if seen.table:
+            from ngym_cli.runs.trial_table import write_table
+
+            write_table(seen.table, path.with_suffix(".parquet"))
         row["path"] = str(path)
         row["left_out"] = dict(seen.left_out)
     return row

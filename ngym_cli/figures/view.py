@@ -102,6 +102,7 @@ class View:
         memory: what several figures need, kept between them.
         quick: draw intervals of few bootstrap samples, or none.
         required: columns that the present figure needs.
+        table: numbers behind the present figure, written as Parquet next to the figure; empty for most figures.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
     """
 
@@ -113,6 +114,7 @@ class View:
     memory: dict[str, Any] = field(default_factory=dict)
     quick: bool = False
     required: tuple[str, ...] = ()
+    table: Table = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
     def draws(self, usual: int, least: int = 20) -> int:

@@ -42,16 +42,26 @@ def tags_of(run: Run) -> list[str]:
     return [str(tag) for tag in tags] if isinstance(tags, list) else []
 
 
+def check_tags(words: Sequence[str]) -> None:
+    """Refuse words that cannot be tags.
+
+    Raises:
+        UserError: names the first such word.
+    """
+    for word in words:
+        if not word.strip() or "," in word or not word.isprintable() or len(word) > LONGEST:
+            raise UserError(f"tag {word!r} must be a printable word without commas")
+
+
 def tag(run: Run, words: Sequence[str], remove: bool = False) -> list[str]:
     """Add tags to a run, or take them away; return those that it then has.
 
     Raises:
         UserError: if a tag is empty or holds a comma or a line break, or one to take away is not there.
     """
+    check_tags(words)
     before = tags_of(run)
     for word in words:
-        if not word.strip() or "," in word or not word.isprintable() or len(word) > LONGEST:
-            raise UserError(f"tag {word!r} must be a printable word without commas")
         if remove and word not in before:
             raise UserError(f"{run.path} has no tag '{word}'; it has {', '.join(before) or 'none'}")
     after = [word for word in before if word not in words] if remove else list(dict.fromkeys([*before, *words]))

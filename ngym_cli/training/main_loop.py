@@ -58,11 +58,13 @@ class Hooks:
         announce: called with the complete configuration and the facts of the task, before torch is imported.
         make_display: returns the display of the progress.
         watch: called after each evaluation; may end the run early.
+        begun: called with the folder of a new run once it is complete enough to be listed.
     """
 
     announce: Callable[[RunConfig, Facts], None] = lambda *_: None
     make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Silent()
     watch: Watch | None = None
+    begun: Callable[[runs.Run], object] = lambda *_: None
 
 
 def train(
@@ -122,6 +124,7 @@ def train(
     run = run or make()
     with locks.lock(run.path):
         run.update(**references, **({"init_from": begun} if begun else {}))
+        hooks.begun(run)
         return _go(_Parts(run, config, goal, model, venv, hooks, course))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from ngym_cli.agents import threads
 from ngym_cli.agents.from_config import find_algorithm
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError, one_line
+from ngym_cli.runs import managing
 
 if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
@@ -33,6 +35,7 @@ def run(
     json: bool,
     resume: str | None = None,
     trust: bool = False,
+    tags: Sequence[str] = (),
 ) -> int:
     """Train an agent and print how it went; return the exit code.
 
@@ -45,8 +48,10 @@ def run(
         json: print one JSON document on stdout; progress goes to stderr in any case.
         resume: the run to continue, instead of starting one.
         trust: let the file, or the record of the run to continue, name a user's own code.
+        tags: tags of the run.
     """
-    if resume is not None and (flags or file or name or overwrite):
+    managing.check_tags(tags)
+    if resume is not None and (flags or file or name or overwrite or tags):
         raise UserError("--resume continues a run as it was configured; no other settings go with it")
     config = configuration.load(file, flags, trust) if resume is None else None
     err = terminal.console(stderr=True)
@@ -77,7 +82,7 @@ def run(
         actions = "most probable actions" if find_algorithm(resolved.alg).needs_truth else "sampled actions"
         return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references, actions)
 
-    hooks = main_loop.Hooks(announce, display)
+    hooks = main_loop.Hooks(announce, display, begun=lambda run: managing.tag(run, tags) if tags else None)
     if config is None:
         outcome = main_loop.resume(runs.find(str(resume), root), trust, hooks)
     else:
@@ -90,6 +95,49 @@ def run(
         next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
         terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
     return INTERRUPTED if outcome.status == "interrupted" else 0
+
+
+def plan(
+    flags: Mapping[str, object], file: Path | None, root: Path, name: str | None, trust: bool, as_toml: bool, json: bool
+) -> int:
+    """Print what a run would be, without making anything; return the exit code.
+
+    Args:
+        flags: from ``ngym_cli.config.flags.settings``.
+        file: configuration file below the flags.
+        root: folder of all runs.
+        name: name of the run.
+        trust: let the file name a user's own code.
+        as_toml: print the complete configuration as TOML, for ``--config``.
+        json: print one JSON document.
+    """
+    from ngym_cli.agents.from_config import complete
+    from ngym_cli.environments.defaults import resolve
+    from ngym_cli.training import timing
+
+    config, facts = resolve(configuration.load(file, flags, trust))
+    config = complete(config, facts)
+    if as_toml and not json:
+        sys.stdout.write(config.to_toml())
+        return 0
+    folder = runs.folder_for(root, config.task, config.alg, name, config.seed)
+    seconds = timing.expected(config, facts)
+    if json:
+        found = {"id": str(folder), "exists": folder.exists(), "seconds": seconds, "config": config.model_dump()}
+        terminal.print_json(found)
+        return 0
+    stack = "".join(f" + {entry.name}" for entry in config.wrappers)
+    rows = [
+        ("task", f"{config.task}{stack}"),
+        ("agent", f"{config.alg} ({config.network}, {config.units} units), {config.n_envs} environments"),
+        ("training", f"{config.timesteps:,} steps" + (f", about {terminal.in_words(seconds)}" if seconds else "")),
+        ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
+        ("folder", f"{folder}{' (exists)' if folder.exists() else ''}"),
+    ]
+    for row in rows:
+        terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
+    terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
+    return 0
 
 
 #: What a smoke test trains with; the hyperparameters where the algorithm has them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import numpy as np
 import pytest
@@ -308,6 +309,29 @@ def test_every_template_works_at_once(ngym, folder):
     assert ngym("run", "--task", "by_trial.py:ByTrial", "--timesteps", "1000").code == 0
     wrong = ngym("new", "netwrk", "x.py")
     assert wrong.code == 2 and "did you mean 'network'" in wrong.err
+
+
+def test_dry_run_and_configuration_make_nothing(ngym, folder):
+    planned = ngym("run", "--dry-run", "--network", "mine.py:Two", "--timesteps", "2000", "--name", "a")
+    assert planned.code == 0 and "mine.py:Two" in planned.out and "runs/RDM-v0/recurrent_ppo/a" in planned.out
+    printed = ngym("run", "--print-config", "--network", "mine.py:Two", "--units", "8", "--timesteps", "1000")
+    assert tomllib.loads(printed.out)["network_args"]["slow"] == 5 and not (folder / "runs").exists()
+    (folder / "c.toml").write_text(printed.out)
+    refused = ngym("run", "--config", "c.toml")
+    assert refused.code == 2 and "--trust" in refused.err
+    assert ngym("run", "--config", "c.toml", "--trust", "--tag", "pilot", "--name", "b").code == 0
+    assert [row["id"] for row in json.loads(ngym("list", "runs", "--tag", "pilot", "--json").out)]
+    assert ngym("run", "--tag", "a,b", "--timesteps", "500").code == 2
+    assert ngym("run", "--dry-run", "--hyper", "x").code == 2
+
+
+def test_best_checkpoint_by_name(ngym, folder):
+    common = ["--timesteps", "6000", "--units", "8", "--checkpoint-every", "2000", "--eval-trials", "20"]
+    assert ngym("run", *common, "--eval-every", "2000", "--name", "a").code == 0
+    best = ngym("eval", "a", "--checkpoint", "best", "--trials", "20", "--json")
+    assert best.code == 0, best.err
+    marked = json.loads((folder / "runs/RDM-v0/recurrent_ppo/a/checkpoints/best.json").read_text())
+    assert json.loads(best.out)[0]["checkpoint"] == marked["step"]
 
 
 def test_packages_offer_parts(ngym, folder, monkeypatch):

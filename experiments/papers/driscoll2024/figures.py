@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from neurogym.analysis import Activity, pca_trajectories
-from ngym_cli.agents.fixed_points import SLOW, input_sets, network_step
+from ngym_cli.agents.dynamics import SLOW, input_sets, system_of
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 
 #: What tasks with a delay compute in it.
@@ -40,7 +40,7 @@ def _points(run):
         for each in input_sets(table, activity, observations, ("task",), ("delay", "decision"))
         if each.values["task"] in KIND
     ]
-    step, _ = network_step(run.source.policy)
+    step = system_of(run.source.policy.networks[0]).step
     near, found = NEAR * np.sqrt(activity.values.var(axis=0).sum()), {}
     for each in sets:
         visited = np.asarray(activity.values[each.steps], float)
@@ -98,7 +98,7 @@ def periods_apart(run):
 
 def _path(run, first, second):
     """Stable points of a task's delay as the input goes over to that of another, shape (inputs, points, units)."""
-    step, _ = network_step(run.source.policy)
+    step = system_of(run.source.policy.networks[0]).step
     (begin, state), (end, _) = _points(run)[first, "delay"], _points(run)[second, "delay"]
     path = [state]
     for part in np.linspace(0, 1, BETWEEN + 1)[1:]:

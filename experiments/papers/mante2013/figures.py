@@ -4,9 +4,10 @@ from functools import cache
 
 import numpy as np
 
-from neurogym.analysis import Activity, from_trials, line_attractor, pca_trajectories, selected_input, targeted_axes
+from neurogym.analysis import Activity, from_trials, pca_trajectories, targeted_axes
 from neurogym.analysis.trial_tables import is_correct, numbers, responded, select
-from ngym_cli.agents.fixed_points import input_sets, network_step, points_of_sets
+from neurogym.dynamics import describe_attractor, selected_input
+from ngym_cli.agents.dynamics import input_sets, points_of_sets, system_of
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, new_figure, shades
 
@@ -46,7 +47,8 @@ def _points(run):
     """Slow points of each context under its mean input during the stimulus."""
     activity, observations, table = _recorded(run)
     sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
-    found = points_of_sets(run.source.policy, activity, observations, sets, starts=STARTS, slow=SLOW)
+    system = system_of(run.source.policy.networks[0])
+    found = points_of_sets(system, activity, observations, sets, starts=STARTS, slow=SLOW)
     return {int(each.values["context"]): (each, points) for each, points in found}
 
 
@@ -58,16 +60,16 @@ def _of_contexts(run, value):
 
 
 def leading_eigenvalue(run):
-    return _of_contexts(run, lambda _, points: line_attractor(points).leading)
+    return _of_contexts(run, lambda _, points: describe_attractor(points).leading)
 
 
 def next_eigenvalue(run):
-    return _of_contexts(run, lambda _, points: line_attractor(points).next)
+    return _of_contexts(run, lambda _, points: describe_attractor(points).next)
 
 
 def dominant_axis(run):
     """Share of the variance of the points along one axis, in each context."""
-    return _of_contexts(run, lambda _, points: line_attractor(points).share)
+    return _of_contexts(run, lambda _, points: describe_attractor(points).share)
 
 
 def _pushes(run):
@@ -82,10 +84,10 @@ def _pushes(run):
 
 def _selected(run):
     """Movement along the slow direction by evidence of each source at each point, by context."""
-    step, _ = network_step(run.source.policy)
+    system = system_of(run.source.policy.networks[0])
     pushes, found = _pushes(run), {}
-    for context, (each, points) in _points(run).items():
-        found[context] = np.abs(selected_input(step, points, each.inputs, pushes))
+    for context, (_, points) in _points(run).items():
+        found[context] = np.abs(selected_input(system, points, pushes))
     return found
 
 

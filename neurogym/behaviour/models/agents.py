@@ -204,18 +204,15 @@ def _linear(p: Values, own: int, stimuli: Floats, n: int) -> Floats:
     """Return the part of the logits that bias and stimuli give, zero for the first choice."""
     weights = list(p.values())[own:]
     per = len(weights) // (n - 1)
-    parts = [
-        np.zeros_like(stimuli[..., :1] + weights[0])
-        if not stimuli.shape[-1]
-        else np.zeros_like(stimuli[..., :1] * weights[0])
-    ]
+    shape = (*np.broadcast_shapes(weights[0].shape[:-1], stimuli.shape[:-1]), 1)
+    parts = [np.zeros(shape)]
     for k in range(n - 1):
         bias, *each = weights[k * per : (k + 1) * per]
-        total = bias + np.zeros(stimuli.shape[:-1])[..., None]
+        total = bias + np.zeros(shape)
         for j, w in enumerate(each):
             total = total + w * stimuli[..., j : j + 1]
         parts.append(total)
-    return np.concatenate(np.broadcast_arrays(*parts), -1)
+    return np.concatenate(parts, -1)
 
 
 def _gathered(problems: Sequence[Problem]) -> Padded:

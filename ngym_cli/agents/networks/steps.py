@@ -147,6 +147,11 @@ class Stepper:
         self.noise_scale = np.float32(noise_scale)
         self._layers = [Steps(cell, weight, units, alpha) for weight in weights]
 
+    @property
+    def layers(self) -> list[tuple[str, np.ndarray, float]]:
+        """Cell, joint weight matrix and leak of each layer."""
+        return [(steps.cell, steps.weight, steps.alpha) for steps in self._layers]
+
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
         """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
         return draw_noise(self.shape, steps, n, rng) if self.noisy else None

@@ -9,8 +9,12 @@ import pytest
 import torch
 
 from neurogym.analysis import Activity
-from ngym_cli.agents.fixed_points import input_sets, network_step, points_of_sets
-from ngym_cli.agents.networks.leaky import RNN
+from neurogym.dynamics import FiniteDifferences
+from ngym_cli.agents.dynamics import input_sets, points_of_sets, system_of
+from ngym_cli.agents.networks.ei import EIRNN
+from ngym_cli.agents.networks.gru import GRU
+from ngym_cli.agents.networks.leaky import CTRNN, RNN
+from ngym_cli.agents.networks.lstm import LSTM
 
 LENGTH, UNITS = 10, 3
 
@@ -61,10 +65,31 @@ def test_inputs_are_means_of_conditions_and_periods(recorded):
 def test_points_are_those_of_the_network_under_each_input(policy, recorded):
     table, activity, observations = recorded
     sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
-    found = points_of_sets(policy, activity, observations, sets, slow=1e-8)
+    system = system_of(policy.networks[0])
+    found = points_of_sets(system, activity, observations, sets, slow=1e-8)
     for (each, points), driven in zip(found, (1, 2), strict=True):
         assert np.unique(np.round(points.points[:, 0], 3)).tolist() == [-0.859, 0, 0.859]
-        assert points.points[:, driven] == pytest.approx(np.tanh(0.5), abs=1e-3)
+        assert points.points[:, driven] == pytest.approx(np.tanh(0.5), abs=1e-6)
         assert each.values["context"] == driven - 1
-    step, size = network_step(policy)
-    assert size == UNITS and step(np.zeros((1, UNITS)), np.array([1.0, 0]))[0] == pytest.approx([0, np.tanh(1), 0])
+    moved = system.step(np.zeros((1, UNITS)), np.array([1.0, 0]))[0]
+    assert system.units == UNITS and moved == pytest.approx([0, np.tanh(1), 0])
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("cell", [LSTM, GRU, RNN, CTRNN, EIRNN])
+def test_a_network_as_a_system_steps_as_it_acts_and_has_exact_derivatives(cell, layers):
+    torch.manual_seed(0)
+    network, rng = cell(3, 5, num_layers=layers), np.random.default_rng(0)
+    system = system_of(network)
+    sizes = [size for _ in range(layers) for size in network.state_sizes]
+    state = [rng.uniform(0.1, 1, (layers, 4, size)).astype(np.float32) for size in network.state_sizes]
+    x, out = rng.normal(size=(4, 3)).astype(np.float32), [np.empty_like(part) for part in state]
+    network.stepper().step(x, tuple(state), tuple(out))
+
+    def joined(parts):
+        return np.concatenate([part[layer] for layer in range(layers) for part in parts], axis=1).astype(float)
+
+    assert system.units == sum(sizes)
+    assert system.step(joined(state), x) == pytest.approx(joined(out), abs=1e-5)
+    differences = FiniteDifferences(system.step, system.units, 3)
+    assert system.jacobian(joined(state), x) == pytest.approx(differences.jacobian(joined(state), x), abs=1e-6)

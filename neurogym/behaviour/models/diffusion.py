@@ -1,0 +1,147 @@
+"""Drift diffusion to symmetric bounds with a drift in proportion to the evidence (Palmer, Huk & Shadlen 2005).
+
+For signed evidence x: P(choice 1) = 1 / (1 + exp(-2 A k (x - x0))), mean reaction time A / (k |x|) tanh(A k |x|) + t_R
+with k the drift per unit of evidence (1 / sqrt(s)), A the bound (sqrt(s)) and t_R the time outside the decision (s;
+10.1167/5.5.1). The likelihood is binomial in choices and Gaussian in the mean reaction time of each strength, whose
+standard error is that of the data. Choices are predicted from the present stimulus alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from neurogym.analysis.chronometric import mean_reaction_time
+from neurogym.analysis.results import Estimate
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError, require_two
+from neurogym.behaviour.table import Behaviour, Floats
+
+NAMES = ("k", "A", "t_R", "x0")
+#: Strengths that are told apart; others are put together in bins of equal numbers.
+STRENGTHS = 12
+
+
+@dataclass
+class DiffusionPolicy:
+    """Choices of a diffusion without memory.
+
+    Attributes:
+        values: k, A, t_R and x0.
+    """
+
+    values: Floats
+
+    def begin(self, n: int) -> int:
+        """See `Policy.begin`."""
+        return n
+
+    def probabilities(self, state: int, stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        k, a, _, x0 = self.values
+        p = expit(2 * a * k * (stimuli[:, 0] - x0))
+        return np.stack([1 - p, p], 1)
+
+    def advance(self, state: int, trial: Trial) -> int:
+        """See `Policy.advance`."""
+        return state
+
+
+class Diffusion:
+    """Drift diffusion fitted to choices and mean reaction times.
+
+    Args:
+        name: name of the model.
+    """
+
+    def __init__(self, name: str = "ddm"):
+        self.name = name
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        return [self._fit(each.table) for each in problems]
+
+    def _fit(self, table: Behaviour) -> Fitted:
+        require_two(table, self.name)
+        if len(table.stimuli) != 1:
+            raise UnfitError(f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)}")
+        x, choice, rt = np.nan_to_num(table.join("stimuli")[:, 0]), table.join("choice"), table.join("rt")
+        correct = table.join("correct")
+        valid = choice >= 0
+        timed = valid & np.isfinite(rt)
+        if timed.sum() < 20:
+            raise UnfitError(f"{self.name} needs reaction times (--rt COLUMN)")
+        strength, mean, error = _means(np.abs(x[timed]), rt[timed], correct[timed])
+
+        def loss(free: Floats) -> float:
+            k, a, t, x0 = np.exp(free[0]), np.exp(free[1]), free[2], free[3]
+            p = np.clip(expit(2 * a * k * (x[valid] - x0)), 1e-12, 1 - 1e-12)
+            predicted = mean_reaction_time(strength, k, a, 1000 * t) / 1000
+            choices = -np.log(np.where(choice[valid] == 1, p, 1 - p)).sum()
+            return float(choices + 0.5 * (((mean - predicted) / error) ** 2).sum())
+
+        typical = np.median(np.abs(x[valid])) or 1.0
+        start = np.array([np.log(1 / typical), np.log(0.7), 0.5 * mean.min(), 0.0])
+        scale = np.array([1, 1, 1, typical])
+        found: Any = min(
+            (
+                minimize(
+                    lambda z: loss(z * scale),
+                    (start + [s, -s / 2, 0, 0]) / scale,
+                    method="Nelder-Mead",
+                    options={"maxiter": 6000, "maxfev": 6000, "xatol": 1e-6, "fatol": 1e-6},
+                )
+                for s in (-1.0, 0.0, 1.0)
+            ),
+            key=lambda result: result.fun,
+        )
+        best = found.x * scale
+        covariance = np.linalg.pinv(_curvature(loss, best, 1e-3 * scale))
+        se = np.sqrt(np.maximum(np.diag(covariance), 0))
+        ends = [best - 1.96 * se, best, best + 1.96 * se]
+        natural = [np.r_[np.exp(end[:2]), end[2:]] for end in ends]
+        estimates = {
+            name: Estimate(
+                float(natural[1][j]),
+                float(natural[0][j]),
+                float(natural[2][j]),
+                float(natural[2][j] - natural[0][j]) / (2 * 1.96),
+            )
+            for j, name in enumerate(NAMES)
+        }
+        policy = DiffusionPolicy(natural[1])
+        p = policy.probabilities(0, x[valid, None])
+        score = float(np.log(np.clip(p[np.arange(len(p)), choice[valid]], 1e-12, 1)).sum())
+        return Fitted(self.name, policy, estimates, score)
+
+
+def _means(strength: Floats, rt: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return strengths with the mean of the reaction times of correct choices (of all at strength 0) and its error."""
+    edges = np.unique(strength)
+    if len(edges) > STRENGTHS:
+        edges = np.unique(np.quantile(strength, np.linspace(0, 1, STRENGTHS)))
+    index = np.clip(np.searchsorted(edges, strength, "right") - 1, 0, len(edges) - 1)
+    rows = []
+    for k in range(len(edges)):
+        here = index == k
+        right = here & ((correct == 1) | ~np.isfinite(correct) | (strength == 0))
+        if right.sum() > 1:
+            rows.append((strength[here].mean(), rt[right].mean(), rt[right].std(ddof=1) / np.sqrt(right.sum())))
+    found = np.array(rows)
+    return found[:, 0], found[:, 1], np.maximum(found[:, 2], 1e-6)
+
+
+def _curvature(loss: Any, x: Floats, delta: Floats) -> Floats:
+    d = len(x)
+    out = np.zeros((d, d))
+    eye = np.diag(delta)
+    for i in range(d):
+        for j in range(d):
+            a, b = loss(x + eye[i] + eye[j]), loss(x + eye[i] - eye[j])
+            c, e = loss(x - eye[i] + eye[j]), loss(x - eye[i] - eye[j])
+            out[i, j] = (a - b - c + e) / (4 * delta[i] * delta[j])
+    return out

@@ -1,0 +1,143 @@
+"""A model of one's own as one plain function of one trial.
+
+    PARAMETERS = {"alpha": (0, 1), "beta": (0, 20)}
+
+    def agent(params, state, choice, reward, stimulus):
+        q = [0.0, 0.0] if state is None else list(state)
+        if choice is not None:
+            q[choice] += params["alpha"] * (reward - q[choice])
+        return [params["beta"] * value for value in q], q
+
+The function is called before each choice with the values of the parameters by name, the state that it returned before
+(None in the first trial of a session), choice and reward of the previous trial (None in the first trial and after a
+miss) and the stimuli of the present trial by name; it returns the logits of the choices and the new state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from neurogym.behaviour.models.agents import Parameter
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError, log_softmax
+from neurogym.behaviour.models.search import hessian
+from neurogym.behaviour.table import Behaviour, Floats, Session
+
+STARTS = 3
+
+
+class FunctionModel:
+    """Model behind a plain function; see the module.
+
+    Args:
+        function: ``agent(params, state, choice, reward, stimulus)``.
+        bounds: lower and upper end of each parameter; None for no bound.
+        name: name of the model.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        bounds: Mapping[str, tuple[float | None, float | None]],
+        name: str,
+    ):
+        self.function, self.name = function, name
+        self.parameters = tuple(_parameter(key, *ends) for key, ends in bounds.items())
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        return [self._fit(each) for each in problems]
+
+    def _fit(self, problem: Problem) -> Fitted:
+        table, rng = problem.table, np.random.default_rng(problem.seed)
+        mean, sd = (np.array([getattr(p, key) for p in self.parameters]) for key in ("mean", "sd"))
+
+        def loss(x: Floats) -> float:
+            value = sum(self._log_likelihood(x, each, table) for each in table.sessions)
+            return float(0.5 * (((x - mean) / sd) ** 2).sum() - value)
+
+        starts = [mean, *(mean + 0.7 * sd * rng.standard_normal(len(mean)) for _ in range(STARTS - 1))]
+        found: Any = min((minimize(loss, start, method="L-BFGS-B") for start in starts), key=lambda each: each.fun)
+        x = np.asarray(found.x)
+        curvature = hessian(lambda _, tried: np.array([[loss(point) for point in tried[0]]]), x[None])[0]
+        variance = np.diag(np.linalg.pinv(curvature))
+        se = np.sqrt(np.where(variance > 0, variance, sd**2))
+        estimates = {p.name: p.estimate(x[k], se[k]) for k, p in enumerate(self.parameters)}
+        return Fitted(self.name, FunctionPolicy(self, x, table), estimates, -loss(x))
+
+    def values(self, x: Floats) -> dict[str, float]:
+        """Return the parameters by name from the unbounded scale."""
+        return {p.name: float(p.value(np.asarray(x[k]))) for k, p in enumerate(self.parameters)}
+
+    def call(self, values: Mapping[str, float], state: Any, before: tuple[Any, Any], stimulus: Mapping[str, float],
+             choices: int) -> tuple[Floats, Any]:  # fmt: skip
+        """Return logits and the new state, checked.
+
+        Raises:
+            UnfitError: if the function returns something else.
+        """
+        found = self.function(values, state, *before, stimulus)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise UnfitError(f"{self.name} returned {type(found).__name__}, expected (logits, state)")
+        logits = np.asarray(found[0], float)
+        if logits.shape != (choices,) or not np.isfinite(logits).all():
+            raise UnfitError(f"{self.name} returned logits {logits.tolist()}, expected {choices} finite numbers")
+        return logits, found[1]
+
+    def _log_likelihood(self, x: Floats, each: Session, table: Behaviour) -> float:
+        values, state, before, total = self.values(x), None, (None, None), 0.0
+        stimuli, reward = np.nan_to_num(each.stimuli).tolist(), np.nan_to_num(each.reward).tolist()
+        for t, choice in enumerate(each.choice.tolist()):
+            stimulus = dict(zip(table.stimuli, stimuli[t], strict=True))
+            logits, state = self.call(values, state, before, stimulus, len(table.choices))
+            if choice >= 0:
+                total += float(log_softmax(logits)[choice])
+            before = (choice, reward[t]) if choice >= 0 else (None, None)
+        return total
+
+
+def _parameter(name: str, low: float | None, high: float | None) -> Parameter:
+    if low is not None and high is not None:
+        return Parameter(name, "unit", 0.0, 1.7, float(low), float(high))
+    return Parameter(name, "positive", 0.5, 1.5) if low == 0 else Parameter(name, "real", 0.0, 3.0)
+
+
+class FunctionPolicy:
+    """Behaviour of a plain function, session by session.
+
+    Args:
+        model: the model.
+        x: parameters in the unbounded scale.
+        table: names of choices and stimuli.
+    """
+
+    def __init__(self, model: FunctionModel, x: Floats, table: Behaviour):
+        self.model, self.values, self.table = model, model.values(x), table
+
+    def begin(self, n: int) -> list[Any]:
+        """See `Policy.begin`."""
+        return [(None, (None, None))] * n
+
+    def _call(self, state: list[Any], stimuli: Floats) -> list[tuple[Floats, Any]]:
+        names, n = self.table.stimuli, len(self.table.choices)
+        rows = [dict(zip(names, row, strict=True)) for row in stimuli.tolist()]
+        return [
+            self.model.call(self.values, own, before, row, n) for (own, before), row in zip(state, rows, strict=True)
+        ]
+
+    def probabilities(self, state: list[Any], stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        import copy
+
+        return np.exp(log_softmax(np.stack([logits for logits, _ in self._call(copy.deepcopy(state), stimuli)])))
+
+    def advance(self, state: list[Any], trial: Trial) -> list[Any]:
+        """See `Policy.advance`."""
+        moved = self._call(state, trial.stimuli)
+        before = [
+            (int(c), float(r)) if c >= 0 else (None, None) for c, r in zip(trial.choice, trial.reward, strict=True)
+        ]
+        return [(own, last) for (_, own), last in zip(moved, before, strict=True)]

@@ -1,0 +1,172 @@
+"""Behaviour of fitted models: a policy chooses in a world that pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from neurogym.behaviour.models.base import Policy, Trial
+from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
+
+#: Bandit of simulations where the table does not say what other choices would have earned.
+BETTER, BLOCK = 0.8, (40, 60)
+#: Two-step task: probability of the common transition, s.d. and range of the walk of reward probabilities.
+COMMON, WALK, RANGE = 0.7, 0.025, (0.25, 0.75)
+
+
+class World(Protocol):
+    """What a simulated subject meets, many sessions at once."""
+
+    stimuli: Floats
+    truth: Ints
+
+    @property
+    def n(self) -> int:
+        """Number of sessions."""
+
+    @property
+    def trials(self) -> int:
+        """Trials of each session."""
+
+    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+        """Return reward, second-stage state and second-stage choice of trial ``t``."""
+
+
+@dataclass
+class Decisions:
+    """Trials of a table with a known correct choice, which pays 1."""
+
+    stimuli: Floats
+    truth: Ints
+
+    @property
+    def n(self) -> int:
+        """Number of sessions."""
+        return len(self.truth)
+
+    @property
+    def trials(self) -> int:
+        """Trials of each session."""
+        return self.truth.shape[1]
+
+    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+        """See `World.outcome`."""
+        none = np.full(len(choice), -1)
+        return (choice == self.truth[:, t]).astype(float), none, none
+
+
+class ReversingBandit:
+    """Arms of which one pays with .8 and the others with .2; a new one is better every 40 to 60 trials.
+
+    Args:
+        n: number of sessions.
+        trials: of each session.
+        arms: number of arms.
+        rng: source of randomness.
+    """
+
+    def __init__(self, n: int, trials: int, arms: int, rng: np.random.Generator):
+        self.n, self.trials, self.stimuli = n, trials, np.zeros((n, trials, 0))
+        self.truth = np.empty((n, trials), np.int64)
+        for row in self.truth:
+            at, better = 0, int(rng.integers(arms))
+            while at < trials:
+                end = at + int(rng.integers(BLOCK[0], BLOCK[1] + 1))
+                row[at:end] = better
+                better, at = (better + 1 + int(rng.integers(arms - 1))) % arms, end
+        self._pays = rng.random((n, trials))
+
+    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+        """See `World.outcome`."""
+        p = np.where(choice == self.truth[:, t], BETTER, 1 - BETTER)
+        none = np.full(len(choice), -1)
+        return (self._pays[:, t] < p).astype(float), none, none
+
+
+class TwoStepWorld:
+    """Two-step task of Daw et al. 2011 (10.1016/j.neuron.2011.02.027): probabilities of reward walk slowly.
+
+    Args:
+        n: number of sessions.
+        trials: of each session.
+        rng: source of randomness.
+    """
+
+    def __init__(self, n: int, trials: int, rng: np.random.Generator):
+        self.n, self.trials, self.stimuli = n, trials, np.zeros((n, trials, 0))
+        self.truth = np.full((n, trials), -1)
+        p = np.empty((trials, n, 2, 2))
+        p[0] = rng.uniform(*RANGE, (n, 2, 2))
+        low, high = RANGE
+        for t in range(1, trials):
+            p[t] = p[t - 1] + rng.normal(0, WALK, (n, 2, 2))
+            p[t] = np.where(p[t] > high, 2 * high - p[t], np.where(p[t] < low, 2 * low - p[t], p[t]))
+        self._p, self._rng = p, rng
+
+    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+        """See `World.outcome`."""
+        common = self._rng.random(self.n) < COMMON
+        state = np.where(common, choice, 1 - choice)
+        q = second(state)
+        choice2 = (self._rng.random(self.n) < q[:, 1]).astype(np.int64)
+        p = self._p[t, np.arange(self.n), state, choice2]
+        return (self._rng.random(self.n) < p).astype(float), state, choice2
+
+
+def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Generator) -> World:
+    """Return a world like that of a table: its trials where the correct choice is known, else a bandit or two steps."""
+    if (table.join("state") >= 0).any():
+        return TwoStepWorld(sessions, trials, rng)
+    truth, stimuli = table.join("truth"), np.nan_to_num(table.join("stimuli"))
+    known = truth >= 0
+    if table.stimuli and known.any():
+        drawn = rng.choice(np.flatnonzero(known), (sessions, trials))
+        return Decisions(stimuli[drawn], truth[drawn])
+    return ReversingBandit(sessions, trials, len(table.choices), rng)
+
+
+def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Generator) -> Behaviour:
+    """Return the behaviour of a fitted model in a world.
+
+    Args:
+        policy: of the fitted model.
+        world: where to choose.
+        table: names of choices and stimuli.
+        rng: source of the choices.
+    """
+    state = policy.begin(world.n)
+    rows: list[Trial] = []
+    for t in range(world.trials):
+        p = policy.probabilities(state, world.stimuli[:, t])
+        choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
+        reward, reached, second = world.outcome(t, choice, _second(policy, state, world, t))
+        rows.append(Trial(world.stimuli[:, t], choice, reward, reached, second))
+        state = policy.advance(state, rows[-1])
+    names = ("stimuli", "choice", "reward", "state", "choice2")
+    arrays = {name: np.stack([getattr(row, name) for row in rows], 1) for name in names}
+    sessions = []
+    for k in range(world.n):
+        own = {name: values[k] for name, values in arrays.items()}
+        truth = world.truth[k]
+        correct = np.where(truth >= 0, own["choice"] == truth, np.nan)
+        rt = np.full(len(truth), np.nan)
+        sessions.append(Session("simulated", str(k + 1), correct=correct, truth=truth, rt=rt, **own))
+    return table.only(sessions)
+
+
+def _second(policy: Policy, state: Any, world: World, t: int) -> Any:
+    """Return a function from the state that was reached to probabilities of the second choices."""
+    choose = getattr(policy, "second", None)
+    none = np.full(world.n, -1)
+
+    def second(reached: Ints) -> Floats:
+        if choose is None:
+            return np.full((world.n, 2), 0.5)
+        return np.asarray(choose(state, Trial(world.stimuli[:, t], none, np.zeros(world.n), reached, none)))
+
+    return second
+
+
+__all__ = ["Decisions", "ReversingBandit", "TwoStepWorld", "World", "simulate", "world_like"]

@@ -1,0 +1,239 @@
+"""Trained networks as dynamical systems: exact derivatives, visited states, and points under recorded inputs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neurogym.dynamics import systems
+from ngym_cli.agents.networks.steps import Stepper
+from ngym_cli.runs import summary
+from ngym_cli.runs.trial_table import Table
+
+if TYPE_CHECKING:
+    from neurogym.analysis import Activity
+    from neurogym.dynamics import FixedPoints
+    from neurogym.dynamics.systems import System
+
+#: Visited states from which the search starts for each input, and largest speed of a slow point.
+STARTS, SLOW = 64, 1e-4
+
+#: Standard deviation of the noise around visited states, as a share of the standard deviation of each unit.
+NOISE = 0.1
+
+#: Steps under constant input that half of the starts take before the search, which leads these to attractors.
+SETTLING = 200
+
+#: Periods whose mean input is held unless others are named; trials from which unrecorded states are computed again.
+PERIODS = ("stimulus", "measure", "delay")
+REPLAYED = 30
+
+
+@dataclass(frozen=True)
+class InputSet:
+    """Constant input for which points are searched.
+
+    Attributes:
+        label: condition and period.
+        trials: trials of the condition, shape (trials,) bool.
+        steps: rows of the recording whose mean is the input.
+        inputs: shape (channels,).
+        values: values of the columns that define the condition.
+        period: name of the period; empty for all steps.
+    """
+
+    label: str
+    trials: np.ndarray
+    steps: np.ndarray
+    inputs: np.ndarray
+    values: dict[str, Any]
+    period: str
+
+
+def system_of(network: Any) -> System:
+    """Return a network of an agent as a dynamical system with exact derivatives, without recurrent noise.
+
+    Several arrays of a state follow one another, layer by layer: hidden and cell state for the LSTM.
+
+    Args:
+        network: a ``Stepper``, or a network in torch. A cell without compiled loops gets central differences.
+
+    Raises:
+        ValueError: for several layers of a cell without compiled loops.
+    """
+    stepper = network if isinstance(network, Stepper) else network.stepper()
+    if isinstance(stepper, Stepper):
+        layers = [_layer(cell, weight, alpha) for cell, weight, alpha in stepper.layers]
+        return layers[0] if len(layers) == 1 else systems.Stack(layers, [stepper.shape[1]] * len(layers))
+    if stepper.shape[0] > 1:
+        raise ValueError("the dynamics of several layers of a user's own cell are not available")
+    return _in_torch(stepper.net)
+
+
+def _layer(cell: str, weight: np.ndarray, alpha: float) -> System:
+    """Return one layer from the joint matrix of ``networks.steps.joint``."""
+    gates = {"lstm": 4, "gru": 4}.get(cell, 1)
+    matrix = np.asarray(weight, float)
+    units = len(matrix) // gates
+    recurrent, inputs, bias = matrix[:, :units], matrix[:, units:-1], matrix[:, -1]
+    if cell == "lstm":
+        return systems.LSTM(recurrent, inputs, bias)
+    if cell != "gru":
+        return systems.Leaky(recurrent, inputs, bias, cell, alpha)
+    rows_inputs, rows_state = np.arange(3 * units), np.r_[: 2 * units, 3 * units : 4 * units]
+    from_state = np.where(np.arange(3 * units) < 2 * units, 0.0, bias[rows_state])
+    return systems.GRU(recurrent[rows_state], inputs[rows_inputs], bias[rows_inputs], from_state)
+
+
+def _in_torch(network: Any) -> System:
+    """Return a network of one layer in double precision, with central differences."""
+    import torch
+
+    network = copy.deepcopy(network).double().cpu()
+    bounds = np.cumsum(network.state_sizes)[:-1]
+
+    @torch.no_grad()
+    def step(state: np.ndarray, x: np.ndarray) -> np.ndarray:
+        given = tuple(torch.from_numpy(part)[None] for part in np.split(np.asarray(state, float), bounds, axis=1))
+        inputs = np.ascontiguousarray(np.broadcast_to(np.asarray(x, float), (len(state), np.shape(x)[-1])))
+        _, after = network.in_torch(torch.from_numpy(inputs), [len(state)], given)
+        return np.concatenate([part[0].numpy() for part in after], axis=1)
+
+    return systems.FiniteDifferences(step, sum(network.state_sizes), int(network.input_size))
+
+
+def points_of_sets(
+    system: System, activity: Activity, observations: np.ndarray, sets: Sequence[InputSet], **search: Any
+) -> list[tuple[InputSet, FixedPoints]]:
+    """Return the fixed and slow points of each constant input for which any was found.
+
+    Args:
+        system: from `system_of`.
+        activity: recorded units, a ``neurogym.analysis.Activity``.
+        observations: inputs of the network, shape (steps, channels).
+        sets: from `input_sets`.
+        **search: ``starts`` and ``slow``, see `search_points`.
+
+    Returns:
+        Inputs and their ``neurogym.dynamics.FixedPoints``.
+    """
+    visited, of_step = visited_states(system, activity, observations)
+    near = [visited[np.isin(of_step, each.steps)] for each in sets]
+    found = search_points(
+        system,
+        [states if len(states) >= 2 else visited for states in near],
+        np.array([each.inputs for each in sets]),
+        **search,
+    )
+    return [(each, found.of(k)) for k, each in enumerate(sets) if (found.condition == k).any()]
+
+
+def search_points(
+    system: System, states: Sequence[np.ndarray], inputs: np.ndarray, starts: int = STARTS, slow: float | None = SLOW
+) -> FixedPoints:
+    """Search points from visited states with noise, half of them after the network has settled, for all inputs at once.
+
+    Args:
+        system: from `system_of`.
+        states: visited states of each input, each of shape (states, units).
+        inputs: constant inputs, shape (conditions, channels).
+        starts: number of starts for each input.
+        slow: largest speed of slow points; None returns fixed points only.
+    """
+    from neurogym.dynamics import find_fixed_points
+
+    rng = np.random.default_rng(0)
+    begin = np.stack([_starts(each, starts, rng) for each in states])
+    half = starts // 2
+    settled = begin[:, half:].reshape(-1, system.units)
+    held = np.repeat(np.asarray(inputs, float), starts - half, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(SETTLING):
+            settled = system.step(settled, held)
+    begin[:, half:] = settled.reshape(len(inputs), starts - half, system.units)
+    return find_fixed_points(system, begin, inputs, slow=slow)
+
+
+def _starts(states: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    drawn = states[rng.choice(len(states), n, replace=len(states) < n)].astype(float)
+    return drawn + NOISE * states.std(axis=0) * rng.standard_normal(drawn.shape)
+
+
+def input_sets(
+    table: Table, activity: Activity, observations: np.ndarray, by: Sequence[str], periods: Sequence[str] = PERIODS
+) -> list[InputSet]:
+    """Return the mean input of each period (of those that there are), condition by condition.
+
+    Args:
+        table: the trials.
+        activity: of the same trials.
+        observations: shape (steps, channels).
+        by: columns that tell conditions apart.
+        periods: names of periods; of all steps together if the trials have none of them.
+    """
+    lengths = activity.lengths
+    place = np.arange(len(observations)) - np.repeat(activity.offsets[:-1], lengths)
+    trial = np.repeat(np.arange(len(lengths)), lengths)
+    sets: list[InputSet] = []
+    for values, members in _conditions(table, by):
+        for period in periods:
+            begin, end = _span(table, period, activity.dt)
+            if begin is None:
+                continue
+            inside = members[trial] & (place >= begin[trial]) & (place < np.minimum(end, lengths)[trial])
+            if inside.any():
+                words = [f"{name} {summary.label(value)}" for name, value in values.items()]
+                steps = np.flatnonzero(inside)
+                mean = observations[steps].mean(axis=0)
+                sets.append(InputSet(", ".join([*words, period]), members, steps, mean, values, period))
+    everything = np.arange(len(observations))
+    whole = InputSet("all steps", np.ones(len(lengths), bool), everything, observations.mean(axis=0), {}, "")
+    return sets or [whole]
+
+
+def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Any], np.ndarray]]:
+    """Return the values of each condition and the trials that it holds, shape (trials,) bool."""
+    found: list[tuple[dict[str, Any], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
+    for name in by:
+        values = [value for value in dict.fromkeys(sorted(table[name].tolist(), key=str)) if value == value]
+        found = [
+            ({**before, name: value}, members & (table[name] == value)) for before, members in found for value in values
+        ]
+    return [(values, members) for values, members in found if members.any()]
+
+
+def _span(table: Table, period: str, dt: float) -> tuple[np.ndarray | None, Any]:
+    """Return first and last step (exclusive) of a period in each trial; None where there is none."""
+    length, onset = table.get(f"period_{period}"), table.get(f"onset_{period}")
+    if length is None or onset is None or not np.any(length > 0):
+        return None, None
+    length, onset = np.nan_to_num(length), np.nan_to_num(onset)
+    begin = (onset / dt).astype(int)
+    return begin, begin + (length / dt).astype(int)
+
+
+def visited_states(system: System, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return states visited in trials, shape (n, units), and the step of the recording of each state.
+
+    States that are not recorded (cell states, lower layers) are computed again from the start of trials.
+
+    Args:
+        system: from `system_of`.
+        activity: recorded units of the top layer.
+        observations: shape (steps, channels).
+    """
+    values, offsets = activity.values, activity.offsets
+    if system.units == values.shape[1]:
+        return np.asarray(values, float), np.arange(len(values))
+    trials = min(REPLAYED, len(activity))
+    visited = []
+    for k in range(trials):
+        state = np.zeros((1, system.units))
+        for x in observations[offsets[k] : offsets[k + 1]]:
+            state = system.step(state, x)
+            visited.append(state[0])
+    return np.array(visited), np.arange(offsets[0], offsets[trials])

@@ -1,0 +1,81 @@
+"""``ngym fit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngym_cli.commands.options import option, with_roles
+from ngym_cli.config.values import parse_whole
+
+SCORE, OUTPUT = "Scores", "Output"
+
+
+@with_roles(at=4)
+def command(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet or NWB file with one row per trial.")],
+    model: Annotated[
+        str | None,
+        option("Models, as in psytrack,glm-hmm:states=2,gru (see ngym list models), or your own file.py:name."),
+    ] = None,
+    units: Annotated[str, option("Numbers of units of the networks, as in 1,2,4.")] = "2",
+    columns: Annotated[Path | None, option("TOML file that maps the columns, as for ngym eval --compare.")] = None,
+    folds: Annotated[
+        int, option("Folds of the cross-validation by session.", panel=SCORE, parser=parse_whole, metavar="INTEGER")
+    ] = 5,
+    seeds: Annotated[
+        int, option("Networks whose probabilities are averaged.", panel=SCORE, parser=parse_whole, metavar="INTEGER")
+    ] = 3,
+    test: Annotated[Path | None, option("Table of later trials that the fitted models predict.", panel=SCORE)] = None,
+    subjects: Annotated[str, option("Fit each subject, pooled over subjects, or hierarchical.", panel=SCORE)] = "each",
+    recover: Annotated[
+        int,
+        option(
+            "Simulations of each model that test the recovery of parameters and models.",
+            panel=SCORE,
+            parser=parse_whole,
+            metavar="INTEGER",
+        ),
+    ] = 0,
+    seed: Annotated[int, option("Random seed.", panel=SCORE, min=0)] = 0,
+    name: Annotated[str | None, option("Name of the fit; one that was interrupted resumes.", panel=OUTPUT)] = None,
+    runs: Annotated[Path, option("Folder of all runs.", panel=OUTPUT)] = Path("runs"),
+    overwrite: Annotated[bool, option("Replace a fit of this name.", "--overwrite", panel=OUTPUT)] = False,
+    json: Annotated[bool, option("Print the result as JSON.", "--json", panel=OUTPUT)] = False,
+    **roles: str | None,
+) -> None:
+    """Fit models of choice to animals, humans or networks.
+
+    Every trial is predicted by a model that was fitted without its session, from earlier trials of the session alone.
+    """
+    from ngym_cli import terminal
+    from ngym_cli.agents import threads
+    from ngym_cli.errors import UserError
+    from ngym_cli.fitting import printing, requests
+
+    threads.one()
+    if not all(entry.isdecimal() for entry in requests.parse(units)) or not requests.parse(units):
+        raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
+    settings = requests.Settings(
+        str(table),
+        requests.parse(model) if model is not None else requests.Settings.model,
+        tuple(map(int, requests.parse(units))),
+        folds,
+        seeds,
+        seed,
+        subjects,
+        None if test is None else str(test),
+        None if columns is None else str(columns),
+        roles,
+    )
+
+    def progress(label: str, done: int, total: int) -> None:
+        terminal.console(stderr=True).print(f"{label} ({done + 1} of {total})", soft_wrap=True)
+
+    found = requests.run(settings, requests.Place(runs, name, overwrite), progress, recover)
+    if json:
+        terminal.print_json(found)
+    else:
+        printing.show(found)

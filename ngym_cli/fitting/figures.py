@@ -1,0 +1,287 @@
+"""Figures of a fit: likelihoods, weights and states over trials, phase portraits, model next to animal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from neurogym.behaviour.models.logistic import fit_weights
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures.requests import FORMATS, save_figure
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
+from ngym_cli.files import arrow, reading
+from ngym_cli.files.writing import check_place
+from ngym_cli.fitting.folder import TRIALS, FitFolder
+
+#: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
+SHOWN, SHOWN_STATES, BINS, HISTORY = 3000, 400, 9, 8
+CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
+Row = dict[str, Any]
+
+
+class Fit:
+    """Content of a fit's folder that figures draw.
+
+    Args:
+        folder: of the fit.
+    """
+
+    def __init__(self, folder: FitFolder):
+        self.folder, self.record = folder, folder.read()
+        if self.record.get("status") != "finished":
+            raise UserError(f"fit {folder.path} is not finished; run the same command with --name {folder.path.name}")
+        table = reading.read_parquet(folder.path / TRIALS)
+        self.trials = {name: arrow.values_of(table[name]) for name in table.column_names}
+        self.labels = list(self.record["models"])
+        column = next(name for name in self.trials if name.startswith("P("))
+        self.second = column[2 : column.index(")")]
+
+    def arrays(self, label: str) -> dict[str, np.ndarray]:
+        """Return the arrays of a model."""
+        found = self.folder.load(label)
+        return {} if found is None else found[1]
+
+    def best(self, n: int) -> list[str]:
+        """Return the models with the best held-out scores."""
+        scores = self.record["scores"]
+        return sorted(self.labels, key=lambda label: -scores[label]["log_likelihood"]["value"])[:n]
+
+    def probability(self, label: str) -> np.ndarray:
+        """Return the held-out probability of the second choice."""
+        return np.asarray(self.trials[f"P({self.second}) {label}"], float)
+
+    def require_two(self) -> None:
+        """Refuse tables with more than two choices."""
+        if sum(name.endswith(" bias") and name.startswith("P(") for name in self.trials) > 1:
+            raise Unavailable("the table has more than two choices")
+
+
+def likelihood(fit: Fit) -> Figure:
+    """Held-out likelihood of each model, chance and the best model as lines."""
+    scores = fit.record["scores"]
+    names = sorted(scores, key=lambda name: scores[name]["log_likelihood"]["value"])
+    names = [name for name in names if name != "chance"]
+    figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
+    for offset, key, colour in ((0.0, "scores", COLOURS[0]), (0.25, "test_scores", COLOURS[1])):
+        found = fit.record.get(key)
+        if not found:
+            continue
+        points = [found[name]["log_likelihood"] for name in names]
+        value, low, high = (np.array([p[part] for p in points], float) for part in ("value", "low", "high"))
+        label = "held-out sessions" if key == "scores" else "test table"
+        label += f", {found[names[0]]['trials']:,} trials"
+        spread = np.nan_to_num([value - low, high - value])
+        axes.errorbar(value, np.arange(len(names)) - offset, xerr=spread, fmt="o", color=colour, label=label)
+    axes.axvline(scores["chance"]["log_likelihood"]["value"], color=GREY, linestyle=":", label="chance")
+    axes.axvline(max(scores[n]["log_likelihood"]["value"] for n in names), color=GREY, linestyle="--", label="best")
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="log-likelihood per trial (nats), 95 % interval")
+    figure.legend(loc="outside lower right", ncols=2)
+    return figure
+
+
+def weights(fit: Fit) -> Figure:
+    """Weights of the drifting regression over trials, with 95 % intervals."""
+    label = next((each for each in fit.labels if "weights_sd" in fit.arrays(each)), None)
+    if label is None:
+        raise Unavailable("no model with drifting weights was fitted (psytrack)")
+    arrays = fit.arrays(label)
+    lengths = arrays["lengths"].tolist()
+    mean = np.concatenate([arrays["weights"][:n, k] for k, n in enumerate(lengths)])[:SHOWN]
+    sd = np.concatenate([arrays["weights_sd"][:n, k] for k, n in enumerate(lengths)])[:SHOWN]
+    figure, axes = new_figure(width=7)
+    for k, name in enumerate(arrays["names"].tolist()[:7]):
+        axes.plot(mean[:, k], label=name, color=COLOURS[k])
+        axes.fill_between(np.arange(len(mean)), mean[:, k] - 1.96 * sd[:, k], mean[:, k] + 1.96 * sd[:, k],
+                          color=COLOURS[k], alpha=0.2, linewidth=0)  # fmt: skip
+    _session_lines(axes, lengths, len(mean))
+    axes.axhline(0, color=GREY, linewidth=1, zorder=0)
+    axes.set(xlabel="trial", ylabel="weight (logit)", title=f"{label}, given all choices")
+    figure.legend(loc="outside lower left", ncols=4)
+    return figure
+
+
+def states(fit: Fit) -> Figure:
+    """Probability of each hidden state over trials, and the weights of the states."""
+    label = next((each for each in fit.labels if "states" in fit.arrays(each)), None)
+    if label is None:
+        raise Unavailable("no model with hidden states was fitted (glm-hmm)")
+    arrays = fit.arrays(label)
+    lengths = arrays["lengths"].tolist()
+    found = np.concatenate([arrays["states"][k, :n] for k, n in enumerate(lengths)])[:SHOWN_STATES]
+    figure, (left, right) = new_figure(1, 2, width=4.8)
+    for k in range(found.shape[1]):
+        left.plot(found[:, k], color=COLOURS[k], label=f"state {k + 1}", linewidth=1)
+        right.plot(
+            arrays["weights"][k], "o-", color=COLOURS[k], label=f"state {k + 1}, stay {arrays['transitions'][k, k]:.3f}"
+        )
+    _session_lines(left, lengths, len(found))
+    left.set(xlabel="trial", ylabel="P(state | all choices)", ylim=(-0.02, 1.02), title=label)
+    names = arrays["names"].tolist()
+    right.set_xticks(range(len(names)), names, rotation=35, ha="right")
+    right.axhline(0, color=GREY, linewidth=1, zorder=0)
+    right.set(ylabel="weight (logit)")
+    right.legend()
+    return figure
+
+
+def phase(fit: Fit) -> Figure:
+    """Phase portraits: change of the logit against the logit, by choice and outcome."""
+    fit.require_two()
+    shown = [label for label in fit.best(len(fit.labels)) if "logit" in fit.arrays(label) and label != "bias"][:4]
+    if not shown:
+        raise Unavailable("no model keeps a logit")
+    figure, axes = new_figure(1, len(shown), width=3.4, squeeze=False)
+    for axis, label in zip(axes[0], shown, strict=True):
+        arrays = fit.arrays(label)
+        for k, words in enumerate(CONDITIONS):
+            here = arrays["condition"] == k
+            axis.plot(arrays["logit"][here], arrays["change"][here], ".", markersize=2, color=COLOURS[k],
+                      label=words.format(*_choices(fit)))  # fmt: skip
+        axis.axhline(0, color=GREY, linewidth=1, zorder=0)
+        axis.set(xlabel=f"logit of {fit.second}", title=label)
+    axes[0, 0].set_ylabel("change of the logit")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=4, markerscale=4)
+    return figure
+
+
+def psychometric(fit: Fit) -> Figure:
+    """Psychometric curve of the subject and of the models' held-out predictions."""
+    fit.require_two()
+    evidence, words = _evidence(fit)
+    valid = fit.trials["choice"] >= 0
+    edges = np.unique(np.quantile(evidence[valid], np.linspace(0, 1, BINS + 1)))
+    index = np.clip(np.searchsorted(edges, evidence[valid], "right") - 1, 0, max(len(edges) - 2, 0))
+    index = np.unique(index, return_inverse=True)[1]
+    n = np.bincount(index)
+    x, p = np.bincount(index, evidence[valid]) / n, np.bincount(index, fit.trials["choice"][valid]) / n
+    figure, axes = new_figure()
+    axes.errorbar(x, p, 1.96 * np.sqrt(p * (1 - p) / n), fmt="o", color="black", label=f"subject, {n.sum():,} trials")
+    for k, label in enumerate(fit.best(4)):
+        axes.plot(x, np.bincount(index, fit.probability(label)[valid]) / n, color=COLOURS[k], label=label)
+    axes.set(xlabel=f"evidence: {words}", ylabel=f"P({fit.second})", ylim=(-0.02, 1.02))
+    axes.legend()
+    return figure
+
+
+def history(fit: Fit) -> Figure:
+    """History kernel of the subject and of the models' held-out predictions."""
+    fit.require_two()
+    rows, target, keep = _lagged(fit)
+    figure, axes = new_figure(1, 2, width=4)
+    rng = np.random.default_rng(0)
+    curves = [("subject", target)]
+    curves += [(label, (rng.random(len(keep)) < fit.probability(label)[keep]).astype(int)) for label in fit.best(4)]
+    for k, (label, choice) in enumerate(curves):
+        w, covariance = fit_weights(rows, choice, 2, np.full(rows.shape[1], 3.0))
+        se = 1.96 * np.sqrt(np.diag(covariance))
+        lag = np.arange(1, HISTORY + 1) + 0.08 * (k - 2)
+        for axis, part in zip(axes, (slice(1, 1 + HISTORY), slice(1 + HISTORY, 1 + 2 * HISTORY)), strict=True):
+            colour = "black" if k == 0 else COLOURS[k - 1]
+            axis.errorbar(
+                lag, w[1][part], se[part], fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1
+            )
+    for axis, words in zip(axes, ("choice", "choice x outcome"), strict=True):
+        axis.axhline(0, color=GREY, linewidth=1, zorder=0)
+        axis.set(xlabel="trials back", ylabel=f"weight of {words} (logit)")
+    axes[0].legend()
+    footnote(figure, ["models: one draw of each held-out prediction, given the subject's past"])
+    return figure
+
+
+def _choices(fit: Fit) -> tuple[str, str]:
+    return "other choice", fit.second
+
+
+def _session_lines(axes: Any, lengths: Sequence[int], end: int) -> None:
+    for at in np.cumsum(lengths):
+        if at < end:
+            axes.axvline(at, color=GREY, linewidth=0.4, zorder=0)
+
+
+def _evidence(fit: Fit) -> tuple[np.ndarray, str]:
+    """Return the evidence of each trial: the stimulus, or stimuli weighed by a logistic regression."""
+    names = [name for name in fit.trials if name.startswith("stimulus ")]
+    if not names:
+        raise Unavailable("the table has no stimuli")
+    stimuli = np.nan_to_num(np.stack([np.asarray(fit.trials[name], float) for name in names], 1))
+    if len(names) == 1:
+        return stimuli[:, 0], names[0].removeprefix("stimulus ")
+    valid = fit.trials["choice"] >= 0
+    x = np.column_stack([np.ones(valid.sum()), stimuli[valid]])
+    w = fit_weights(x, fit.trials["choice"][valid].astype(int), 2, np.full(x.shape[1], 10.0))[0][1, 1:]
+    short = [name.removeprefix("stimulus ") for name in names]
+    return stimuli @ w, " ".join(f"{value:+.2f} {name}" for value, name in zip(w, short, strict=True)) + " (logit)"
+
+
+def _lagged(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return predictors, choices and indices of the trials with enough trials before them in their session."""
+    choice = np.asarray(fit.trials["choice"]).astype(int)
+    side = np.where(choice < 0, 0.0, 2.0 * choice - 1)
+    reward = np.nan_to_num(np.asarray(fit.trials["reward"], float))
+    middle = 0.5 * (reward.min() + reward.max())
+    signed = side * np.sign(reward - middle)
+    keep = np.flatnonzero((np.asarray(fit.trials["trial"]) >= HISTORY) & (choice >= 0))
+    if len(keep) < 100:
+        raise Unavailable("there are fewer than 100 trials with enough trials before them")
+    columns = [np.ones(len(keep)), *(side[keep - k] for k in range(1, HISTORY + 1))]
+    columns += [signed[keep - k] for k in range(1, HISTORY + 1)]
+    names = [name for name in fit.trials if name.startswith("stimulus ")]
+    columns += [np.nan_to_num(np.asarray(fit.trials[name], float))[keep] for name in names]
+    return np.column_stack(columns), choice[keep], keep
+
+
+FIGURES: dict[str, Callable[[Fit], Figure]] = {
+    "likelihood": likelihood,
+    "weights": weights,
+    "states": states,
+    "phase": phase,
+    "psychometric": psychometric,
+    "history": history,
+}
+
+
+def draw(
+    folder: FitFolder, names: Sequence[str], file_format: str, style: str, out: Path | None, overwrite: bool = False
+) -> list[Row]:
+    """Draw figures of a fit.
+
+    Args:
+        folder: of the fit.
+        names: of ``FIGURES``; none for all that can be drawn.
+        file_format: png, svg or pdf.
+        style: screen or paper.
+        out: where to; default the fit's ``figures``.
+        overwrite: replace figures in the folder that the user names.
+
+    Returns:
+        Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
+
+    Raises:
+        UserError: on an unknown figure or format, or a figure asked for that cannot be drawn.
+    """
+    for name in names:
+        if name not in FIGURES:
+            raise unknown("figure of a fit", name, FIGURES)
+    if file_format not in FORMATS:
+        raise unknown("format", file_format, FORMATS)
+    fit, rows = Fit(folder), []
+    for name in names or FIGURES:
+        path = (out or folder.path / "figures") / f"{name}.{file_format}"
+        if out is not None:
+            check_place(path, overwrite)
+        try:
+            with styled(style):
+                save_figure(FIGURES[name](fit), path)
+        except Unavailable as reason:
+            if names:
+                raise UserError(f"figure {name}: {reason}") from None
+            rows.append({"id": name, "path": None, "reason": str(reason)})
+            continue
+        rows.append({"id": name, "path": str(path), "reason": None})
+    return rows

@@ -1,0 +1,110 @@
+"""Folder of a fit: ``RUNS/TABLE/fit/NAME/``.
+
+| file | content |
+|---|---|
+| `fit.json` | status, command, settings, digest of the tables, versions, scores, parameters |
+| `models/*.json` | one complete model each; what is there is not fitted again |
+| `models/*.npz` | its predictions of held-out and test sessions, and arrays for figures |
+| `trials.parquet` | one row per trial with the held-out probability of each model |
+| `figures/` | what was drawn |
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.errors import UserError
+from ngym_cli.files import reading
+from ngym_cli.files.writing import atomic_path, write_json
+
+FIT, MODELS, TRIALS = "fit.json", "models", "trials.parquet"
+
+
+@dataclass(frozen=True)
+class FitFolder:
+    """Folder of a fit.
+
+    Attributes:
+        path: where it is.
+    """
+
+    path: Path
+
+    def read(self) -> dict[str, Any]:
+        """Return what ``fit.json`` holds.
+
+        Raises:
+            UserError: if it is damaged.
+        """
+        found = reading.read_json(self.path / FIT)
+        if not isinstance(found, dict) or not isinstance(found.get("settings"), dict):
+            raise UserError(f"damaged fit {self.path}: {FIT} holds no settings")
+        return found
+
+    def write(self, data: dict[str, Any]) -> None:
+        """Write ``fit.json``."""
+        write_json(self.path / FIT, data)
+
+    def model_path(self, label: str, suffix: str) -> Path:
+        """Return the file of a model."""
+        return self.path / MODELS / (re.sub(r"[^A-Za-z0-9._=-]", "+", label) + suffix)
+
+    def save(self, label: str, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Write a complete model: arrays first, so that its JSON says that it is complete."""
+        path = self.model_path(label, ".npz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        write_json(self.model_path(label, ".json"), about)
+
+    def load(self, label: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return a complete model, or None."""
+        path = self.model_path(label, ".json")
+        if not path.is_file():
+            return None
+        about = reading.read_json(path)
+        try:
+            with np.load(self.model_path(label, ".npz"), allow_pickle=False) as file:
+                return about, {key: file[key] for key in file.files}
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(f"damaged fit {self.path}: model {label}: {' '.join(str(error).split())}") from None
+
+
+def place(root: Path, table: Path, name: str | None) -> Path:
+    """Return the folder of a fit; without a name the next free one."""
+    above = root / runs.safe_name(table.stem) / "fit"
+    if name is not None:
+        if not runs.is_plain_name(name):
+            raise UserError(f"fit name '{name}' must be a plain folder name")
+        return above / name
+    count = 1
+    while (above / f"fit{count}").exists():
+        count += 1
+    return above / f"fit{count}"
+
+
+def find_all(root: Path) -> list[Path]:
+    """Return the folders of fits below a folder, oldest first."""
+    found = root.glob(f"*/fit/*/{FIT}") if root.is_dir() else ()
+    return [path.parent for path in sorted(found, key=lambda path: path.stat().st_mtime)]
+
+
+def named(word: str, root: Path) -> FitFolder | None:
+    """Return the fit that a word among runs means: folder, name, or ``latest`` if a fit is newer than all runs."""
+    path = Path(word)
+    if word != "latest" and (path / FIT).is_file():
+        return FitFolder(path)
+    every = find_all(root)
+    if word == "latest":
+        if not every:
+            return None
+        newest = max((run.path.stat().st_mtime for run in runs.find_all(root)), default=0.0)
+        return FitFolder(every[-1]) if (every[-1] / FIT).stat().st_mtime >= newest else None
+    same = [each for each in every if each.name == word or str(each).endswith("/" + word)]
+    return FitFolder(same[-1]) if same else None

@@ -1,0 +1,265 @@
+"""Small recurrent networks as models of choices (Ji-An, Benna & Mattar 2025, 10.1038/s41586-025-09142-4).
+
+The cell sees the previous trial (choice, reward, stimuli) and its state carries the past of the session. Logits are
+linear in the state and the present stimuli, and in their products, so that the state can change how stimuli are
+weighed. Trained by cross-entropy on whole sessions at once (AdamW); each seed stops early on an inner fold of its own
+and the probabilities of the seeds are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_softmax, one_hot
+from neurogym.behaviour.table import Behaviour, Floats, Session
+from ngym_cli.agents import threads
+from ngym_cli.agents.networks import network_spec
+
+#: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
+INNER, EPOCHS, PATIENCE = 5, 800, 60
+#: Arguments of the cells here, where one step is one trial.
+CELLS: dict[str, dict[str, Any]] = {
+    "gru": {"memory": 10.0},
+    "lstm": {"memory": 10.0},
+    "rnn": {"activation": "tanh"},
+    "ctrnn": {"activation": "tanh", "tau": 3.0, "dt": 1.0, "noise": 0.0},
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings of the training of a network.
+
+    Attributes:
+        learning_rate: of AdamW.
+        weight_decay: of AdamW.
+        l1: weight of the absolute recurrent weights in the loss.
+        seeds: networks whose probabilities are averaged.
+    """
+
+    learning_rate: float = 0.02
+    weight_decay: float = 0.03
+    l1: float = 1e-4
+    seeds: int = 3
+
+
+class ChoiceNetwork(nn.Module):
+    """A recurrent cell with a read-out of state and present stimuli.
+
+    Args:
+        cell: a name in ``CELLS``.
+        units: number of units.
+        choices: number of choices.
+        stimuli: number of stimuli.
+        embedding: number of subjects that get weights of their own for bias and stimuli; 0 for none.
+    """
+
+    def __init__(self, cell: str, units: int, choices: int, stimuli: int, embedding: int = 0):
+        super().__init__()
+        self.choices, self.stimuli = choices, stimuli
+        self.cell = network_spec(cell).load()(choices + 2 + stimuli, units, 1, **CELLS[cell])
+        self.state = nn.Linear(units, choices)
+        self.now = nn.Linear(stimuli, choices, bias=False)
+        self.product = nn.Parameter(torch.zeros(choices, units, stimuli))
+        self.subject = nn.Parameter(torch.zeros(max(embedding, 1), choices, 1 + stimuli))
+        nn.init.normal_(self.state.weight, 0, 0.3)
+        nn.init.zeros_(self.state.bias)
+        nn.init.zeros_(self.now.weight)
+
+    def read(self, h: Tensor, stimuli: Tensor, who: Tensor) -> Tensor:
+        """Return logits (trial, choice) from the state, the stimuli and the subject of each trial."""
+        logits = self.state(h) + self.now(stimuli) + torch.einsum("nu,cus,ns->nc", h, self.product, stimuli)
+        own = self.subject[who]
+        return logits + own[..., 0] + torch.einsum("ncs,ns->nc", own[..., 1:], stimuli)
+
+
+def seen(trial: Trial, choices: int) -> Floats:
+    """Return what the cell sees of a trial that is over: choice, choice by reward, reward, valid, stimuli."""
+    chosen = one_hot(trial.choice, choices)
+    reward = np.nan_to_num(trial.reward)[:, None]
+    valid = (trial.choice >= 0).astype(float)[:, None]
+    signed = chosen[:, -1:] - chosen[:, :1] if choices == 2 else chosen
+    base = np.concatenate([signed, signed * (2 * reward - 1)], 1) if choices == 2 else chosen
+    return np.concatenate([base, reward * valid, valid, trial.stimuli], 1)
+
+
+@dataclass
+class Packed:
+    """Sessions packed for the compiled loops, longest first.
+
+    Attributes:
+        x: what the cell sees before each trial, shape (steps, features).
+        stimuli: shape (steps, stimuli).
+        choice: shape (steps,), -1 for misses.
+        session: index of the session of each step, in the order given.
+        who: index of the subject of each step.
+        counts: sessions that have each step.
+    """
+
+    x: Tensor
+    stimuli: Tensor
+    choice: Tensor
+    session: np.ndarray
+    who: Tensor
+    counts: list[int]
+
+
+def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> Packed:
+    """Return sessions packed."""
+    order = sorted(range(len(sessions)), key=lambda k: -len(sessions[k]))
+    lengths = np.array([len(sessions[k]) for k in order])
+    counts = [int((lengths > t).sum()) for t in range(lengths[0])]
+    rows, stimuli, choice, session = [], [], [], []
+    each = []
+    for k in order:
+        s = sessions[k]
+        values = np.nan_to_num(s.stimuli)
+        after = seen(Trial(values, s.choice, s.reward, s.state, s.choice2), choices)
+        each.append((np.vstack([np.zeros((1, after.shape[1])), after[:-1]]), values, s.choice))
+    for t, n in enumerate(counts):
+        for place in range(n):
+            x, values, chosen = each[place]
+            rows.append(x[t])
+            stimuli.append(values[t])
+            choice.append(chosen[t])
+            session.append(order[place])
+    index = {name: k for k, name in enumerate(subjects)}
+    who = np.array([index.get(sessions[k].subject, 0) for k in session])
+    return Packed(
+        torch.tensor(np.array(rows), dtype=torch.float32),
+        torch.tensor(np.array(stimuli), dtype=torch.float32),
+        torch.tensor(np.array(choice)),
+        np.array(session),
+        torch.tensor(who),
+        counts,
+    )
+
+
+class NetworkPolicy:
+    """Averaged choices of networks that are stepped in NumPy.
+
+    Args:
+        nets: trained networks.
+        stimuli_scale: what stimuli are divided by.
+    """
+
+    def __init__(self, nets: Sequence[ChoiceNetwork], stimuli_scale: Floats):
+        self.nets, self.scale = list(nets), stimuli_scale
+        self.choices = nets[0].choices
+        self.steppers = [net.cell.stepper() for net in nets]
+        self.weights = [
+            [
+                part.detach().numpy().astype(float)
+                for part in (net.state.weight, net.state.bias, net.now.weight, net.product, net.subject[0])
+            ]
+            for net in nets
+        ]
+
+    def begin(self, n: int) -> list[Any]:
+        """See `Policy.begin`."""
+        states = [[part.numpy() for part in net.cell.initial_state(n)] for net in self.nets]
+        x = np.zeros((n, self.nets[0].cell.input_size), np.float32)
+        return self._moved(states, x)
+
+    def _moved(self, states: list[Any], x: np.ndarray) -> list[Any]:
+        new = []
+        for stepper, state in zip(self.steppers, states, strict=True):
+            out = tuple(np.empty_like(part) for part in state)
+            stepper.step(np.ascontiguousarray(x, np.float32), tuple(state), out)
+            new.append(out)
+        return new
+
+    def logits(self, state: list[Any], stimuli: Floats) -> list[Floats]:
+        """Return the logits of each network, shape (sessions, choices)."""
+        found = []
+        s = stimuli / self.scale
+        for (out, bias, now, product, own), each in zip(self.weights, state, strict=True):
+            h = each[0][-1].astype(float)
+            logits = h @ out.T + bias + own[:, 0] + s @ (now + own[:, 1:]).T
+            found.append(logits + np.einsum("nu,cus,ns->nc", h, product, s))
+        return found
+
+    def probabilities(self, state: list[Any], stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        return np.mean([np.exp(log_softmax(each)) for each in self.logits(state, stimuli)], 0)
+
+    def advance(self, state: list[Any], trial: Trial) -> list[Any]:
+        """See `Policy.advance`."""
+        scaled = Trial(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
+        return self._moved(state, seen(scaled, self.choices))
+
+
+class Recurrent:
+    """Small recurrent network.
+
+    Args:
+        cell: gru, lstm, rnn or ctrnn.
+        units: number of units, 1 to 64.
+        training: settings of the training.
+        name: name of the model.
+    """
+
+    def __init__(self, cell: str, units: int, training: Training, name: str):
+        self.cell, self.units, self.training, self.name = cell, units, training, name
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        threads.one_in_torch()
+        return [self._fit(each) for each in problems]
+
+    def _fit(self, problem: Problem) -> Fitted:
+        table = problem.table
+        scale = (
+            np.where(
+                table.join("stimuli").shape[0] and np.nanstd(table.join("stimuli"), 0) > 0,
+                np.nanstd(table.join("stimuli"), 0),
+                1.0,
+            )
+            if table.stimuli
+            else np.ones(0)
+        )
+        nets = [self._train(table, scale, problem.seed * 1000 + k, k) for k in range(self.training.seeds)]
+        return Fitted(self.name, NetworkPolicy(nets, scale), {}, float("nan"), {"units": self.units})
+
+    def _train(self, table: Behaviour, scale: Floats, seed: int, which: int) -> ChoiceNetwork:
+        """Return a network trained on all but one inner fold, as it was when it predicted that fold best."""
+        sessions = [_scaled(each, scale) for each in table.in_blocks(INNER).sessions]
+        data = pack(sessions, len(table.choices), table.subjects)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            net = ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli))
+        held = torch.tensor((data.session + seed) % INNER == which % INNER)
+        valid = data.choice >= 0
+        train, test = torch.nonzero(valid & ~held)[:, 0], torch.nonzero(valid & held)[:, 0]
+        settings = self.training
+        optimiser = torch.optim.AdamW(net.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
+        begin = net.cell.initial_state(data.counts[0])
+        best: tuple[float, int, dict[str, Tensor]] = (np.inf, 0, {})
+        for epoch in range(EPOCHS):
+            h, _ = net.cell.sequence(data.x, data.counts, begin, None, False)
+            logs = torch.log_softmax(net.read(h, data.stimuli, data.who), 1)
+            each = -logs.gather(1, data.choice.clamp(min=0)[:, None])[:, 0]
+            score = float(each.detach()[test].mean()) if len(test) else float(each.detach()[train].mean())
+            if score < best[0] - 1e-5:
+                best = score, epoch, {key: value.clone() for key, value in net.state_dict().items()}
+            if epoch - best[1] > PATIENCE:
+                break
+            loss = each[train].mean() + settings.l1 * net.cell.recurrent_weight(0).abs().sum()
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimiser.step()
+        net.load_state_dict(best[2])
+        return net
+
+
+def _scaled(each: Session, scale: Floats) -> Session:
+    from dataclasses import replace
+
+    return replace(each, stimuli=each.stimuli / scale) if len(scale) else each

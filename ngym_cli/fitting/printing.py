@@ -1,0 +1,58 @@
+"""Results of a fit in the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ngym_cli.terminal import console, print_columns
+
+#: Most parameters of a model that are printed.
+MOST = 12
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print scores, parameters and recovery of a fit."""
+    out = console()
+    for key, title in (("scores", "held-out sessions"), ("test_scores", "test table")):
+        if found.get(key):
+            out.print(f"{title}: mean log-likelihood per trial (nats), probability, difference from the best",
+                      soft_wrap=True)  # fmt: skip
+            rows = sorted(found[key].items(), key=lambda item: -item[1]["log_likelihood"]["value"])
+            print_columns([[name, *_cells(score)] for name, score in rows], indent=2)
+    for label, about in found["models"].items():
+        for who, parameters in about["parameters"].items():
+            shown = list(parameters.items())
+            if label == "bias" or not shown:
+                continue
+            out.print(f"{label}, {who}")
+            rows2 = [[name, f"{p['value']:.3f}", _interval(p)] for name, p in shown[:MOST]]
+            print_columns(rows2, indent=2)
+            if len(shown) > MOST:
+                out.print(f"  and {len(shown) - MOST} more in fit.json")
+    if found.get("recovery"):
+        _recovery(found["recovery"])
+    out.print(found["path"], soft_wrap=True)
+
+
+def _cells(score: dict[str, Any]) -> list[str]:
+    ll, p, difference = score["log_likelihood"], score["probability"], score["against_best"]
+    against = "best" if difference["se"] == 0 else f"{difference['value']:+.4f} {_interval(difference)}"
+    return [f"{ll['value']:.4f}", _interval(ll), f"{p['value']:.4f}", against]
+
+
+def _interval(estimate: dict[str, Any]) -> str:
+    low, high = estimate["low"], estimate["high"]
+    return "" if low is None or high is None else f"[{low:.4f}, {high:.4f}]"
+
+
+def _recovery(found: dict[str, Any]) -> None:
+    out = console()
+    out.print(f"recovery, {found['n']} simulations of each model, {found['trials']:,} trials each")
+    for label, parameters in found["parameters"].items():
+        for name, row in parameters.items():
+            r = "-" if row["correlation"] is None else f"{row['correlation']:.2f}"
+            out.print(f"  {label}: {name}: correlation {r}, inside the interval {row['coverage']:.0%}", soft_wrap=True)
+    names = list(found["confusion"])
+    if names:
+        rows = [[f"  from {a}", *(f"{found['confusion'][a].get(b, 0):.0%}" for b in names)] for a in names]
+        print_columns(rows, header=["  chosen by BIC:", *names], right=len(names))

@@ -1,0 +1,97 @@
+"""Recovery: simulate from each fitted model, fit all models, compare parameters and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.base import Fitted, Model, Problem, log_likelihoods, predict
+from neurogym.behaviour.simulate import simulate, world_like
+from neurogym.behaviour.table import Behaviour
+
+#: Trials of a simulated subject, and the s.d. (in the unbounded scale) of parameters around those of a single subject.
+TRIALS, SPREAD = (300, 1000), 0.7
+
+
+def recover(
+    models: Mapping[str, Model],
+    table: Behaviour,
+    n: int,
+    seed: int,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Return parameter recovery and the confusion matrix of models.
+
+    Simulated subjects have the parameters of the fitted ones; those of models with few parameters are spread around
+    them. A data set is said to come from the model with the lowest Bayesian information criterion; models without
+    a list of parameters, such as networks, only generate and are left out of the comparison.
+
+    Args:
+        models: by label.
+        table: what the models are fitted to, and what the worlds of the simulations are like.
+        n: simulations of each model.
+        seed: of everything random.
+        progress: called with the label of each model, its number, and how many there are.
+
+    Returns:
+        ``parameters`` (correlation of true and recovered values and coverage of the intervals, by model) and
+        ``confusion`` (share of simulations of each model, by the model that was chosen).
+    """
+    rng = np.random.default_rng([seed, 77])
+    trials = int(np.clip(table.n_trials // max(len(table.subjects), 1), *TRIALS))
+    compared = [label for label in models if label != "bias"]
+    parameters: dict[str, Any] = {}
+    confusion: dict[str, dict[str, float]] = {}
+    for k, label in enumerate(compared):
+        if progress is not None:
+            progress(f"recovery of {label}", k, len(compared))
+        fits = models[label].fit([Problem(table.of(who), seed) for who in table.subjects])
+        truths = [_varied(fits[i % len(fits)], rng) for i in range(n)]
+        simulated = [simulate(each.policy, world_like(table, 1, trials, rng), table, rng) for each in truths]
+        problems = [Problem(each, seed + i) for i, each in enumerate(simulated)]
+        found = {other: models[other].fit(problems) for other in compared}
+        parameters[label] = _compared(truths, found[label])
+        scores = {other: _criteria(fits_of, simulated) for other, fits_of in found.items() if fits_of[0].parameters}
+        if scores:
+            best = np.array(list(scores.values())).argmin(0)
+            confusion[label] = {other: float((best == j).mean()) for j, other in enumerate(scores)}
+    return {"n": n, "trials": trials, "parameters": parameters, "confusion": confusion}
+
+
+def _varied(fit: Fitted, rng: np.random.Generator) -> Fitted:
+    """Return a fit whose parameters, if it has few, are drawn around the fitted ones."""
+    policy = fit.policy
+    if not isinstance(policy, AgentPolicy):
+        return fit
+    x = policy.x + SPREAD * rng.standard_normal(len(policy.x))
+    moved = AgentPolicy(policy.agent, policy.parameters, x, policy.n_choices)
+    return Fitted(fit.name, moved, details={"values": moved.values})
+
+
+def _compared(truths: list[Fitted], found: list[Fitted]) -> dict[str, dict[str, float]]:
+    """Return correlation and coverage of each parameter."""
+    out: dict[str, dict[str, float]] = {}
+    for name in found[0].parameters if "values" in truths[0].details else ():
+        truth = np.array([each.details["values"][name] for each in truths])
+        estimates = [each.parameters[name] for each in found]
+        value = np.array([each.value for each in estimates])
+        inside = np.mean([t in e for t, e in zip(truth, estimates, strict=True)])
+        varies = len(truth) > 1 and truth.std() > 0 and value.std() > 0
+        r = float(np.corrcoef(truth, value)[0, 1]) if varies else float("nan")
+        out[name] = {"correlation": r, "coverage": float(inside)}
+    return out
+
+
+def _criteria(fits: list[Fitted], simulated: list[Behaviour]) -> np.ndarray:
+    """Return the Bayesian information criterion of each fit to its simulation."""
+    found = []
+    for fit, data in zip(fits, simulated, strict=True):
+        p = predict(fit.policy, data.sessions)
+        score = sum(float(np.nansum(log_likelihoods(q, s.choice))) for q, s in zip(p, data.sessions, strict=True))
+        if isinstance(fit.policy, AgentPolicy) and isinstance(fit.policy.agent, Agent):
+            score = fit.score  # second-stage choices count as well
+        found.append(len(fit.parameters) * np.log(data.n_trials) - 2 * score)
+    return np.array(found)

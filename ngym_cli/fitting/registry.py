@@ -1,0 +1,222 @@
+"""Models of choices by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from neurogym.behaviour.models.base import Model
+from ngym_cli.config.parts import find_own, is_reference
+from ngym_cli.config.values import parse_call, parse_value
+from ngym_cli.errors import UserError, unknown
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model that ``ngym fit --model`` takes.
+
+    Attributes:
+        name: of the model.
+        summary: what it is.
+        source: paper or book.
+        build: makes the model from arguments; ``name`` is among them.
+        arguments: arguments that ``NAME:KEY=VALUE`` may set, with their defaults.
+        units: whether ``--units`` makes one for each number of units.
+    """
+
+    name: str
+    summary: str
+    source: str
+    build: Callable[..., Model]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    units: bool = False
+
+
+def _logistic(name: str, **given: Any) -> Model:
+    from neurogym.behaviour.models.logistic import Logistic
+
+    return Logistic(**given, name=name)
+
+
+def _bias(name: str) -> Model:
+    return _logistic(name, history=0, stimuli=False)
+
+
+def _psytrack(name: str, history: int) -> Model:
+    from neurogym.behaviour.models.drifting import Drifting
+
+    return Drifting(history, name)
+
+
+def _glm_hmm(name: str, states: int, history: int) -> Model:
+    from neurogym.behaviour.models.glm_hmm import GlmHmm
+
+    if not 2 <= states <= 4:
+        raise UserError(f"model {name}: states must be 2 to 4, not {states}")
+    return GlmHmm(states, history, name)
+
+
+def _q(rates: int = 1, forgetting: bool = False, perseveration: bool = False) -> Callable[..., Model]:
+    def build(name: str, **given: Any) -> Model:
+        from neurogym.behaviour.models.learning import QLearning, QOptions
+
+        return QLearning(name, QOptions(**given))
+
+    return build
+
+
+def _learner(kind: str) -> Callable[..., Model]:
+    def build(name: str) -> Model:
+        from neurogym.behaviour.models import learning
+
+        found: Model = getattr(learning, kind)(name)
+        return found
+
+    return build
+
+
+def _two_step(w: float | None) -> Callable[..., Model]:
+    def build(name: str) -> Model:
+        from neurogym.behaviour.models.two_step import TwoStep
+
+        return TwoStep(name, w)
+
+    return build
+
+
+def _diffusion(name: str) -> Model:
+    from neurogym.behaviour.models.diffusion import Diffusion
+
+    return Diffusion(name)
+
+
+def _network(cell: str) -> Callable[..., Model]:
+    def build(name: str, units: int, seeds: int, **training: Any) -> Model:
+        from ngym_cli.fitting.networks import Recurrent, Training
+
+        if not 1 <= units <= 64:
+            raise UserError(f"model {name}: units must be 1 to 64, not {units}")
+        return Recurrent(cell, units, Training(seeds=seeds, **training), name)
+
+    return build
+
+
+_Q = {"rates": 1, "forgetting": False, "perseveration": False}
+_NET = {"units": 2, "seeds": 3, "learning_rate": 0.02, "weight_decay": 0.03, "l1": 1e-4}
+_TINY = "Ji-An, Benna & Mattar 2025, 10.1038/s41586-025-09142-4"
+_DAW = "Daw et al. 2011, 10.1016/j.neuron.2011.02.027"
+
+MODELS: dict[str, ModelSpec] = {
+    spec.name: spec
+    for spec in (
+        ModelSpec("bias", "constant preference", "", _bias),
+        ModelSpec("logistic", "logistic regression on stimuli, with k trials of history (history=k)", "",
+                  _logistic, {"history": 0}),
+        ModelSpec("psytrack", "logistic weights that drift from trial to trial",
+                  "Roy et al. 2021, 10.1016/j.neuron.2020.12.004", _psytrack, {"history": 1}),
+        ModelSpec("glm-hmm", "hidden states with a logistic regression each",
+                  "Ashwood et al. 2022, 10.1038/s41593-021-01007-z", _glm_hmm, {"states": 3, "history": 1}),
+        ModelSpec("rescorla-wagner", "values that follow rewards, softmax choices",
+                  "Rescorla & Wagner 1972; Sutton & Barto 2018, chapter 2", _q(), _Q),
+        ModelSpec("q-learning", "Rescorla-Wagner values with perseveration", "Watkins 1989", _q(),
+                  {**_Q, "perseveration": True}),
+        ModelSpec("q-learning-two-rates", "separate rates for positive and negative errors",
+                  "Daw, Kakade & Dayan 2002, 10.1016/S0893-6080(02)00052-7", _q(),
+                  {**_Q, "rates": 2, "perseveration": True}),
+        ModelSpec("q-learning-forgetting", "values of other choices decay",
+                  "Ito & Doya 2009, 10.1523/JNEUROSCI.6157-08.2009", _q(),
+                  {**_Q, "forgetting": True, "perseveration": True}),
+        ModelSpec("win-stay-lose-shift", "repeat after reward, switch after none, with errors",
+                  "Nowak & Sigmund 1993, 10.1038/364056a0", _learner("WinStayLoseShift")),
+        ModelSpec("bayes-reversal", "Bayesian observer of two arms that swap roles",
+                  "Costa et al. 2015, 10.1523/JNEUROSCI.1989-14.2015", _learner("BayesianReversal")),
+        ModelSpec("model-free", "model-free learner of two-step tasks", _DAW, _two_step(0.0)),
+        ModelSpec("model-based", "model-based learner of two-step tasks", _DAW, _two_step(1.0)),
+        ModelSpec("hybrid", "mixture of model-free and model-based learning", _DAW, _two_step(None)),
+        ModelSpec("ddm", "drift diffusion to bounds, choices and reaction times",
+                  "Palmer, Huk & Shadlen 2005, 10.1167/5.5.1", _diffusion),
+        *(ModelSpec(cell, f"recurrent network of {cell} units that sees past trials", _TINY, _network(cell), _NET, True)
+          for cell in ("gru", "lstm", "rnn", "ctrnn")),
+    )
+}  # fmt: skip
+
+
+def build(texts: Sequence[str], units: Sequence[int], seeds: int) -> dict[str, Model]:
+    """Return models by label.
+
+    Args:
+        texts: names, each with arguments as in ``glm-hmm:states=2``, or ``file.py:name``.
+        units: numbers of units of each network that does not say its own.
+        seeds: networks to average.
+
+    Raises:
+        UserError: for a name or an argument that does not exist.
+    """
+    found: dict[str, Model] = {}
+    for text in texts:
+        for label, model in _built(text, units, seeds):
+            if label in found:
+                raise UserError(f"--model names {label} twice")
+            found[label] = model
+    return found
+
+
+def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model]]:
+    if text.partition(":")[0].endswith(".py") or (is_reference(text) and "=" not in text):
+        return [(text, own(text))]
+    call = parse_call(text, "model")
+    if call.name not in MODELS:
+        offered = find_own("model", call.name)
+        if offered is not None:
+            return [(text, _from_object(offered, text))]
+        raise unknown("model", call.name, MODELS)
+    spec = MODELS[call.name]
+    if call.positional:
+        raise UserError(f"model '{text}': expected {call.name}:KEY=VALUE")
+    given: dict[str, Any] = {}
+    for key, value in call.named:
+        if key not in spec.arguments:
+            raise unknown(f"argument of model {call.name}", key, spec.arguments)
+        default, read = spec.arguments[key], parse_value(value)
+        fits = isinstance(read, bool) if isinstance(default, bool) else isinstance(read, int | float)
+        if not fits or (isinstance(default, int) and not isinstance(read, int)):
+            raise UserError(f"model '{text}': {key}={value}, expected a value like {default}")
+        given[key] = read
+    if not spec.units or "units" in given:
+        more = {"seeds": seeds} if spec.units and "seeds" not in given else {}
+        return [(text, spec.build(name=text, **{**spec.arguments, **more, **given}))]
+    each = []
+    for count in units:
+        label = f"{text}:units={count}"
+        arguments = {**spec.arguments, "seeds": seeds, **given, "units": count}
+        each.append((label, spec.build(name=label, **arguments)))
+    return each
+
+
+def own(reference: str) -> Model:
+    """Return a user's own model: a class with ``fit``, or a plain function (see `neurogym.behaviour.models.own`)."""
+    return _from_object(find_own("model", reference), reference)
+
+
+def _from_object(found: Any, name: str) -> Model:
+    if inspect.isclass(found):
+        takes = inspect.signature(found).parameters
+        make: Any = found
+        model: Any = make(name) if "name" in takes else make()
+        if not callable(getattr(model, "fit", None)):
+            raise UserError(f"model {name}: the class has no method fit(problems)")
+        model.name = name
+        return model
+    from neurogym.behaviour.models.own import FunctionModel
+
+    bounds = getattr(found, "parameters", None)
+    if bounds is None:
+        bounds = getattr(inspect.getmodule(found), "PARAMETERS", None) or found.__globals__.get("PARAMETERS")
+    if not isinstance(bounds, Mapping) or not bounds:
+        raise UserError(f'model {name}: expected bounds beside it, as in PARAMETERS = {{"alpha": (0, 1)}}')
+    for key, ends in bounds.items():
+        if not isinstance(ends, Sequence) or len(ends) != 2:
+            raise UserError(f"model {name}: bounds of {key} are {ends!r}, expected (low, high)")
+    return FunctionModel(found, bounds, name)

@@ -1,0 +1,185 @@
+"""Cross-validation by session: each trial is predicted by a model that was fitted without its session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from neurogym.analysis.intervals import enough_groups, mean_interval
+from neurogym.analysis.results import Estimate
+from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, predict
+from neurogym.behaviour.table import Behaviour, Floats, Session
+from ngym_cli.errors import UserError
+
+#: Rounds of empirical Bayes in hierarchical fits.
+ROUNDS = 6
+BASELINE = "bias"  #: model that every fit has, each subject for itself
+SUBJECTS = ("each", "pooled", "hierarchical")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How models are fitted and scored.
+
+    Attributes:
+        folds: number of folds; session k of a subject is in fold k modulo this number.
+        subjects: "each" (a fit per subject), "pooled" (one fit for all), or "hierarchical" (a fit per subject with the
+            Gaussian that all subjects come from as prior).
+        seed: of everything random.
+    """
+
+    folds: int = 5
+    subjects: str = "each"
+    seed: int = 0
+
+
+@dataclass
+class Outcome:
+    """A model fitted to and scored on a table.
+
+    Attributes:
+        fitted: fit to all sessions by subject ("all" when pooled).
+        held_out: probabilities (trials, choices) of each session when it was held out.
+        tested: the same for each session of the test table.
+    """
+
+    fitted: dict[str, Fitted]
+    held_out: list[Floats]
+    tested: list[Floats] = field(default_factory=list)
+
+
+def groups_of(table: Behaviour, protocol: Protocol) -> dict[str, Behaviour]:
+    """Return the tables that are fitted apart."""
+    if protocol.subjects == "pooled":
+        return {"all": table}
+    return {name: table.of(name) for name in table.subjects}
+
+
+def prepared(table: Behaviour, protocol: Protocol) -> Behaviour:
+    """Return a table in which each subject has at least as many sessions, or blocks of one, as there are folds."""
+    parts: list[Session] = []
+    for name, own in groups_of(table, protocol).items():
+        cut = own.in_blocks(protocol.folds)
+        if min(int((each.choice >= 0).sum()) for each in cut.sessions) < 1 or len(cut.sessions) < protocol.folds:
+            raise UserError(f"{name} has {own.n_trials} trials, too few for {protocol.folds} folds (--folds)")
+        parts += cut.sessions
+    return table.only(parts)
+
+
+def validate(model: Model, table: Behaviour, protocol: Protocol, test: Behaviour | None = None) -> Outcome:
+    """Fit a model to all folds and to everything, and predict what was held out.
+
+    Args:
+        model: what is fitted.
+        table: as returned by `prepared`.
+        protocol: folds and treatment of subjects.
+        test: sessions that are predicted by the fits to the whole table.
+    """
+    groups = groups_of(table, protocol)
+    problems, held = [], []
+    for own in groups.values():
+        for k in range(protocol.folds):
+            kept = [each for i, each in enumerate(own.sessions) if i % protocol.folds != k]
+            problems.append(Problem(own.only(kept), protocol.seed + 1 + k))
+            held.append([each for i, each in enumerate(own.sessions) if i % protocol.folds == k])
+        problems.append(Problem(own, protocol.seed))
+        held.append([])
+    fits = _fit(model, problems, protocol)
+    found: dict[int, Floats] = {}
+    for fit, sessions in zip(fits, held, strict=True):
+        if sessions:
+            found.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
+    final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
+    tested = [] if test is None else [predict(_for(final, each), [each])[0] for each in test.sessions]
+    return Outcome(final, [found[id(each)] for each in table.sessions], tested)
+
+
+def _for(final: dict[str, Fitted], each: Session) -> Policy:
+    """Return the policy that predicts a session of a test table."""
+    if "all" in final:
+        return final["all"].policy
+    if each.subject in final:
+        return final[each.subject].policy
+    if len(final) == 1:
+        return next(iter(final.values())).policy
+    raise UserError(f"--test has subject {each.subject}, who is not among {', '.join(final)}; try --subjects pooled")
+
+
+def _fit(model: Model, problems: Sequence[Problem], protocol: Protocol) -> list[Fitted]:
+    if protocol.subjects != "hierarchical" or model.name == BASELINE:
+        return model.fit(problems)
+    if not isinstance(model, Agent):
+        raise UserError(f"model {model.name} cannot be fitted hierarchically; models with few parameters can")
+    per = protocol.folds + 1
+    fits = model.fit(problems)
+    for _ in range(ROUNDS if len(problems) > per else 0):
+        priors = []
+        for k in range(per):  # every fold has a prior of its own, from what that fold may see
+            points = np.stack([fit.details["unbounded"] for fit in fits[k::per]])
+            spread = np.stack([fit.details["unbounded_variance"] for fit in fits[k::per]])
+            mean = points.mean(0)
+            priors.append((mean, np.sqrt(np.maximum(((points - mean) ** 2 + spread).mean(0), 1e-3))))
+        problems = [replace(each, prior=priors[i % per]) for i, each in enumerate(problems)]
+        fits = model.fit(problems)
+    return fits
+
+
+@dataclass(frozen=True)
+class Score:
+    """Held-out score of a model.
+
+    Attributes:
+        log_likelihood: mean natural logarithm of the probability of a held-out choice, interval over sessions.
+        probability: its exponential.
+        against_best: difference of the mean log-likelihood from that of the best model, paired by trial.
+        trials: number of trials.
+    """
+
+    log_likelihood: Estimate
+    probability: Estimate
+    against_best: Estimate
+    trials: int
+
+
+def mixture(predictions: Sequence[Sequence[Floats]], sessions: Sequence[Session], memory: float = 0.97) -> list[Floats]:
+    """Return the average of several models' predictions, weighted by how well each predicted the session so far.
+
+    Bayesian model averaging with equal weights at the start of each session and exponential forgetting, so that it uses
+    earlier trials of the session alone.
+
+    Args:
+        predictions: of each model, an array (trials, choices) for each session.
+        sessions: the sessions.
+        memory: factor on the log-weights from trial to trial.
+    """
+    out = []
+    for k, each in enumerate(sessions):
+        p = np.stack([model[k] for model in predictions])
+        logs = np.nan_to_num(np.stack([log_likelihoods(own, each.choice) for own in p]))
+        weight, rows = np.zeros(len(p)), []
+        for t in range(len(each)):
+            share = np.exp(weight - weight.max())
+            rows.append((share / share.sum()) @ p[:, t])
+            weight = memory * weight + logs[:, t]
+        out.append(np.array(rows).reshape(len(each), p.shape[2]))
+    return out
+
+
+def scores(predictions: dict[str, list[Floats]], sessions: Sequence[Session]) -> dict[str, Score]:
+    """Return the scores of models on the same sessions."""
+    choice = np.concatenate([each.choice for each in sessions])
+    which = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
+    valid = choice >= 0
+    groups = enough_groups(which[valid])
+    logs = {name: log_likelihoods(np.concatenate(p), choice)[valid] for name, p in predictions.items()}
+    best = max(logs, key=lambda name: float(logs[name].mean()))
+    found = {}
+    for name, values in logs.items():
+        mean = mean_interval(values, groups, bounded=False)
+        value, low, high = (float(np.exp(x)) for x in (mean.value, mean.low, mean.high))
+        difference = mean_interval(values - logs[best], groups, bounded=False) if name != best else Estimate.fixed(0.0)
+        found[name] = Score(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
+    return found

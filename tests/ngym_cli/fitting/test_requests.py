@@ -1,0 +1,152 @@
+"""Fits of tables: scores on held-out sessions, folders that resume, one-line errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.models.base import Problem, log_likelihoods, predict
+from neurogym.behaviour.table import Behaviour, session
+from ngym_cli import fit
+from ngym_cli.errors import UserError
+from ngym_cli.fitting import registry, requests
+from ngym_cli.fitting.validation import Protocol, mixture, prepared, validate
+
+
+@pytest.fixture
+def rat(tmp_path):
+    """A table of eight sessions of a subject that follows the stimulus and repeats choices."""
+    rng, rows = np.random.default_rng(0), ["session,trial,coh,choice,correct"]
+    for k in range(8):
+        last = 0
+        for t in range(80):
+            coh = rng.choice([-1, -0.5, 0.5, 1])
+            right = rng.random() < 1 / (1 + np.exp(-(2 * coh + last)))
+            last = 1 if right else -1
+            rows.append(f"{k},{t},{coh},{'right' if right else 'left'},{int(right == (coh > 0))}")
+    path = tmp_path / "rat.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_history_beats_no_history_and_a_second_call_resumes(rat, tmp_path, monkeypatch):
+    found = fit(rat, model="logistic,logistic:history=1", runs=tmp_path / "runs", name="a", test=rat)
+    scores = {name: row["log_likelihood"]["value"] for name, row in found["scores"].items()}
+    assert scores["logistic:history=1"] > scores["logistic"] + 0.02 > scores["bias"] > scores["chance"] - 0.02
+    assert scores["chance"] == pytest.approx(np.log(0.5))
+    assert found["test_scores"]["logistic"]["trials"] == 640
+    assert json.loads((Path(found["path"]) / "fit.json").read_text())["status"] == "finished"
+    monkeypatch.setattr(requests.validation, "validate", None)  # nothing is fitted again
+    again = fit(rat, model="logistic,logistic:history=1", runs=tmp_path / "runs", name="a", test=rat)
+    assert again["scores"] == found["scores"]
+    with pytest.raises(UserError, match="other settings or data"):
+        fit(rat, model="logistic", runs=tmp_path / "runs", name="a")
+
+
+def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
+    from ngym_cli.fitting import figures, folder
+
+    found = fit(rat, model="psytrack,glm-hmm:states=2", folds=2, runs=tmp_path / "runs", name="f")
+    place = folder.named("f", tmp_path / "runs")
+    assert str(place.path) == found["path"] == str(folder.named("latest", tmp_path / "runs").path)
+    rows = figures.draw(place, (), "png", "screen", None)
+    assert [row["id"] for row in rows] == list(figures.FIGURES)
+    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
+    fit(rat, model="logistic", folds=2, runs=tmp_path / "runs", name="g")
+    with pytest.raises(UserError, match="glm-hmm"):
+        figures.draw(folder.named("g", tmp_path / "runs"), ["states"], "png", "screen", None)
+    with pytest.raises(UserError, match="did you mean 'phase'"):
+        figures.draw(place, ["fase"], "png", "screen", None)
+
+
+def test_held_out_sessions_are_not_seen():
+    rng = np.random.default_rng(1)
+    table = Behaviour(tuple(session(rng.integers(0, 2, 50), name=str(k)) for k in range(6)))
+    table = prepared(table, Protocol(folds=3))
+    model = registry.build(["logistic:history=1"], (), 1)["logistic:history=1"]
+    outcome = validate(model, table, Protocol(folds=3))
+    kept = [each for k, each in enumerate(table.sessions) if k % 3 != 1]
+    policy = model.fit([Problem(table.only(kept))])[0].policy
+    np.testing.assert_allclose(outcome.held_out[1], predict(policy, [table.sessions[1]])[0])
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn", "ctrnn"])
+def test_networks_learn_history(cell, rat, tmp_path):
+    found = fit(rat, model=cell, units=2, folds=2, seeds=1, runs=tmp_path / "runs")
+    scores = {name: row["log_likelihood"]["value"] for name, row in found["scores"].items()}
+    assert scores[f"{cell}:units=2"] > scores["bias"] + 0.05
+
+
+def test_a_mixture_follows_the_better_model():
+    choice = np.tile([0, 0, 1], 60)
+    each = session(choice)
+    good = np.where(np.arange(2) == choice[:, None], 0.8, 0.2)
+    mixed = mixture([[good], [1 - good]], [each])[0]
+    np.testing.assert_allclose(mixed[0], 0.5)
+    assert log_likelihoods(mixed, choice)[20:].mean() > np.log(0.78)
+
+
+def test_hierarchical_fits_draw_subjects_together(tmp_path):
+    rng, rows = np.random.default_rng(2), ["subject,session,choice,reward"]
+    for who in range(4):
+        for k in range(4):
+            for _ in range(15):
+                choice = rng.integers(2)
+                rows.append(f"s{who},{k},{choice},{int(rng.random() < (0.8 if choice else 0.2))}")
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(rows) + "\n")
+    apart, drawn = (
+        fit(path, model="rescorla-wagner", folds=2, subjects=how, runs=tmp_path / how)
+        for how in ("each", "hierarchical")
+    )
+    spread = [
+        np.std([own["beta"]["value"] for own in found["models"]["rescorla-wagner"]["parameters"].values()])
+        for found in (apart, drawn)
+    ]
+    assert spread[1] < spread[0]
+    pooled = fit(path, model="rescorla-wagner", folds=2, subjects="pooled", runs=tmp_path / "pooled")
+    assert list(pooled["models"]["rescorla-wagner"]["parameters"]) == ["all"]
+
+
+def test_a_model_of_ones_own_in_a_file(rat, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        'PARAMETERS = {"w": (None, None)}\n\n'
+        'def agent(params, state, choice, reward, stimulus):\n    return [0.0, params["w"] * stimulus["coh"]], None\n\n'
+        "def wrong(params, state, choice, reward, stimulus):\n    return [0.0, 1 / 0], None\n"
+    )
+    found = fit(rat, model="mine.py:agent", folds=2, runs=tmp_path / "runs")
+    assert 1.2 < found["models"]["mine.py:agent"]["parameters"]["subject"]["w"]["value"] < 2.8
+    with pytest.raises(UserError, match="division by zero"):
+        fit(rat, model="mine.py:wrong", folds=2, runs=tmp_path / "runs")
+
+
+def test_recovery_finds_the_model_that_simulated(rat, tmp_path):
+    found = fit(rat, model="logistic,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=4)["recovery"]
+    assert set(found["confusion"]) == {"logistic", "win-stay-lose-shift"}
+    assert found["confusion"]["win-stay-lose-shift"]["win-stay-lose-shift"] >= 0.5
+    assert found["parameters"]["win-stay-lose-shift"]["epsilon_win"]["coverage"] >= 0.5
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"model": "grue"}, "did you mean 'gru'"),
+        ({"model": "glm-hmm:state=2"}, "did you mean 'states'"),
+        ({"model": "glm-hmm:states=9"}, "states must be 2 to 4"),
+        ({"model": "gru", "units": 99}, "units must be 1 to 64"),
+        ({"model": "ddm"}, "reaction times"),
+        ({"model": "logistic", "folds": 1}, "--folds must be 2"),
+        ({"model": "logistic", "subjects": "pool"}, "did you mean 'pooled'"),
+        ({"model": "logistic", "subjects": "hierarchical"}, "cannot be fitted hierarchically"),
+        ({"model": "logistic", "fold": 3}, "did you mean 'folds'"),
+        ({"model": "logistic", "choice": "coice"}, "did you mean 'choice'"),
+    ],
+)
+def test_mistakes_get_one_line(rat, tmp_path, given, words):
+    with pytest.raises(UserError) as error:
+        fit(rat, runs=tmp_path / "runs", **given)
+    assert words in str(error.value) and "\n" not in str(error.value)
