@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
-from ngym_cli.agents.from_config import find_algorithm
+from ngym_cli.agents.from_config import find_algorithm, find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.runs import managing
@@ -69,6 +69,8 @@ def run(
             f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}: {steps}{about}",
             soft_wrap=True,
         )
+        if resolved.network and find_network(resolved.network).own_class is not None:
+            err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
         threads.one_in_torch()
 
     def display(resolved: RunConfig, facts: Facts, path: Path) -> Display:

@@ -1,0 +1,35 @@
+"""The recurrent learner on an environment of Gymnasium, and a plain learner on batches of tasks."""
+
+from __future__ import annotations
+
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
+
+import neurogym as ngym
+from neurogym.vector import make_vec
+from ngym_cli import RecurrentPPO
+from ngym_cli.environments.sb3_batch import TrialVecEnv
+
+
+def test_recurrent_ppo_learns_cart_pole():
+    torch.set_num_threads(1)
+    venv = make_vec_env("CartPole-v1", n_envs=8, seed=0)
+    agent = RecurrentPPO(
+        "RecurrentPolicy", venv, n_steps=128, batch_size=256, n_epochs=10, gamma=0.99, learning_rate=1e-3, seed=0,
+        policy_kwargs={"network": "gru", "units": 32},
+    )  # fmt: skip
+    before, _ = evaluate_policy(agent, make_vec_env("CartPole-v1", n_envs=8, seed=1), 20)
+    agent.learn(80_000)
+    after, _ = evaluate_policy(agent, make_vec_env("CartPole-v1", n_envs=8, seed=1), 20)
+    assert after > before + 60
+
+
+def test_plain_ppo_learns_from_batches():
+    venv = TrialVecEnv(make_vec(lambda: ngym.make("GoNogo-v0"), 16), "trial")
+    model = PPO("MlpPolicy", venv, n_steps=64, batch_size=256, gamma=0.9, seed=0)
+    before = {name: part.clone() for name, part in model.policy.state_dict().items()}
+    model.learn(4_000)
+    assert model.num_timesteps >= 4_000
+    assert any(not torch.equal(part, before[name]) for name, part in model.policy.state_dict().items())
