@@ -22,7 +22,8 @@ TEXTS = {
     "contributing.md": "CONTRIBUTING.md",
 }
 
-#: Tutorials in the order in which they are read.
+#: Folders of Markdown pages that are copied as they are; ``index.md`` lists the pages in reading order.
+GUIDE = ROOT / "docs" / "guide"
 TUTORIALS = ROOT / "docs" / "tutorials"
 
 #: Links of the texts that lead to what is not a page stay words.
@@ -30,7 +31,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)]+)\)")
 
 
 def write(site: Site, tasks: int) -> None:
-    """Write the first page, the texts, and the tutorials.
+    """Write the first page, the texts, the guide and the tutorials.
 
     Args:
         site: where to.
@@ -39,8 +40,9 @@ def write(site: Site, tasks: int) -> None:
     for name, source in TEXTS.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         site.write(name, _as_page(text.replace("# ngym\n", "# Overview\n", 1) if source == "README.md" else text))
-    for path in sorted(TUTORIALS.glob("*.md")):
-        site.write(f"tutorials/{path.name}", path.read_text(encoding="utf-8"))
+    for folder in (GUIDE, TUTORIALS):
+        for path in sorted(folder.glob("*.md")):
+            site.write(f"{folder.name}/{path.name}", path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "docs" / "static").glob("*")):
         site.write(f"static/{path.name}", path.read_bytes())
     site.write("index.md", first_page(tasks))
@@ -48,7 +50,14 @@ def write(site: Site, tasks: int) -> None:
 
 def _as_page(text: str) -> str:
     known = {source: name for name, source in TEXTS.items()} | {Path(s).name: n for n, s in TEXTS.items()}
-    return LINK.sub(lambda found: f"[{found[1]}]({known[found[2]]})" if found[2] in known else found[1], text)
+
+    def linked(found: re.Match[str]) -> str:
+        target, mark, place = found[2].partition("#")
+        if (ROOT / target).parent in (GUIDE, TUTORIALS):
+            return f"[{found[1]}]({target.removeprefix('docs/')}{mark}{place})"
+        return f"[{found[1]}]({known[target]}{mark}{place})" if target in known else found[1]
+
+    return LINK.sub(linked, text.replace("](docs/static/", "](static/"))
 
 
 def first_page(tasks: int) -> str:
@@ -58,11 +67,11 @@ def first_page(tasks: int) -> str:
         "# ngym",
         "Train, evaluate and analyse recurrent networks on the tasks of systems and cognitive neuroscience.",
         code(
-            "pip install 'ngym[run]'\n"
             "ngym run  --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo\n"
             "ngym eval latest\n"
             "ngym plot latest"
         ),
+        "[Installation](guide/installation.md) comes first; the [guide](guide/index.md) has a page for each subject.",
         f"- **[{tasks} tasks](tasks/index.md)**, each with a drawn trial, its chance level and ceiling, and a trained"
         f" agent. [{learned} of {len(trained.trainable())}](learned.md) are learned to 95 % of their ceiling by the"
         " defaults; the [table of tasks](tasks/table.md) can be sorted by how long that takes.",
@@ -74,7 +83,7 @@ def first_page(tasks: int) -> str:
         "- **[Coming from NeuroGym](migrating.md)**: scripts run as they are; what is different is listed.",
         "Every page is made from the code, its help texts and its records, and says when and with which commit a number"
         " was made. The same is printed by `ngym info NAME`; `ngym docs NAME` opens the page.",
-        hidden_tree(["readme", "tutorials/index", "tasks/index", "papers/index"], "Start"),
+        hidden_tree(["readme", "guide/index", "tutorials/index", "tasks/index", "papers/index"], "Start"),
         hidden_tree(
             [f"{part}/index" for part in ("commands", "wrappers", "algorithms", "networks", "figures", "analyses",
                                           "launchers", "api")],

@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_softmax, one_hot
+from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, log_softmax, one_hot
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import network_spec
+from ngym_cli.fitting.readout import fit_readout
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
@@ -41,12 +42,14 @@ class Training:
         weight_decay: of AdamW.
         l1: weight of the absolute recurrent weights in the loss.
         seeds: networks whose probabilities are averaged.
+        drift: whether a read-out that drifts from trial to trial follows the averaged networks (two choices).
     """
 
     learning_rate: float = 0.02
     weight_decay: float = 0.03
     l1: float = 1e-4
     seeds: int = 3
+    drift: bool = False
 
 
 class ChoiceNetwork(nn.Module):
@@ -225,7 +228,10 @@ class Recurrent:
             else np.ones(0)
         )
         nets = [self._train(table, scale, problem.seed * 1000 + k, k) for k in range(self.training.seeds)]
-        return Fitted(self.name, NetworkPolicy(nets, scale), {}, float("nan"), {"units": self.units})
+        policy: Policy = NetworkPolicy(nets, scale)
+        if self.training.drift:
+            policy = fit_readout(policy, table, self.name)
+        return Fitted(self.name, policy, {}, float("nan"), {"units": self.units})
 
     def _train(self, table: Behaviour, scale: Floats, seed: int, which: int) -> ChoiceNetwork:
         """Return a network trained on all but one inner fold, as it was when it predicted that fold best."""

@@ -104,7 +104,7 @@ def _network(cell: str) -> Callable[..., Model]:
 
 
 _Q = {"rates": 1, "forgetting": False, "perseveration": False}
-_NET = {"units": 2, "seeds": 3, "learning_rate": 0.02, "weight_decay": 0.03, "l1": 1e-4}
+_NET = {"units": 2, "seeds": 3, "learning_rate": 0.02, "weight_decay": 0.03, "l1": 1e-4, "drift": False}
 _TINY = "Ji-An, Benna & Mattar 2025, 10.1038/s41586-025-09142-4"
 _DAW = "Daw et al. 2011, 10.1016/j.neuron.2011.02.027"
 

@@ -46,7 +46,7 @@ class Settings:
     """
 
     table: str
-    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru")
+    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true")
     units: tuple[int, ...] = (2,)
     folds: int = 5
     seeds: int = 3

@@ -42,7 +42,8 @@ def expected():
     found |= {f"{addresses.FOLDERS[kind]}/index.md" for kind in reference.KINDS}
     found |= {f"tasks/{id_}.md" for id_ in every_task()} | {f"commands/{name}.md" for name in COMMANDS}
     found |= {f"papers/{name}.md" for name in collection.ids()} | {"tasks/index.md", "tasks/table.md", "api/index.md"}
-    found |= {f"tutorials/{path.name}" for path in home.TUTORIALS.glob("*.md")} | set(home.TEXTS)
+    found |= {f"{folder.name}/{path.name}" for folder in (home.GUIDE, home.TUTORIALS) for path in folder.glob("*.md")}
+    found |= set(home.TEXTS)
     return found | {f"{folder}/index.md" for folder in ("commands", "papers", "tutorials")}
 
 

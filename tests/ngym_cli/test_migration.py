@@ -1,4 +1,4 @@
-"""The migration table of the README: every flag of the old command line has a translation that works, and trains."""
+"""The page on old command lines: every flag of the old command line has a translation that works, and trains."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-SECTION = README[README.index("## Coming from NeuroGym") : README.index("### Where the tasks differ")]
+SECTION = (Path(__file__).parents[2] / "docs" / "guide" / "old_command_line.md").read_text(encoding="utf-8")
 OLD = (
     "--alg=a2c --env=RDM-v0 --network=lstm --nsteps=20 --nlstm=64 --stimEv=0.5 --pass_reward=True --pass_action=True "
     "--timing 200 200 300 400 200"
@@ -18,7 +17,7 @@ OLD = (
 
 
 def translation() -> list[str]:
-    """The command that the README gives for the old line."""
+    """The command that the page gives for the old line."""
     assert OLD in " ".join(SECTION.split())
     block = re.search(r"\n    ngym (run .*?)\n\n", SECTION, re.DOTALL)
     assert block is not None

@@ -10,7 +10,7 @@ Laplace approximation of the same likelihood.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -22,6 +22,7 @@ from neurogym.behaviour.table import Floats
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
+ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
 FLOOR = 1e-8  #: smallest variance of a step of the weights
 
 
@@ -81,6 +82,17 @@ def learn(belief: Belief, x: Floats, choice: np.ndarray) -> Belief:
     )
 
 
+def learn_around(belief: Belief, x: Floats, choice: np.ndarray, logit: Floats) -> Belief:
+    """Return the belief after a choice whose likelihood is expanded around a logit, shape (sessions,)."""
+    px = np.einsum("sij,sj->si", belief.covariance, x)
+    p = np.clip(expit(logit), 1e-4, 1 - 1e-4)
+    precision = np.where(choice >= 0, p * (1 - p), 0.0)
+    surprise = logit + (choice - p) / (p * (1 - p)) - (belief.mean * x).sum(1)
+    share = precision / (1 + precision * (px * x).sum(1))
+    mean = belief.mean + px * (share * surprise)[:, None]
+    return Belief(mean, belief.covariance - share[:, None, None] * px[:, :, None] * px[:, None, :])
+
+
 def diffuse(belief: Belief, walk: Walk) -> Belief:
     """Return the belief after a step of the weights."""
     return Belief(belief.mean, belief.covariance + np.diag(walk.step))
@@ -103,13 +115,15 @@ class Smoothed:
     log_likelihood: float
 
 
-def smooth(walk: Walk, x: Floats, choice: np.ndarray) -> Smoothed:
+def smooth(walk: Walk, x: Floats, choice: np.ndarray, around: Floats | None = None) -> Smoothed:
     """Return the weights of all trials.
 
     Args:
         walk: distribution of the weights.
         x: predictors, shape (sessions, trials, weights).
         choice: 0, 1 or -1, shape (sessions, trials).
+        around: logits around which the likelihood of the choices is expanded, shape (sessions, trials); None for the
+            mode of each belief. Repeated with the smoothed logits, the weights become the most probable ones.
     """
     sessions, trials, _ = x.shape
     belief, filtered, score = begin(walk, sessions), [], 0.0
@@ -117,7 +131,10 @@ def smooth(walk: Walk, x: Floats, choice: np.ndarray) -> Smoothed:
         p = probability(belief, x[:, t])
         valid = choice[:, t] >= 0
         score += float(np.log(np.where(choice[:, t] == 1, p, 1 - p)[valid]).sum())
-        filtered.append(learn(belief, x[:, t], choice[:, t]))
+        if around is None:
+            filtered.append(learn(belief, x[:, t], choice[:, t]))
+        else:
+            filtered.append(learn_around(belief, x[:, t], choice[:, t], around[:, t]))
         belief = diffuse(filtered[-1], walk)
     mean = np.stack([each.mean for each in filtered])
     covariance = np.stack([each.covariance for each in filtered])
@@ -165,7 +182,11 @@ def fit_walk(x: Floats, choice: np.ndarray, first: Walk, iterations: int = ITERA
             best = walk, found
         if size.max() < TOLERANCE:
             break
-    return best
+    walk, found = best
+    score = found.log_likelihood
+    for _ in range(ROUNDS):
+        found = smooth(walk, x, choice, np.einsum("tsk,stk->st", found.mean, x))
+    return walk, replace(found, log_likelihood=score)
 
 
 @dataclass

@@ -80,6 +80,23 @@ def test_networks_learn_history(cell, rat, tmp_path):
     assert scores[f"{cell}:units=2"] > scores["bias"] + 0.05
 
 
+def test_a_drifting_readout_follows_a_bias_that_changes():
+    from neurogym.behaviour.models.logistic import Logistic
+    from ngym_cli.fitting.readout import fit_readout
+
+    rng = np.random.default_rng(3)
+    bias = np.where(np.arange(200) < 100, 2.0, -2.0)
+    sessions = tuple(session(rng.random(200) < 1 / (1 + np.exp(-bias)), name=str(k)) for k in range(6))
+    table = Behaviour(sessions)
+    plain = Logistic(0).fit([Problem(table)])[0].policy
+    drifting = fit_readout(plain, table.only(sessions[:4]), "bias")
+    fixed, followed = (
+        np.mean([log_likelihoods(p, s.choice) for p, s in zip(predict(each, sessions[4:]), sessions[4:], strict=True)])
+        for each in (plain, drifting)
+    )
+    assert followed > fixed + 0.1
+
+
 def test_a_mixture_follows_the_better_model():
     choice = np.tile([0, 0, 1], 60)
     each = session(choice)

@@ -1,0 +1,90 @@
+"""Drifting read-out of a fitted model: weights that adapt within the session.
+
+The logit of the model, a constant, the present stimuli and the previous choice are combined by weights that drift from
+trial to trial and are followed by a filter, as in `neurogym.behaviour.models.drifting`. So a model of fixed parameters
+follows changes of bias, of the use of stimuli and of its own weight, from earlier trials of the session alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.models import drifting
+from neurogym.behaviour.models.base import Policy, Trial, require_two, trial_of
+from neurogym.behaviour.models.drifting import Belief, Walk
+from neurogym.behaviour.table import Behaviour, Floats, padded
+
+#: Iterations of the search for the variances of the read-out, and their first values.
+ITERATIONS, START, STEP = 20, 0.1**2, 0.01**2
+
+
+@dataclass(frozen=True)
+class State:
+    """State of the model, previous choice (-1, 1; 0 for none) and belief about the weights."""
+
+    model: Any
+    last: Floats
+    belief: Belief
+
+
+@dataclass
+class DriftingReadout:
+    """Policy of a model behind a drifting read-out.
+
+    Attributes:
+        model: the fitted model.
+        walk: distribution of the weights.
+    """
+
+    model: Policy
+    walk: Walk
+
+    def begin(self, n: int) -> State:
+        """See `Policy.begin`."""
+        return State(self.model.begin(n), np.zeros(n), drifting.begin(self.walk, n))
+
+    def probabilities(self, state: State, stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        p = drifting.probability(state.belief, _predictors(self.model, state.model, state.last, stimuli))
+        return np.stack([1 - p, p], 1)
+
+    def advance(self, state: State, trial: Trial) -> State:
+        """See `Policy.advance`."""
+        x = _predictors(self.model, state.model, state.last, trial.stimuli)
+        belief = drifting.diffuse(drifting.learn(state.belief, x, trial.choice), self.walk)
+        return State(self.model.advance(state.model, trial), _signed(trial.choice), belief)
+
+
+def _signed(choice: np.ndarray) -> Floats:
+    return np.where(choice < 0, 0.0, 2.0 * choice - 1)
+
+
+def _predictors(model: Policy, state: Any, last: Floats, stimuli: Floats) -> Floats:
+    p = np.clip(model.probabilities(state, stimuli)[:, 1], 1e-6, 1 - 1e-6)
+    return np.column_stack([np.log(p / (1 - p)), np.ones(len(p)), stimuli, last])
+
+
+def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
+    """Fit the drifting read-out of a model to the sessions that the model was fitted to.
+
+    Args:
+        model: fitted to two choices.
+        table: training sessions.
+        name: of the model, for messages.
+    """
+    require_two(table, f"{name} with drift")
+    data = padded(table.sessions)
+    state, last, rows = model.begin(len(data.choice)), np.zeros(len(data.choice)), []
+    for t in range(data.choice.shape[1]):
+        trial = trial_of(data, t)
+        rows.append(_predictors(model, state, last, trial.stimuli))
+        state, last = model.advance(state, trial), _signed(trial.choice)
+    x = np.stack(rows, 1)
+    scale = np.maximum(x[data.choice >= 0].std(0), 0.1)
+    scale[1] = 1.0
+    first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)
+    walk, _ = drifting.fit_walk(x, data.choice, first, ITERATIONS)
+    return DriftingReadout(model, walk)

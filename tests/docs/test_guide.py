@@ -1,0 +1,50 @@
+"""README and guide: links lead to files, every page is listed, every command and flag exists."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.main import get_command
+
+from docs.site import home
+from ngym_cli.commands.app import COMMANDS, app
+
+PAGES = [home.ROOT / "README.md", *sorted(home.GUIDE.glob("*.md"))]
+LINE = re.compile(r"\bngym ([a-z]+)((?: [^`|\n]*)?)")
+
+
+def test_the_readme_is_short_and_its_links_lead_to_files():
+    text = PAGES[0].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert len(targets) > 10
+    assert [target for target in targets if not (home.ROOT / target).is_file()] == []
+
+
+def test_every_page_of_the_guide_is_listed_once():
+    listed = (home.GUIDE / "index.md").read_text(encoding="utf-8").split("```")[1].split()
+    assert sorted(name for name in listed if (home.GUIDE / f"{name}.md").is_file()) == [
+        path.stem for path in PAGES[1:] if path.stem != "index"
+    ]
+
+
+@pytest.fixture(scope="module")
+def flags():
+    """Flags by command."""
+    group = get_command(app)
+    commands = {name: group.get_command(None, name) for name in COMMANDS}
+    return {
+        name: {"--help"} | {word for option in command.params for word in (*option.opts, *option.secondary_opts)}
+        for name, command in commands.items()
+    }
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_command_and_flag_exists(path, flags):
+    text = re.sub(r"\\\n\s+", "", path.read_text(encoding="utf-8"))
+    code = "\n".join([*re.findall(r"^    .*", text, re.MULTILINE), *re.findall(r"`([^`\n]+)`", text)])
+    for name, rest in LINE.findall(code):
+        assert name in COMMANDS, f"ngym {name}"
+        used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest.partition(" # ")[0]))
+        assert used <= flags[name], f"ngym {name}: {used - flags[name]}"
