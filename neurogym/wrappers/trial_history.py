@@ -93,6 +93,7 @@ class TrialHistory(TrialWrapper):
         if after_error is not None and not isinstance(after_error, str):
             self._error_mats = transitions.matrices(after_error, self.n_ch, named)
         duration = block_dur if blk_ch_prob is None else blk_ch_prob
+        self.block_dur = duration
         self._clock = None if duration is None else BlockClock(duration)
         self._active: Any = None
         super().__init__(env)
