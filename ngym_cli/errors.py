@@ -1,4 +1,4 @@
-"""What a user did wrong, said in one line, with the nearest valid name."""
+"""Errors of the user, reported in a single line with the nearest valid name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """A mistake of the user's: the command line prints the message on one line and exits with code 2."""
+    """Error of the user: the command line prints the message on a single line and exits with code 2."""
 
 
 class Taken(UserError):
@@ -49,7 +49,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception as one line: its class when it is not a UserError, and its message without line breaks."""
+    """Return an exception as a single line: the class unless a UserError, and the message without line breaks."""
     text = " ".join(str(error).split())
     if isinstance(error, UserError):
         return text

@@ -1,4 +1,4 @@
-"""Child processes that never import modules from the current folder and that end with their parent.
+"""Child processes that never import modules from the current folder and that end with the parent.
 
 Python puts the current folder first on the import path of a process started with ``-c`` or ``-m``. A file called
 ``multiprocessing.py`` beside a run would then be executed by every worker. Two measures prevent this: the environment
@@ -61,7 +61,9 @@ def spawn_context() -> context.SpawnContext:
 
 
 def end_with_parent() -> None:
-    """Let a child process of ``spawn_context`` end at once when its parent process is gone.
+    """Let a child process of ``spawn_context`` end as soon as the parent process is gone.
+
+    Runs are resumed exactly from the last checkpoint, so that nothing else has to be written.
 
     Runs are resumed exactly from their last checkpoint, so that nothing else has to be written.
     """
@@ -76,7 +78,7 @@ def _wait_for_parent() -> None:
 
 
 def protect_command_line() -> None:
-    """Make the import path safe for the command line and all its children.
+    """Make the import path safe for the command line and all child processes.
 
     ``python -m ngym_cli`` puts the current folder first on the import path; it moves to the end, behind all installed
     packages, so that a checkout that is not installed still runs.

@@ -1,4 +1,4 @@
-"""What the terminal shows: tables, results, and JSON where that was asked for."""
+"""Terminal output: tables, results, and JSON on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFERENCES = ("chance", "blind", "ceiling")
 
 
 class SafeConsole(Console):
-    """A console that prints text as it is: a name in it neither moves the cursor nor is read as markup."""
+    """Console that prints names literally: no markup, no control sequences."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Return the segments of something, without what would change the terminal."""
@@ -58,7 +58,7 @@ def left_in_words(seconds: float) -> str:
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration as people say it.
+    """Return a duration in everyday units.
 
     Example:
         >>> in_words(38.2), in_words(130), in_words(4500)
@@ -92,7 +92,7 @@ class EveryFewSeconds:
 
 
 def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), indent: int = 0, right: int = 0) -> None:
-    """Print rows of cells one below the other: folded on a terminal, whole and without trailing blanks elsewhere.
+    """Print rows of cells, folded on a terminal, unfolded and without trailing blanks elsewhere.
 
     Args:
         rows: texts of the cells, equally many in each row.
@@ -129,7 +129,7 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
 
 
 def print_json(data: object) -> None:
-    """Print one JSON document."""
+    """Print data as a JSON document."""
     from neurogym.messages.plain_data import plain
 
     sys.stdout.write(json.dumps(plain(data), indent=2) + "\n")

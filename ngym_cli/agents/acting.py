@@ -1,4 +1,4 @@
-"""The one interface of agents that act on a batch of environments, in training, in evaluations and in figures."""
+"""Common interface of agents that act on a batch of environments, in training, in evaluations and in figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Act(NamedTuple):
-    """What an agent did in one step of a batch of environments.
+    """Output of an agent step for a batch of environments.
 
     Attributes:
         actions: shape (environments, ...), as the environments take them.
@@ -25,7 +25,7 @@ class Act(NamedTuple):
 
 
 class Acting(Protocol):
-    """Who chooses the actions in a batch of environments."""
+    """Interface of agents that select actions for a batch of environments."""
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
         """Act once.
@@ -37,7 +37,7 @@ class Acting(Protocol):
 
 
 class Stepping(Protocol):
-    """A network that advances a batch of environments by one step, as `networks.steps.Stepper` does."""
+    """Network that advances a batch of environments by a single step, for example `networks.steps.Stepper`."""
 
     def step(
         self,
@@ -46,7 +46,7 @@ class Stepping(Protocol):
         out: tuple[np.ndarray, ...],
         noise: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Advance one step, see `networks.steps.Stepper.step`."""
+        """Advance by a single step, see `networks.steps.Stepper.step`."""
 
 
 @runtime_checkable
@@ -61,15 +61,15 @@ class OfTrials(Protocol):
 
 
 class Step(NamedTuple):
-    """One step of a batch of environments.
+    """Single step of a batch of environments.
 
     Attributes:
-        seen: what the agent saw, shape (environments, ...).
-        act: what it did.
-        observations: what it sees next, shape (environments, ...).
-        rewards: what it got, shape (environments,).
-        starts: whether its state is reset before the next step, shape (environments,).
-        infos: what Stable-Baselines3 says of each environment.
+        seen: observations before the step, shape (environments, ...).
+        act: output of the agent.
+        observations: observations after the step, shape (environments, ...).
+        rewards: shape (environments,).
+        starts: whether the agent's state is reset before the next step, shape (environments,).
+        infos: Stable-Baselines3's info dictionary of each environment.
     """
 
     seen: np.ndarray

@@ -166,7 +166,7 @@ def mark_best(folder: Path, path: Path, step: int, performance: float) -> None:
 
 
 def prune(folder: Path, keep: int) -> None:
-    """Remove all checkpoints but the last ones and the best."""
+    """Remove all checkpoints except the most recent and the best."""
     best = best_of(folder).get("name")
     for path in found_in(folder)[:-keep]:
         if path.name != best:
@@ -174,7 +174,7 @@ def prune(folder: Path, keep: int) -> None:
 
 
 def slim(folder: Path) -> None:
-    """Keep only the weights of the checkpoints of a run that is finished; nothing will be resumed from them."""
+    """Keep only the weights in the checkpoints of a finished run, which will not be resumed."""
     for path in found_in(folder):
         for name in (STATE, ARRAYS):
             (path / name).unlink(missing_ok=True)
@@ -210,7 +210,7 @@ def latest(folder: Path) -> tuple[Saved | None, list[str]]:
 
 
 def read(path: Path) -> Saved:
-    """Read a checkpoint and check that it is what we write.
+    """Read and validate a checkpoint.
 
     Raises:
         UserError: if a file is missing, damaged or too large, or a weight is not finite.
@@ -257,10 +257,10 @@ def restore(saved: Saved, model: BaseAlgorithm, venv: VecEnv) -> None:
 
 @contextlib.contextmanager
 def fitting(saved: Saved | None) -> Iterator[None]:
-    """Say in one line that a checkpoint does not fit, whatever it may cause where it is put in.
+    """Turn any error while a checkpoint is restored into a single-line message.
 
     Args:
-        saved: what is put in; None: nothing is.
+        saved: the checkpoint that is restored, or None.
     """
     try:
         yield

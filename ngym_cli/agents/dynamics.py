@@ -75,7 +75,7 @@ def system_of(network: Any) -> System:
 
 
 def _layer(cell: str, weight: np.ndarray, alpha: float) -> System:
-    """Return one layer from the joint matrix of ``networks.steps.joint``."""
+    """Return a layer from the joint matrix of ``networks.steps.joint``."""
     gates = {"lstm": 4, "gru": 4}.get(cell, 1)
     matrix = np.asarray(weight, float)
     units = len(matrix) // gates
@@ -90,7 +90,7 @@ def _layer(cell: str, weight: np.ndarray, alpha: float) -> System:
 
 
 def _in_torch(network: Any) -> System:
-    """Return a network of one layer in double precision, with central differences."""
+    """Return a single-layer network in double precision, with derivatives by central differences."""
     import torch
 
     network = copy.deepcopy(network).double().cpu()
@@ -135,7 +135,7 @@ def points_of_sets(
 def search_points(
     system: System, states: Sequence[np.ndarray], inputs: np.ndarray, starts: int = STARTS, slow: float | None = SLOW
 ) -> FixedPoints:
-    """Search points from visited states with noise, half of them after the network has settled, for all inputs at once.
+    """Search points for all inputs at once from visited states with noise; half of the starts run freely first.
 
     Args:
         system: from `system_of`.
@@ -166,7 +166,7 @@ def _starts(states: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 def input_sets(
     table: Table, activity: Activity, observations: np.ndarray, by: Sequence[str], periods: Sequence[str] = PERIODS
 ) -> list[InputSet]:
-    """Return the mean input of each period (of those that there are), condition by condition.
+    """Return the mean input of each available period, condition by condition.
 
     Args:
         table: the trials.
@@ -196,7 +196,7 @@ def input_sets(
 
 
 def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Any], np.ndarray]]:
-    """Return the values of each condition and the trials that it holds, shape (trials,) bool."""
+    """Return the values of each condition and the member trials, shape (trials,) bool."""
     found: list[tuple[dict[str, Any], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
     for name in by:
         values = [value for value in dict.fromkeys(sorted(table[name].tolist(), key=str)) if value == value]

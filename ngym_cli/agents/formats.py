@@ -59,7 +59,7 @@ def export(run: runs.Run, to: str, out: Path | None = None, trust: bool = False,
 
 
 def _sb3(agent: LoadedAgent, path: Path) -> None:
-    """Write the learner with its hyperparameters and weights."""
+    """Write the learner with hyperparameters and weights."""
     from ngym_cli.agents.algorithms.export import PlainSpaces, to_contrib
     from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
     from ngym_cli.agents.from_config import build_model
@@ -100,7 +100,7 @@ def _names(module: StepModule) -> tuple[list[str], list[str]]:
 
 
 def _about(agent: LoadedAgent) -> dict[str, str]:
-    """Return what a file says of the agent in it."""
+    """Return the description of the agent that is stored in exported files."""
     names = names_of(agent.policy.action_space)
     return {
         "task": agent.config.task,
@@ -115,7 +115,7 @@ def _about(agent: LoadedAgent) -> dict[str, str]:
 
 
 def _torchscript(agent: LoadedAgent, path: Path) -> None:
-    """Write one step of the network."""
+    """Write a single step of the network."""
     import torch
 
     module = agent.module
@@ -129,7 +129,7 @@ def _torchscript(agent: LoadedAgent, path: Path) -> None:
 
 
 def _onnx(agent: LoadedAgent, path: Path) -> None:
-    """Write one step of the network."""
+    """Write a single step of the network."""
     try:
         import onnx
         import onnxscript  # noqa: F401 - torch's exporter needs it

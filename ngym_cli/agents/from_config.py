@@ -131,7 +131,7 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
 
 
 def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> EvaluationConfig:
-    """Return when evaluations are made and how long they are; what the user says comes first.
+    """Complete the times and lengths of evaluations; settings of the user have priority.
 
     Args:
         given: by the user.

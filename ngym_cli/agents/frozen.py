@@ -1,4 +1,4 @@
-"""The agent of a run, to act only: from its files alone where observations are flat, else as the policy in torch.
+"""Acting agent of a run: from files alone where observations are flat, otherwise as a policy in torch.
 
 Importing torch and Stable-Baselines3 takes longer than thousands of trials.
 """
@@ -34,7 +34,7 @@ HEADS = {"action_net": "mlp_extractor.policy_net", "value_net": "mlp_extractor.v
 
 
 def load_to_act(run: runs.Run, config: RunConfig) -> tuple[Actor | BasePolicy, int]:
-    """Return what acts as the trained policy of a run, and the steps that it was trained for.
+    """Return an acting copy of a run's trained policy, and the number of training steps.
 
     Raises:
         UserError: see ``ngym_cli.agents.saving.load_model``.
@@ -47,7 +47,7 @@ def load_to_act(run: runs.Run, config: RunConfig) -> tuple[Actor | BasePolicy, i
 
 
 def _read(run: runs.Run, config: RunConfig) -> Actor | None:
-    """Return the agent, or None if it is of another kind or its files are not as they should be."""
+    """Return the agent, or None if the agent is of another kind or the files are incomplete."""
     folder, network, units = run.path / runs.MODEL, str(config.network), int(config.units or 0)
     if network not in ROWS or not (folder / WEIGHTS).is_file() or kernels.get("forward") is None:
         return None
@@ -102,7 +102,7 @@ def _shapes_of_network(part: str, network: str, units: int, layers: int, feature
 
 
 def _names(head: str, hidden: int) -> list[str]:
-    """What the hidden layers before a head are called, and itself; every other number is an activation's."""
+    """Names of the linear layers up to a head; every second index belongs to an activation."""
     return [*(f"{HEADS[head]}.{2 * k}" for k in range(hidden)), head]
 
 
@@ -115,7 +115,6 @@ def _layers(arrays: Arrays, head: str, hidden: int) -> list[Layer]:
 
 
 def _stepper(arrays: Arrays, part: str, network: str, units: int, args: options.Values) -> Stepper:
-    """One of the networks."""
     cell = args["activation"] if "activation" in args else {"ei_rnn": "relu"}.get(network, network)
     alpha = leak(args["dt"], args["tau"]) if "tau" in args else 1.0
     noise = args.get("noise", 0.0)

@@ -41,7 +41,7 @@ def load(run: str | Path, runs_root: str | Path = runs.ROOT, trust: bool = False
 
 
 class LoadedAgent:
-    """A trained agent: it acts, shows its activity, and hands out its network.
+    """Trained agent that acts, shows activity and provides the network.
 
     Args:
         run: the run's folder.
@@ -80,7 +80,7 @@ class LoadedAgent:
 
     @property
     def module(self) -> StepModule:
-        """One step of the network as a ``torch.nn.Module``: observation and state in; logits, value and state out."""
+        """Network step as a ``torch.nn.Module``: observation and state in; logits, value and state out."""
         return StepModule(self.policy)
 
     def act(
@@ -132,7 +132,7 @@ class LoadedAgent:
     def _advance(
         self, observation: object, state: State, deterministic: bool, seed: int | None
     ) -> tuple[Act, State, bool]:
-        """Advance the network by one step; return what it does, its state, and whether there are several."""
+        """Advance the network by a step; return the output, the state, and whether the observation was a batch."""
         tensor, batched = self.policy.obs_to_tensor(np.asarray(observation))
         seen = tensor.cpu().numpy()
         state = self.policy.initial_state(len(seen)) if state is None else state
@@ -142,6 +142,6 @@ class LoadedAgent:
 
 
 def _plain(action: object) -> Any:
-    """Return a single discrete action as an int, for environments; a vector stays one."""
+    """Return a single discrete action as an int, for environments; a vector stays a vector."""
     action = np.asarray(action)
     return int(action) if action.ndim == 0 and action.dtype.kind in "iu" else action

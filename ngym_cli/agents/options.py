@@ -91,7 +91,7 @@ class Option:
 
     @property
     def range(self) -> str:
-        """The values that it takes, in words."""
+        """Allowed values, in words."""
         if self.words:
             return " or ".join(self.words)
         least = "" if self.low is None else f"{'above' if self.above else 'at least'} {self.low:g}"
@@ -103,7 +103,7 @@ class Option:
 def complete(
     options: Iterable[Option], defaults: Mapping[str, object], given: Mapping[str, object], kind: str
 ) -> Values:
-    """Return the value of every option: what was given, else the default here, else its own.
+    """Return the value of every option: the given value, else the default given here, else the option's own default.
 
     Args:
         options: all that there are.
@@ -126,7 +126,7 @@ def complete(
 
 
 def _unknown(kind: str, name: str, options: Iterable[Option]) -> UserError:
-    """Return the error for an option that does not exist; what the field also calls one is understood."""
+    """Return the error for an unknown option; common synonyms of option names are recognised."""
     options = list(options)
     for option in options:
         if name.lower() in option.also:

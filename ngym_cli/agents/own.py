@@ -1,4 +1,4 @@
-"""Users' own networks and algorithms as entries beside the built-in ones: options from the signature of a class."""
+"""Users' own networks and algorithms in the registries: options from the signature of a class."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def signature_options(
 
 
 def _plain(default: Any) -> Any:
-    """Return a default as a configuration holds it; NotImplemented for anything else."""
+    """Return a default as a configuration stores the value; NotImplemented for unsupported types."""
     if default is inspect.Parameter.empty or default is None:
         return None
     if isinstance(default, list | tuple):
@@ -60,7 +60,7 @@ def _plain(default: Any) -> Any:
 
 
 def _kind(annotation: Any, default: Any) -> tuple[Kind, bool, tuple[str, ...]]:
-    """Return the kind of an option, whether it may be None, and its words."""
+    """Return the kind of an option, whether None is allowed, and the allowed words."""
     options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     none = NoneType in options or (default is None and annotation is inspect.Parameter.empty)
     words = next((get_args(option) for option in options if get_origin(option) is Literal), ())
@@ -94,7 +94,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _meanings(cls: type) -> dict[str, str]:
-    """Return the first line of the description of each argument in the docstrings of a class and its bases."""
+    """Return the first line of each argument's description in the docstrings of a class and of the base classes."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         for text in (base.__doc__, getattr(vars(base).get("__init__"), "__doc__", None)):
@@ -105,7 +105,7 @@ def _meanings(cls: type) -> dict[str, str]:
 
 
 def summary_of(cls: type, default: str) -> str:
-    """Return the first line of a docstring without its full stop."""
+    """Return the first line of a class docstring without the full stop."""
     first = (vars(cls).get("__doc__") or "").strip().partition("\n")[0].strip().rstrip(".")
     return first or default
 
@@ -113,7 +113,7 @@ def summary_of(cls: type, default: str) -> str:
 def constructor_parameters(
     cls: type, end: tuple[type, ...] = (), without: tuple[str, ...] = ()
 ) -> tuple[list[inspect.Parameter], bool]:
-    """Return the named parameters of a constructor, with those of bases that it passes ``**kwargs`` on to.
+    """Return the named parameters of a constructor, base classes that receive ``**kwargs`` included.
 
     Args:
         cls: the class.
@@ -156,7 +156,7 @@ def network_class(name: str) -> type | None:
 
 
 def network_options(cls: type, name: str) -> tuple[Option, ...]:
-    """Return the options of a user's own cell: arguments of its constructor beyond inputs and units.
+    """Return the options of a user's own cell: all constructor arguments after inputs and units.
 
     Raises:
         UserError: if the constructor does not take inputs and units.

@@ -31,7 +31,7 @@ Within = Callable[[str], np.ndarray]
 
 @dataclass(frozen=True)
 class Perturbation:
-    """What is done to some units, in some period.
+    """Manipulation of some units during some period.
 
     Attributes:
         kind: ``lesion`` and ``silence`` hold units at zero, cell state included; ``clamp`` holds them at a value, or at
@@ -118,7 +118,7 @@ def _read(kind: str, key: str, text: str) -> Any:
 
 
 def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> list[Perturbation]:
-    """Return the perturbations with their units named.
+    """Return the perturbations with explicit unit numbers.
 
     Args:
         perturbations: as they were asked for.
@@ -143,7 +143,7 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
 
 
 class Perturber:
-    """Changes the recurrent state of a batch of environments after each step, before it is read out.
+    """Callable that changes the recurrent state of a batch of environments after each step, before the readout.
 
     Args:
         perturbations: with their units named, see ``drawn``.
@@ -191,7 +191,7 @@ class PerturbedStepper:
         self.stepper, self.perturb = stepper, perturb
 
     def step(self, x: np.ndarray, state: State, out: State, noise: np.ndarray | None = None) -> np.ndarray:
-        """Advance one step; see ``ngym_cli.agents.networks.steps.Stepper.step``."""
+        """Advance by a single step; see ``ngym_cli.agents.networks.steps.Stepper.step``."""
         self.stepper.step(x, state, out, noise)
         self.perturb(state, out)
         return out[0][-1]

@@ -28,7 +28,7 @@ FORMAT = 1
 
 
 def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
-    """Write the weights of a model and what rebuilds its network.
+    """Write the weights of a model and the description from which the network is rebuilt.
 
     Args:
         model: a Stable-Baselines3 algorithm.
@@ -64,7 +64,7 @@ def describe_space(space: Space) -> dict[str, Any]:
 
 
 def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgorithm, int]:
-    """Rebuild a model, fill in its weights, and say for how many steps they were trained.
+    """Rebuild a model, load the weights, and return the model and the number of training steps.
 
     Args:
         folder: the run's ``model`` folder.
@@ -89,7 +89,7 @@ def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgor
 
 
 def _refuse_small(path: Path, config: RunConfig) -> None:
-    """Refuse a file of weights that is too small for the network that the configuration asks for, before it is built.
+    """Refuse a weights file that is too small for the configured network, before the network is built.
 
     Raises:
         UserError: if the file has fewer bytes than a matrix of the recurrent weights (for others: a layer's biases).
@@ -105,7 +105,7 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
 
 
 def _small(config: RunConfig) -> RunConfig:
-    """Return a configuration whose learner has little room for experience: it will only act."""
+    """Return a configuration with minimal experience buffers, for a learner that only acts."""
     sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}
     smaller = {name: size for name, size in sizes.items() if name in config.hyperparameters}
     return config.model_copy(update={"hyperparameters": {**config.hyperparameters, **smaller}})
@@ -173,7 +173,7 @@ def begin_with(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[s
 
 
 def load_policy(run: runs.Run, config: RunConfig) -> tuple[BasePolicy, int]:
-    """Return the trained policy of a run and the steps that it was trained for.
+    """Return the trained policy of a run and the number of training steps.
 
     Raises:
         UserError: if the run has no model yet, and as ``load_model``.

@@ -1,4 +1,4 @@
-"""One step of any trained network as a plain ``torch.nn.Module``, to look into and to export."""
+"""Single step of any trained network as a plain ``torch.nn.Module``, for inspection and export."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StepModule(nn.Module):
         return (observation, *state)
 
     def forward(self, observation: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
-        """Advance by one step.
+        """Advance by a single step.
 
         Args:
             observation: shape (environments, ...).
@@ -79,7 +79,7 @@ def _zeros(space: Space, n: int) -> np.ndarray:
 
 
 def no_gradient(module: nn.Module) -> nn.Module:
-    """Return a module whose weights ask for no gradient, as exports need it."""
+    """Return a module whose weights need no gradient, as exports require."""
     module.eval()
     for weight in module.parameters():
         weight.requires_grad_(False)

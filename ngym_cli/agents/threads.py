@@ -1,4 +1,4 @@
-"""Threads: numerical libraries only lose by more than one at our sizes; gradients are shared out over several."""
+"""Threads: numerical libraries use a single thread, the fastest choice at our sizes; gradients use several."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WORTH_SHARING = 4_000_000  #: products for each thread; handing fewer over takes
 
 
 def one() -> None:
-    """Let libraries that are not loaded yet compute in one thread, unless the user says otherwise."""
+    """Limit libraries that are not loaded yet to a single thread, unless the user has set another number."""
     one_in_blas()
     if os.environ.get(VARIABLES[1]) == "1":
         os.environ.setdefault(VARIABLES[0], "1")
 
 
 def one_in_blas() -> None:
-    """Let libraries for matrices that are not loaded yet compute in one thread, unless the user says otherwise.
+    """Limit matrix libraries that are not loaded yet to a single thread, unless the user has set another number.
 
     Their threads wait for work by keeping their cores busy, which makes a fit of a few numbers thirty times slower.
     """
@@ -33,7 +33,7 @@ def one_in_blas() -> None:
 
 
 def one_in_torch() -> None:
-    """Let torch compute in one thread unless told otherwise: networks of this size only lose by more."""
+    """Limit torch to a single thread unless the user has set another number; small networks only get slower."""
     if "OMP_NUM_THREADS" not in os.environ:
         import torch
 
@@ -41,7 +41,7 @@ def one_in_torch() -> None:
 
 
 def in_worker() -> None:
-    """Let torch and its libraries compute in one thread: there is one worker on each core."""
+    """Limit torch and matrix libraries to a single thread, because every core has a worker."""
     one()
     import torch
 
@@ -52,18 +52,18 @@ _learning = 1
 
 
 def learning() -> int:
-    """Threads that share the work of a gradient; its result does not depend on how many they are."""
+    """Number of threads that compute a gradient; the result does not depend on this number."""
     return _learning
 
 
 def learn_with(threads: int | None) -> None:
-    """Let so many threads share it; without a number, what ``OMP_NUM_THREADS`` says, else one on each core."""
+    """Set the number of learning threads; by default ``OMP_NUM_THREADS``, else the number of cores."""
     global _learning
     _learning = threads or int(os.environ.get("OMP_NUM_THREADS") or cores())
 
 
 def enough_for(products: int, parts: int) -> int:
-    """How many threads, at least one, should share so many products in so many parts."""
+    """Number of threads, at least 1, that are worth using for a number of products and parts."""
     return max(1, min(_learning, products // WORTH_SHARING, parts))
 
 
@@ -91,7 +91,7 @@ def _pool(process: int, n: int) -> ThreadPoolExecutor:  # threads do not live on
 
 
 def cores() -> int:
-    """Cores that this process may use, each counted once however many threads it runs at a time."""
+    """Number of physical cores that this process may use."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     shared = set()

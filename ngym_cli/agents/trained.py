@@ -40,12 +40,12 @@ def agent_for(
 
 
 def remembers(policy: Actor | BasePolicy) -> TypeGuard[Actor | RecurrentPolicy]:
-    """Say whether a policy, or a copy of its weights, has a state."""
+    """Return whether a policy, or a copy of the weights, has a state."""
     return isinstance(policy, Actor) or is_recurrent(policy)
 
 
 def is_recurrent(policy: BasePolicy) -> TypeGuard[RecurrentPolicy]:
-    """Say whether a policy is a recurrent one of ours."""
+    """Return whether a policy is a recurrent policy of this package."""
     from ngym_cli.agents.networks.policy import RecurrentPolicy
 
     return isinstance(policy, RecurrentPolicy)

@@ -1,4 +1,4 @@
-"""Where the page of a name is: in the site that was built beside the checkout, or where it is published."""
+"""Address of a documentation page: in a site that was built in the checkout, or on the published site."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def page(name: str, commands: Collection[str] = ()) -> str:
 
 
 def published() -> str | None:
-    """Return where the site is published, as the distribution says; None where it does not."""
+    """Return the address of the published site from the distribution's metadata; None if undefined."""
     try:
         entries = metadata.metadata("ngym").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
@@ -89,10 +89,10 @@ def address(place: str) -> str | None:
 
 
 def found(name: str | None, commands: Collection[str] = ()) -> str:
-    """Return the address of a page, of the first one without a name.
+    """Return the address of the page of a name, or of the first page without a name.
 
     Raises:
-        UserError: if nothing is called so, or there is no site.
+        UserError: if the name is unknown, or no site exists.
     """
     where = address(page(name, commands) if name else "index.html")
     if where is None:

@@ -140,7 +140,7 @@ def _read(path: Path) -> list[Row]:
 
 
 def _code_of_notebook(text: str) -> str:
-    """Return the cells of code, one after the other, without commands of the notebook."""
+    """Return the code of all code cells in order, without notebook commands."""
     import json
 
     try:

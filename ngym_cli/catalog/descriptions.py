@@ -1,4 +1,4 @@
-"""Descriptions as rows of plain data, and what docstrings contribute to them."""
+"""Descriptions as rows of plain data, and the parts taken from docstrings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Row = dict[str, Any]
 
 
 def holding(search: Iterable[str], rows: list[Row]) -> list[Row]:
-    """Return the rows in which each of these words occurs."""
+    """Return the rows that contain all given words."""
     return [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
 
 
 def summary(entry: object) -> str:
-    """Return the first paragraph of a docstring as one line."""
+    """Return the first paragraph of a docstring as a single line."""
     return " ".join((inspect.getdoc(entry) or "").partition("\n\n")[0].split())
 
 

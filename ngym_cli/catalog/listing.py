@@ -1,4 +1,4 @@
-"""What there is: tasks, wrappers, algorithms, networks, tags and runs, as rows with an ``id``. No torch is imported."""
+"""Listings of tasks, wrappers, algorithms, networks, tags and runs, as rows with an ``id``. No torch is imported."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def tasks(
 
 
 def _space(space: Space) -> Row:
-    """Return what kind of observation or action a task has, how many numbers or choices, and their names."""
+    """Return the kind of an observation or action space, the number of values or choices, and the names."""
     from gymnasium.spaces import Discrete
 
     from neurogym.spaces import names_of
@@ -119,7 +119,7 @@ def tags(search: Iterable[str] = ()) -> list[Row]:
 
 
 def wrappers(search: Iterable[str] = ()) -> list[Row]:
-    """Return the wrappers by their names on the command line.
+    """Return the wrappers by command-line name.
 
     Args:
         search: only those where each of these words occurs.
@@ -131,7 +131,7 @@ def wrappers(search: Iterable[str] = ()) -> list[Row]:
 
 
 def wrapper(cls: Any) -> Row:
-    """Return what is known of a wrapper's class; what takes the place of several tasks counts as one."""
+    """Return the description of a wrapper class; environments that combine several tasks are listed as wrappers."""
     from neurogym.core import TrialWrapper
     from neurogym.wrappers import key_of
 
@@ -152,7 +152,7 @@ def wrapper(cls: Any) -> Row:
 
 
 def _changes(cls: type) -> list[str]:
-    """Return which parts of a session a wrapper acts on, as its hooks tell; nothing if it only watches."""
+    """Return the parts of a session that a wrapper changes, according to the overridden hooks."""
     from neurogym.core import TrialEnv, TrialWrapper
 
     if not issubclass(cls, TrialWrapper):
@@ -250,7 +250,7 @@ def listing(what: str) -> Callable[..., list[Row]]:
 
 
 def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: Path) -> tuple[str, list[Row]]:
-    """Return the name of a listing and its rows.
+    """Return the name of a listing and the rows.
 
     Args:
         what: a listing; any other word is one to look for in the listing of tasks.

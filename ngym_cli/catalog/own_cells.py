@@ -1,4 +1,4 @@
-"""Contract of users' own network cells: each check finds a typical mistake and says how to correct it."""
+"""Contract of users' own network cells: each check finds a typical mistake and suggests a correction."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ ADVICE = (exported, bounded)
 
 
 def planned(number: int) -> dict[str, Any]:
-    """Return ``id``, ``description`` and ``kind`` of a check by its place."""
+    """Return ``id``, ``description`` and ``kind`` of a check by number."""
     function = CHECKS[min(number, len(CHECKS) - 1)]
     text = (inspect.getdoc(function) or "").partition("\n")[0]
     kind = "advice" if function in ADVICE else "error"

@@ -1,4 +1,4 @@
-"""Checks of tasks and network cells against their contracts."""
+"""Checks of tasks and network cells against the respective contracts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def verdict(name: str, rows: list[Row], seconds: float) -> Row:
 
 
 def planned(number: int, kind: str = "task") -> Row:
-    """Return ``id``, ``description`` and ``kind`` of a check by its place in the order in which checks are made."""
+    """Return ``id``, ``description`` and ``kind`` of a check by number in the order of execution."""
     if kind == "network":
         from ngym_cli.catalog import own_cells
 

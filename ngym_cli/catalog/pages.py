@@ -1,4 +1,4 @@
-"""What ``ngym info`` tells of a task or a wrapper."""
+"""Content of ``ngym info`` for a task or a wrapper."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def describe(
 
 
 def as_json(found: Row) -> Row:
-    """Return a description as plain data, its trial included."""
+    """Return a description as plain data, including the example trial."""
     return {**found, "trial": found["trial"].as_row()} if "trial" in found else found
 
 
@@ -89,7 +89,7 @@ def describe_wrapper(name: str) -> Row:
 
 
 def _effect(cls: type) -> str:
-    """What a wrapper does to the ceiling, as far as it does not depend on its arguments."""
+    """Effect of a wrapper on the ceiling, as far as independent of the arguments."""
     from neurogym.wrappers.forwarding import Forwarding
 
     effect = cls.ceiling_effect if issubclass(cls, Forwarding) else None
@@ -104,7 +104,7 @@ def _arguments(entry: object, without: tuple[str, ...] = ()) -> Row:
 
 
 def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
-    """Return all that is known of a task as it is made from these flags."""
+    """Return the description of a task made with the given flags."""
     from neurogym.envs.aliases import ALIASES
 
     settings = configuration.from_dict({**flags, "task": name})
@@ -168,7 +168,7 @@ def _save_trial(trial: Trial, path: Path) -> None:
 
 
 def _meanings(entry: object) -> dict[str, str]:
-    """Return what each argument of a task means; what all tasks have is described once, in their base class."""
+    """Return the meaning of each argument of a task; common arguments are documented in the base class."""
     own, usual = descriptions.arguments(entry), descriptions.arguments(TrialEnv)
     return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
 

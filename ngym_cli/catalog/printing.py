@@ -1,4 +1,4 @@
-"""What `ngym list`, `info` and `check` print."""
+"""Printed output of `ngym list`, `info` and `check`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COMMON = ("perceptual", "supervised")
 
 
 def print_rows(what: str, rows: Sequence[Row]) -> None:
-    """Print a listing: a table on a terminal, tasks by tag; elsewhere one line per row with tabs between the cells."""
+    """Print a listing: a table on a terminal, with tasks by tag; elsewhere a tab-separated line per row."""
     out = terminal.console()
     names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
     if out.is_terminal:
@@ -79,7 +79,7 @@ def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> 
 
 
 def _grouped(what: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Return the rows under the heading that they belong to, most common heading first; "" is none."""
+    """Return the rows by heading, most common heading first; "" stands for no heading."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         tags = list(row.get("tags") or ["other"])
@@ -92,7 +92,7 @@ def _grouped(what: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def print_page(found: Row) -> None:
-    """Print what ``describe`` found for people to read, and where its page of the documentation is."""
+    """Print a description in readable form with the address of the documentation page."""
     _print_page(found)
     where = addresses.of(found["kind"], found["id"])
     if where is not None:
@@ -161,7 +161,7 @@ def _print_reference(found: Row) -> None:
 
 
 def _print_arguments(found: Row) -> None:
-    """Print each argument, its default and what it means."""
+    """Print each argument with default and meaning."""
     if not found["arguments"]:
         return
     rows = [
@@ -204,7 +204,7 @@ def _task_rows(found: Row) -> Row:
 
 
 def _blind(score: float | None) -> str | None:
-    """What an agent reaches that sees nothing but the time in the trial."""
+    """Best score of an agent that sees nothing but the time in the trial."""
     if score is None:
         return None
     all_of_it = ": no observation is needed to reach the best performance" if score >= 0.999 else ""
@@ -241,7 +241,7 @@ def _short(values: object) -> str:
 
 
 def print_old_uses(rows: Sequence[Row]) -> None:
-    """Print what scripts use under older names, and what it is here."""
+    """Print the older names that scripts use, with the present names."""
     out = terminal.console()
     for file in dict.fromkeys(row["file"] for row in rows):
         table = Table(box=None, pad_edge=False, title=file, title_justify="left")
@@ -257,7 +257,7 @@ def print_old_uses(rows: Sequence[Row]) -> None:
 
 
 def print_checked(found: Row, in_full: bool) -> None:
-    """Print how a task did in its checks: what does not work, what would be nicer, and in full what holds."""
+    """Print the results of a task's checks: failures, advice, and on request the checks that passed."""
     out = terminal.console()
     failed = [row for row in found["checks"] if row["status"] == "failed"]
     errors, advice = ([row for row in failed if row["kind"] == kind] for kind in ("error", "advice"))

@@ -1,4 +1,4 @@
-"""What lies in folders: runs, sweeps, recipes and papers, as rows with an ``id``."""
+"""Listings of folders: runs, sweeps, recipes and papers, as rows with an ``id``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _same_task(name: str, row: Row) -> bool:
 
 
 def _sorted(rows: list[Row], column: str) -> list[Row]:
-    """Return rows sorted by a column, those without a value last."""
+    """Return rows sorted by a column, rows without a value last."""
     from ngym_cli.runs.finding import COLUMNS
 
     name = column.removeprefix("-")
@@ -69,7 +69,7 @@ def _sorted(rows: list[Row], column: str) -> list[Row]:
 
 
 def _written_plans(folder: str) -> list[Row]:
-    """Return the TOML files of a folder of ``experiments``, here or beside ngym's sources, with what they say first."""
+    """Return the TOML files of a folder of ``experiments``, here or in ngym's checkout, with the first comment."""
     from ngym_cli.files.reading import read_text
 
     places = (Path("experiments"), Path(__file__).resolve().parents[2] / "experiments")

@@ -62,7 +62,7 @@ def network(name: str) -> Row:
 
 
 def figure(name: str) -> Row:
-    """Return all that is known of a figure; it is not drawn."""
+    """Return the description of a figure without drawing the figure."""
     from ngym_cli.figures.registry import find_figure
 
     spec = find_figure(name)
@@ -122,7 +122,7 @@ def analysis(name: str) -> Row:
 
 
 def paper(name: str) -> Row:
-    """Return all that is known of a paper: its claims, how they are seen, and what came out for us."""
+    """Return the description of a paper: claims, criteria and our results."""
     from ngym_cli.papers import collection, results
     from ngym_cli.papers.model import PROVENANCE
 

@@ -43,7 +43,7 @@ def object_name(kind: str, path: Path) -> str:
 
 
 def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
-    """Write an example and return its reference.
+    """Write an example file and return the reference of the example.
 
     Args:
         path: the file.

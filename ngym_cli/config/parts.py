@@ -100,7 +100,7 @@ def package_of(entry: metadata.EntryPoint) -> str:
 
 
 def kind_of(part: object) -> str:
-    """Return the kind of an imported part, a key of ``KINDS``: by its bases, without importing their packages."""
+    """Return the kind of an imported part, a key of ``KINDS``, from base classes without importing further packages."""
     if not isinstance(part, type):
         view = inspect.isfunction(part) and list(inspect.signature(part).parameters) == ["view"]
         return "figure" if hasattr(part, "spec") or view else "task"

@@ -1,4 +1,4 @@
-"""Every default of a task and its wrappers spelled out, so that a run's record says all of it."""
+"""Complete defaults of a task and of wrappers, so that a run's record is explicit."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _stage_carries(config: RunConfig, index: int) -> bool:
 
 
 def _plain_defaults(task: Task) -> dict[str, Any]:
-    """Return the task's own arguments with their defaults, those that an old name stands for included."""
+    """Return the task's arguments with default values, including arguments fixed by a task alias."""
     registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
     without = ("dt", "timing", "rewards")
     if task.several:
@@ -83,7 +83,7 @@ def _wrapper_defaults(name: str) -> dict[str, Any]:
 
 
 def _defaults(entry: object, without: tuple[str, ...]) -> dict[str, Any]:
-    """Return the default arguments that can be written down (numbers, truth values, words, lists of them)."""
+    """Return the default arguments with plain values (numbers, truth values, words, lists)."""
     parameters = keyword_parameters(entry) or {}
     return {
         name: list(value) if isinstance(value, tuple) else value

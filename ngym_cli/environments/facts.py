@@ -89,6 +89,13 @@ class Facts:
         return self.inner.trials_per_session if self.carries else None
 
     @property
+    def block(self) -> int:
+        """Most trials of a block in which something stays the same from trial to trial; 0 without such blocks."""
+        layers_ = [self.inner, *layers(self.env)] if self.carries else []
+        found = [np.max(getattr(layer, "block_dur", None) or 0) for layer in layers_]
+        return int(max((1 / d if 0 < d < 1 else d for d in found), default=0))
+
+    @property
     def observation_space(self) -> gym.Space:
         """That of the whole stack."""
         return self.env.observation_space

@@ -13,7 +13,7 @@ from ngym_cli.environments.trial_batch import TrialBatch
 
 
 class TrialVecEnv(TrialBatch, VecEnv):
-    """Lets a Stable-Baselines3 learner step a ``TrialBatch``, whose arguments and attributes it has."""
+    """Form of ``TrialBatch`` that a Stable-Baselines3 learner can step, with the same arguments and attributes."""
 
     def __init__(self, venv: Batch, reset_state: str = "never"):
         TrialBatch.__init__(self, venv, reset_state)
@@ -38,7 +38,7 @@ class TrialVecEnv(TrialBatch, VecEnv):
         setattr(self.venv, attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call a method of the batch once and return its result once per environment."""
+        """Call a method of the batch once and return the result once per environment."""
         result = getattr(self.venv, method_name)(*args, **kwargs)
         return [result for _ in self._get_indices(indices)]
 

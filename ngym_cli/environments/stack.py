@@ -1,4 +1,4 @@
-"""From a configuration to environments: the task with its wrappers, and the batch of them."""
+"""Environments from a configuration: the task with wrappers, and a batch of environments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Around = Callable[[gym.Env], gym.Env]
 
 
 def make_env(task: Task, settings: TaskSettings) -> gym.Env:
-    """Make one environment with its stack of wrappers.
+    """Make an environment with the stack of wrappers.
 
     Raises:
         UserError: if the task or a wrapper does not exist or refuses its arguments.

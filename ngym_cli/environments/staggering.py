@@ -1,4 +1,4 @@
-"""Several tasks in blocks or in turn: environments side by side begin with different ones."""
+"""Several tasks in blocks or in turn: parallel environments begin with different tasks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)
 
 
 class Staggered(TrialWrapper):
-    """Begins each session with the task whose turn it is at this place of the batch.
+    """Wrapper that begins each session with a task that depends on the position in the batch.
 
-    So a batch has trials of all tasks at any time, in training as in an evaluation shorter than a block.
+    A batch thus has trials of all tasks at any time, in training as in an evaluation shorter than a block.
 
     Args:
         env: the whole stack.
@@ -31,7 +31,7 @@ class Staggered(TrialWrapper):
 
     @classmethod
     def on(cls, env: gym.Env, place: int) -> gym.Env:
-        """Put it on where there are several tasks that come in blocks or in turn; leave others as they are."""
+        """Wrap environments with several tasks in blocks or in turn; return other environments unchanged."""
         inner = env.unwrapped
         in_step = type(inner) is ScheduleEnvs and isinstance(inner.schedule, IN_STEP)
         return cls(env, place) if in_step else env

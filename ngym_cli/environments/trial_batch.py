@@ -1,4 +1,4 @@
-"""A batch of trial environments that are stepped together; it needs neither torch nor Stable-Baselines3."""
+"""Batch of trial environments that are stepped together, without torch or Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TrialBatch:
 
     @property
     def unwrapped(self) -> Any:
-        """Itself: its wrappers are inside."""
+        """The batch itself, because all wrappers are inside."""
         return self
 
     def reset(self) -> np.ndarray:
@@ -86,7 +86,7 @@ class TrialBatch:
         self.venv.close()
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Give the next reset one seed per environment, all derived from one."""
+        """Seed the environments at the next reset, each with a seed derived from the given seed."""
         if seed is None:
             self._seeds = [None] * self.num_envs
         else:
@@ -107,7 +107,7 @@ def trials_of(venv: Any) -> TrialBatch:
 
 
 def batch_of(venv: Any) -> Batch:
-    """Return the toolkit's batch of environments inside them; see `trials_of`."""
+    """Return the toolkit's batch inside a vectorised environment; see `trials_of`."""
     return trials_of(venv).venv
 
 

@@ -1,4 +1,4 @@
-"""What went on inside an agent, step by step: HDF5 with one ragged array per quantity.
+"""Recordings of an agent, step by step: HDF5 with a ragged array per quantity.
 
 | dataset | shape | what |
 |---|---|---|
@@ -53,7 +53,7 @@ def parse_quantities(text: str) -> tuple[str, ...]:
 
 
 class ActivityRecorder:
-    """Gathers the steps of trials as they go on and writes finished trials.
+    """Recorder of trials step by step, which writes finished trials.
 
     Args:
         path: file to write.
@@ -89,7 +89,7 @@ class ActivityRecorder:
             self.file.close()
 
     def step(self, observations: np.ndarray, act: Act, rewards: np.ndarray) -> None:
-        """Take one step of all environments.
+        """Record a step of all environments.
 
         Raises:
             UserError: if the agent lacks a quantity (a memoryless one has no hidden activity).

@@ -27,7 +27,7 @@ GAP = 1_000.0
 
 
 def export(folder: Path, run: runs.Run, form: str) -> Path:
-    """Write an evaluation as ``trials.csv`` or ``session.nwb`` beside its other files.
+    """Write an evaluation as ``trials.csv`` or ``session.nwb`` in the folder of the evaluation.
 
     Args:
         folder: of the evaluation.
@@ -58,7 +58,7 @@ def _csv(folder: Path, run: runs.Run) -> Path:
 
 
 def _cell(word: str | None) -> str | None:
-    """Return a word as a spreadsheet shows it, instead of running it: with a quote before what begins a formula."""
+    """Return a word with a quote in front if a spreadsheet would run the word as a formula."""
     return f"'{word}" if word and word[0] in "=+-@\t\r" else word
 
 
@@ -99,7 +99,7 @@ def _nwb(folder: Path, run: runs.Run) -> Path:
 
 
 def _trials(session: NWBFile, table: Table) -> np.ndarray:
-    """Add the trials and the epochs of their periods; return when each trial starts, s."""
+    """Add the trials and the epochs of all periods; return the start of each trial in seconds."""
     length = table["length_ms"] / 1000
     starts = np.r_[0, np.cumsum(length + GAP / 1000)][: len(length)]
     columns = {_nwb_name(key): values for key, values in table.items() if values.ndim == 1 and key != "trial"}
@@ -124,12 +124,12 @@ def _trials(session: NWBFile, table: Table) -> np.ndarray:
 
 
 def _nwb_name(name: str) -> str:
-    """Return the name of a column as NWB takes it, which has no slashes, colons or empty names."""
+    """Return a column name valid in NWB: no slashes, no colons, not empty."""
     return name.replace("/", "_").replace(":", "_") or "unnamed"
 
 
 def _plain(values: np.ndarray) -> list[float] | list[int] | list[str]:
-    """Return a column as one of numbers, truth values or words, which is what NWB takes."""
+    """Return a column as numbers, truth values or words, the types that NWB supports."""
     if values.dtype.kind in "iuf":
         return values.astype(float if values.dtype.kind == "f" else np.int64).tolist()
     if values.dtype.kind == "b":
@@ -149,7 +149,7 @@ def _meaning(name: str) -> str:
 
 
 def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: np.ndarray) -> None:
-    """Add what was recorded, one time series each, read from its file as it is written."""
+    """Add each recorded quantity as a time series, read from the file in pieces while writing."""
     lengths = np.diff(recording.offsets)
     step = np.arange(int(recording.offsets[-1])) - np.repeat(recording.offsets[:-1], lengths)
     times = np.repeat(starts, lengths) + step * recording.dt / 1000
@@ -169,7 +169,7 @@ def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: n
 
 
 def _lazily(recording: Recording, name: str) -> DataChunkIterator:
-    """Return one quantity in pieces, so that it never lies in memory as a whole."""
+    """Return a quantity in pieces, so that the whole array is never in memory."""
     import h5py
     from hdmf.data_utils import DataChunkIterator
 

@@ -42,6 +42,11 @@ MOST_ENVS_CARRIED = 16
 #: the agent knows nothing yet of the state that lasts, and the ceiling is that of the long run.
 WARM_UP = 20
 
+#: Fewest sessions of a task with sessions, unless these are more trials than `MOST_TRIALS`; blocks of each environment,
+#: and the length beyond which blocks are not followed to their ends.
+SESSIONS, MOST_TRIALS = 40, 20_000
+BLOCKS, LONGEST_BLOCK = 2, 600
+
 #: Seconds between two reports of progress.
 SECONDS_PER_REPORT = 0.5
 
@@ -64,25 +69,35 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Quota:
-    """Which trials of the environments side by side count.
+    """Trials of each environment that count.
 
     Attributes:
-        warm: first trials of each environment that do not.
-        trials: how many then do, shape (environments,).
+        warm: first trials that do not count, shape (environments,).
+        trials: trials that count after these, shape (environments,).
     """
 
-    warm: int
+    warm: np.ndarray
     trials: np.ndarray
 
     @classmethod
     def of(cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False) -> Quota:
-        """Divide trials evenly, whole sessions where the task has them (then there may be a few trials more)."""
+        """Divide trials evenly among environments.
+
+        There may be more trials than asked for: whole sessions where the task has sessions, at least `SESSIONS`; and
+        whole blocks where trials come in blocks, `BLOCKS` of them for each environment, which begin at different
+        places of a block so that no part of it is favoured.
+        """
         most = MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED
-        unit = 1 if balanced else facts.session or 1
-        units = -(-trials // unit)
-        n = min(units, most)
-        warm = WARM_UP if facts.carries and unit == 1 and not balanced else 0
-        return cls(warm, unit * (units // n + (np.arange(n) < units % n)))
+        block = 0 if balanced else min(facts.block, LONGEST_BLOCK)
+        session = 0 if balanced else facts.session or 0
+        if session:
+            units = max(-(-trials // session), min(SESSIONS, MOST_TRIALS // session))
+            n = min(units, most)
+            return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)))
+        n = min(trials, most)
+        each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
+        warm = WARM_UP if facts.carries and not balanced else 0
+        return cls(warm + block * np.arange(n) // n, each)
 
     @property
     def n_envs(self) -> int:
@@ -90,8 +105,8 @@ class Quota:
         return len(self.trials)
 
     def counts(self, place: np.ndarray, env: np.ndarray) -> np.ndarray:
-        """Say whether trials count, by their place in their environments."""
-        return (place >= self.warm) & (place < self.warm + self.trials[env])
+        """Return whether trials count, from their places in their environments."""
+        return (place >= self.warm[env]) & (place < (self.warm + self.trials)[env])
 
 
 @dataclass(frozen=True)
@@ -275,10 +290,11 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
 
     Returns:
         ``trials``, ``performance`` with its 95 % interval ``performance_ci``, the ``sessions`` (or blocks of trials)
-        that it comes from where trials are linked (else None), ``chance``, ``chance_among_answers``, ``blind``,
-        ``ceiling`` (None where not known, and then ``no_ceiling`` says why), ``reaction_times_vary``,
-        ``reward_per_trial``, rates and means as in ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per
-        value of each condition; of several tasks each with its own chance, blind score and ceiling.
+        of the interval where trials are linked (else None), ``chance``, ``chance_among_answers``, ``blind``,
+        ``ceiling`` with its Monte-Carlo error ``ceiling_error`` (None where not known, and then ``no_ceiling`` says
+        why), ``reaction_times_vary``, ``reward_per_trial`` with ``reward_ci`` and ``reward_ceiling``, rates and means
+        as in ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several
+        tasks each with its own chance, blind score and ceiling.
     """
     from neurogym.analysis.intervals import clusters
 
@@ -294,6 +310,9 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
         "chance": facts.chance,
         "blind": facts.blind,
         "ceiling": ceiling.get("performance"),
+        "ceiling_error": ceiling.get("error"),
+        "reward_ci": summary.interval(table, "reward"),
+        "reward_ceiling": ceiling.get("reward"),
         "no_ceiling": facts.no_ceiling,
         "chance_among_answers": facts.chance_among_answers,
         "reaction_times_vary": len(np.unique(table["rt"][np.isfinite(table["rt"])])) > 1,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+#: Monte-Carlo error of a ceiling above which the error is printed.
+NOTABLE = 0.003
+
 
 def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
     """Print the result of an evaluation: measures of the task, performance next to chance and ceiling, and conditions.
@@ -38,7 +41,7 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
         rows.append(("ceiling", f"not known: {found['no_ceiling']}"))
     chosen = "most probable actions" if found["deterministic"] else "sampled actions"
     rows.append(("trials", f"{found['trials']:,}, {chosen}"))
-    rows.append(("reward per trial", f"{found['reward_per_trial']:.4f}"))
+    rows.append(("reward per trial", _reward_in_words(found)))
     rows.append(("fixation breaks", f"{found['abort_rate']:.2%} of trials; no answer {found['miss_rate']:.2%}"))
     told = any(row["id"] == "reaction_time" for row in found.get("measures", ()))
     if found.get("reaction_times_vary") and not told:
@@ -58,6 +61,14 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
         print_columns(lines, header, right=len(header) - 1)
 
 
+def _reward_in_words(found: Mapping[str, Any]) -> str:
+    """Return the mean reward with its interval and, where known, the reward of the ideal observer."""
+    text = f"{found['reward_per_trial']:.4f}"
+    if found.get("reward_ci"):
+        text += f"  95 % interval {_range(found['reward_ci'])}"
+    return text + (f"; ceiling {found['reward_ceiling']:.4f}" if found.get("reward_ceiling") is not None else "")
+
+
 def measure_in_words(row: Mapping[str, object]) -> str:
     """Return a measure with its interval and its unit."""
     digits = 0 if row["unit"] == "ms" else 4
@@ -73,6 +84,8 @@ def references_in_words(found: Mapping[str, Any]) -> list[str]:
     known = [(name, found.get(name)) for name in REFERENCES]
     known.insert(1, ("chance among answers", found.get("chance_among_answers")))
     lines = [", ".join(f"{name} {value:.4f}" for name, value in known if value is not None)]
+    if (found.get("ceiling_error") or 0) > NOTABLE:
+        lines[0] += f" (standard error {found['ceiling_error']:.4f})"
     among, ceiling = found.get("chance_among_answers"), found.get("ceiling")
     floor = among if among is not None else found.get("chance")
     if floor is not None and ceiling is not None and ceiling > floor:

@@ -1,4 +1,4 @@
-"""What ``ngym eval`` does: runs, checkpoints, changed conditions, perturbations, recordings, exports, comparisons."""
+"""Implementation of ``ngym eval``: runs, checkpoints, conditions, perturbations, recordings, exports, comparisons."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COMPARISON = "comparison"
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for on the command line.
+    """Request on the command line.
 
     Attributes:
         trials: number of trials; None for what is usual for the task.
@@ -112,7 +112,10 @@ def request(
     columns: Path | None = None,
     **plain: Any,
 ) -> tuple[list[str], Request]:
-    """Return the runs that are meant and what is asked of them.
+    """Return the requested runs and the request.
+
+    Words such as ``period=delay`` among the runs belong to the preceding perturbation, so that
+    ``--silence units=3,7 period=delay`` needs no quotes.
 
     Words such as ``period=delay`` among the runs belong to the perturbation that was given, so that
     ``--silence units=3,7 period=delay`` needs no quotes.
@@ -154,7 +157,7 @@ def _quantities(text: str | None) -> tuple[str, ...]:
 def evaluate(
     references: Sequence[str], root: Path, asked: Request, progress: Progress | None = None
 ) -> Iterator[tuple[dict[str, Any], Path]]:
-    """Evaluate runs, one after the other; yields each summary and the folder that it was written to.
+    """Evaluate runs in sequence and yield each summary with the folder of the evaluation.
 
     Args:
         references: folders or names of runs, or ``latest``.
@@ -184,10 +187,10 @@ def evaluate(
 
 
 def _refuse_loss(folder: Path, asked: Request) -> None:
-    """Refuse to put an evaluation in place of one that holds more.
+    """Refuse to replace an evaluation that contains more files.
 
     Raises:
-        UserError: names what would be lost, and how to keep it.
+        UserError: names the files that would be lost, and how to keep the old evaluation.
     """
     if asked.overwrite or not folder.is_dir():
         return
@@ -250,7 +253,7 @@ def _one(
     progress: Progress | None,
     about: Mapping[str, object],
 ) -> Evaluation:
-    """Evaluate one policy and write what was found, complete or not at all."""
+    """Evaluate a policy and write the results, complete or not at all."""
     record = asked.record
     if "nwb" in asked.exports and "activity" not in record and remembers(policy):
         record = ("activity", *record)
@@ -274,7 +277,7 @@ def _one(
 
 
 def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
-    """Yield the final policy, or that of each checkpoint, with the steps that it was trained for."""
+    """Yield the final policy or the policy of each checkpoint, with the number of training steps."""
     if wanted is None:
         from ngym_cli.agents.frozen import load_to_act
 

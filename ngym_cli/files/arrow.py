@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def column(values: np.ndarray, gaps: bool = False) -> pa.Array:
-    """Return a column: vectors become lists, None becomes null; of other objects that differ in kind, their text.
+    """Return a column: vectors become lists, None becomes null, and objects of mixed types become text.
 
     Args:
         values: shape (rows,) or (rows, ...).
@@ -44,9 +44,9 @@ def column(values: np.ndarray, gaps: bool = False) -> pa.Array:
 
 
 def values_of(column: pa.ChunkedArray) -> np.ndarray:
-    """Return a column as NumPy has it; gaps among numbers are nan.
+    """Return a column as a NumPy array; gaps among numbers are nan.
 
-    Of a column of words that are listed once each, a word is one object.
+    Equal words of a dictionary-encoded column share a single object.
     """
     import pyarrow.types as types
 
@@ -64,7 +64,7 @@ def values_of(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _values(chunk: pa.Array) -> np.ndarray:
-    """The numbers of an array; what stands at its gaps is of no matter."""
+    """Numbers of an array; values at gaps are arbitrary."""
     import pyarrow as pa
 
     return np.from_dlpack(
@@ -102,7 +102,7 @@ def _words(items: Sequence[str | None]) -> pa.Array:
 
 
 def _valid(valid: np.ndarray | None) -> pa.Buffer | None:
-    """Which entries are not null, as bits; None if all are."""
+    """Validity bits of entries that are not null; None if no entry is null."""
     import pyarrow as pa
 
     return None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))

@@ -1,4 +1,4 @@
-"""Processes that write run folders: identity of a process, and a lock so that only one process writes a folder."""
+"""Locks of run folders: identity of a process, and a lock so that a single process writes a folder."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _opened(folder: Path) -> Iterator[int | None]:
 
 
 def _lock(handle: int | None) -> bool:
-    """Take the lock and return whether it was free; a file system without locks always grants it."""
+    """Take the lock and return whether the lock was free; always true on file systems without locks."""
     if handle is None:
         return True
     try:

@@ -152,7 +152,7 @@ def _parts(key: str) -> int:
 
 
 def _shallow(data: object, path: Path) -> Any:
-    """Return data that is not nested too deeply; done level by level, for deep ones exhaust the stack."""
+    """Return data after a check of the nesting depth, level by level, because recursion could exhaust the stack."""
     level, depth = [data], 0
     while level:
         depth += 1

@@ -41,13 +41,13 @@ _OLD = "old"
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside a file and rename it there when the block succeeds.
+    """Yield a temporary path next to a file and rename the temporary file when the block succeeds.
 
-    A file that is there is replaced; nothing is left behind when the block fails.
+    An existing file is replaced; nothing is left behind when the block fails.
 
     Raises:
-        UserError: if a folder, or anything else that is no file, stands there.
-        OSError: if it cannot be written.
+        UserError: if the path is a folder or another object that is not a file.
+        OSError: if the file cannot be written.
     """
     refuse_non_file(path)
     with _holder(path) as holder:
@@ -58,7 +58,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path, ours: Iterable[str] = ()) -> Iterator[Path]:
-    """Yield a new folder beside a place where it is put when the block succeeds, complete or not at all.
+    """Yield a new folder that is moved to a path when the block succeeds, complete or not at all.
 
     Args:
         path: the place.
@@ -158,7 +158,7 @@ def _this_host() -> str:
 
 
 def _rename_over(new: Path, path: Path, holder: Path) -> None:
-    """Rename a file to a place where there may be one; also where a rename replaces nothing (some network disks)."""
+    """Rename a file and replace any existing file, also on network disks where a rename cannot replace."""
     try:
         os.replace(new, path)
         return
@@ -175,7 +175,7 @@ def _rename_over(new: Path, path: Path, holder: Path) -> None:
 
 
 def _put_back(holder: Path) -> None:
-    """Return a replaced file or folder to its place if the new one never arrived."""
+    """Restore a replaced file or folder if the replacement never arrived."""
     old = holder / _OLD
     with contextlib.suppress(OSError):
         if old.is_symlink():
@@ -186,7 +186,7 @@ def _put_back(holder: Path) -> None:
 
 
 def clear_leftovers(folder: Path, below: bool = False) -> None:
-    """Remove unfinished files of killed processes and return replaced files to their places.
+    """Remove unfinished files of killed processes and restore replaced files.
 
     Args:
         folder: the folder in which the killed processes wrote.
@@ -211,7 +211,7 @@ def _is_left_over(path: Path) -> bool:
 
 
 def _is_unnamed_leftover(path: Path) -> bool:
-    """Return whether a process that was killed before it could name a hidden folder by its inode made this folder."""
+    """Return whether a hidden folder was made by a process that was killed before naming the folder by inode."""
     found = _UNNAMED.fullmatch(path.name)
     if found is None or found["host"] != _this_host() or path.is_symlink():
         return False
@@ -229,7 +229,7 @@ def _is_own_hidden(path: Path) -> bool:
 
 
 def remove_folder(path: Path, ours: Iterable[str]) -> None:
-    """Remove the files of a folder that this program wrote, and the folder unless it holds anything else.
+    """Remove the files of a folder that this program wrote, and the folder unless other files remain.
 
     Args:
         path: the folder.
@@ -258,7 +258,7 @@ def refuse_non_file(path: Path) -> None:
 
 
 def check_place(path: Path, overwrite: bool) -> None:
-    """Refuse a place that the user named for a file, unless it is free or may be overwritten.
+    """Refuse an output path that exists, unless the file may be overwritten.
 
     Raises:
         UserError: if there is a file and ``overwrite`` is not said, or something that is no file.

@@ -1,4 +1,4 @@
-"""Papers: what one did and found, as a folder of data, and a network trained and measured in the same way.
+"""Papers: methods and results as a folder of data, with networks trained and measured in the same way.
 
 Belongs here: what knows of claims. May use: `sweeps` and what it uses.
 

@@ -1,4 +1,4 @@
-"""Papers by their names: those that come with ngym, and folders of a user's own."""
+"""Papers by name: papers that come with ngym, and folders of a user's own."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PLACES = (Path(__file__).parent / "library" / "papers", Path(__file__).resolve()
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper and its folder.
+    """Paper in a folder.
 
     Attributes:
         id: name of the folder.
-        folder: where it is.
-        own: whether it is the user's own.
-        config: what `paper.toml` says.
+        folder: path of the folder.
+        own: whether the paper is the user's own.
+        config: content of `paper.toml`.
     """
 
     id: str
@@ -42,11 +42,11 @@ class Paper:
 
     @cached_property
     def script(self) -> Script:
-        """Its measures and figures."""
+        """Measures and figures of the paper."""
         return Script(self.folder, self.id)
 
     def run_settings(self, part: str) -> dict[str, Any]:
-        """Return the configuration of a part's runs, without seed; a task beside it is named by its path.
+        """Return the configuration of a part's runs, without seed; a task file in the paper's folder is named by path.
 
         Raises:
             UserError: if the file is damaged.
@@ -57,7 +57,7 @@ class Paper:
         return settings
 
     def chosen(self, only: list[str]) -> tuple[list[str], list[str]]:
-        """Return the parts and the claims that words mean: a part with all that is measured on it alone, a claim.
+        """Return the parts and claims that words name; a part includes all claims that depend on this part alone.
 
         Raises:
             UserError: if a word is neither.
@@ -80,7 +80,7 @@ class Paper:
 
 
 def _place_task(settings: dict[str, Any], folder: Path) -> None:
-    """Name a task in a file of the paper's folder by its path from here."""
+    """Replace a task file's name by the path, for task files in the paper's folder."""
     file, colon, name = str(settings.get("task", "")).rpartition(":")
     if colon and file.endswith(".py") and (folder / file).is_file():
         path = folder / file
@@ -101,10 +101,10 @@ def ids() -> list[str]:
 
 
 def load(folder: Path) -> Paper:
-    """Read the folder of a paper; nothing in it is run.
+    """Read the folder of a paper without running any code.
 
     Raises:
-        UserError: if something in it is wrong, with file and key.
+        UserError: if the content is invalid, with file and key.
     """
     config = model.read(folder)
     resolved = folder.resolve()
@@ -143,10 +143,10 @@ def check_part(paper: Paper, part: str) -> None:
 
 
 def find(reference: str) -> Paper:
-    """Return the paper that a user means: its id, or a folder.
+    """Return a paper by id or folder.
 
     Raises:
-        UserError: if there is none, with the nearest id, or it is damaged.
+        UserError: if the paper does not exist, with the nearest id, or is damaged.
     """
     if reference in ids():
         return load(library() / reference)
@@ -159,7 +159,7 @@ def find(reference: str) -> Paper:
 
 
 def code_of(paper: Paper) -> list[str]:
-    """Return references to all code of a paper's folder, and to code that its configurations name."""
+    """Return references to all code in a paper's folder, and to code named in the configurations."""
     found = [f"{path}:" for path in sorted(paper.folder.glob("*.py"))]
     for part in paper.config.parts:
         found += trust.references(from_dict(paper.run_settings(part)))
@@ -167,7 +167,7 @@ def code_of(paper: Paper) -> list[str]:
 
 
 def folders() -> Iterator[Path]:
-    """Yield the folders of the papers that come with ngym, and of those here."""
+    """Yield the folders of the papers that come with ngym, and of papers in the current folder."""
     here = sorted(path.parent for path in Path().glob(f"*/{model.FILE}"))
     seen = set()
     for folder in (*(library() / id_ for id_ in ids()), *here):

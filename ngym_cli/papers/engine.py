@@ -1,7 +1,7 @@
-"""The runs of a paper, and the sweep that makes those that are missing.
+"""Runs of a paper, and the sweep that makes missing runs.
 
-The runs lie in the folder of a sweep, ``reproductions/PAPER/``. Each is named by its part, its seed and a digest of its
-complete configuration: a run that is there under its name is the run that is asked for.
+The runs lie in the folder of a sweep, ``reproductions/PAPER/``. Each run is named by part, seed and a digest of the
+complete configuration, so that an existing run of the same name is the run that is needed.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ROOT = Path("reproductions")
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run that the paper asks for: one part with one seed.
+    """Run that a paper needs: a part with a seed.
 
     Attributes:
-        part: which.
-        seed: which.
-        name: of its folder.
-        path: its folder.
-        values: its configuration.
+        part: name of the part.
+        seed: the seed.
+        name: name of the run folder.
+        path: the run folder.
+        values: the configuration.
     """
 
     part: str
@@ -45,12 +45,12 @@ class PlannedRun:
 
 
 def plan(paper: Paper, parts: Sequence[str], seeds: Sequence[int], place: Path) -> dict[tuple[str, int], PlannedRun]:
-    """Return the runs of parts, each after what it begins with.
+    """Return the runs of parts, each run after the run that provides the initial weights.
 
     Args:
-        paper: which.
-        parts: which of its parts, in order.
-        seeds: of each.
+        paper: the paper.
+        parts: names of parts, in order.
+        seeds: of each part.
         place: folder of this reproduction.
 
     Raises:
@@ -79,12 +79,12 @@ def plan(paper: Paper, parts: Sequence[str], seeds: Sequence[int], place: Path) 
 
 
 def _beside(place: Path) -> list[Path]:
-    """Return the reproductions of other papers: a run of theirs that is the one asked for is used."""
+    """Return the reproductions of other papers, whose runs are reused where identical."""
     return sorted(each for each in place.parent.glob("*") if each != place and (each / sweeps.RUNS).is_dir())
 
 
 def waves(paper: Paper, planned: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
-    """Return runs in groups; those of a group begin with none of their own group."""
+    """Return runs in groups without dependencies inside a group."""
     found: list[list[PlannedRun]] = []
     for each in planned:
         depth = len(paper.config.with_earlier([each.part])) - 1
@@ -95,7 +95,7 @@ def waves(paper: Paper, planned: Iterable[PlannedRun]) -> list[list[PlannedRun]]
 
 
 def as_sweep(place: Path, wave: Sequence[PlannedRun], launch: LaunchSettings) -> Sweep:
-    """Return the folder of the reproduction as a sweep of these runs.
+    """Return the folder of the reproduction as a sweep of the given runs.
 
     Raises:
         UserError: if it is in use, or something else is there.
@@ -105,7 +105,7 @@ def as_sweep(place: Path, wave: Sequence[PlannedRun], launch: LaunchSettings) ->
 
 
 def _job(name: str) -> int:
-    """Return the number of a run's job, the same whichever runs are asked for with it."""
+    """Return the number of a run's job, which does not depend on the other requested runs."""
     return int(hashlib.sha256(name.encode()).hexdigest()[:7], 16)
 
 

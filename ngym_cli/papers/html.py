@@ -38,12 +38,12 @@ class PaperFigure:
 
 
 def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[PaperFigure], list[tuple[str, str]]]:
-    """Draw the figures of a paper and save them as PNG; return them, and why others are missing.
+    """Draw the figures of a paper and save PNG files; return the figures and the reasons for missing figures.
 
     Args:
-        paper: which.
-        given: its networks and verdicts.
-        folder: where the files go.
+        paper: the paper.
+        given: networks and verdicts.
+        folder: receives the files.
 
     Raises:
         UserError: if the script fails.
@@ -126,7 +126,7 @@ def _links(page: Row) -> Iterator[tuple[str, str]]:
 
 
 def _claims(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    """Yield lines of the table; a claim of several numbers has several, its words on the first of them."""
+    """Yield lines of the table; a claim with several numbers has several lines, with the title on the first."""
     for row in rows:
         first = row["title"], _verdict(row)
         for name, published, here in number_lines(row):

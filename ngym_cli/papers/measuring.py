@@ -32,7 +32,7 @@ MEASURED = "measured"
 
 @dataclass(frozen=True)
 class Measured:
-    """What one seed gave for one claim: a value, or why there is none."""
+    """Result of a claim for a seed: a value, or the reason for a missing value."""
 
     claim: str
     seed: int
@@ -90,7 +90,7 @@ def measured_before(
 
 
 def _begin() -> None:
-    """Prepare a worker: Ctrl-C ends it without a word, the parent has the last one."""
+    """Prepare a worker: Ctrl-C ends the worker silently and is handled by the parent."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threads.in_worker()
 
@@ -124,7 +124,7 @@ def _file(place: Path, claim: str, seed: int) -> Path:
 
 
 def _read(place: Path, claim: str, seed: int, key: str) -> Measured | None:
-    """Return what was measured before, if it is still what would be measured now."""
+    """Return an earlier measurement if code, claim and run are unchanged."""
     path = _file(place, claim, seed)
     if not path.is_file():
         return None
@@ -142,7 +142,7 @@ def _measure_seed(
     place: Path,
     keys: Mapping[str, str | None],
 ) -> list[Measured]:
-    """Measure the claims of one seed, those that are known already left as they are; runs in a worker."""
+    """Measure the claims of a seed, except claims that are known already; runs in a worker."""
     threads.one()
     paper = collection.load(Path(folder))
     found: list[Measured] = []

@@ -1,4 +1,4 @@
-"""What `paper.toml` holds, typed: settings with their sources, parts that are trained, claims that are measured."""
+"""Typed content of `paper.toml`: settings with sources, parts that are trained, claims that are measured."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BESIDE = re.compile(r"(\.\./[A-Za-z0-9][A-Za-z0-9._-]*/)?[^/\\]+\.toml")
 
 
 class SettingConfig(Section):
-    """One setting of the paper and where it is said."""
+    """Setting of the paper and the place of publication."""
 
     what: str = Field(min_length=1)
     value: bool | int | float | str
@@ -96,7 +96,7 @@ class EvaluationRequest(Section):
 
 
 class PartConfig(Section):
-    """One network that is trained, once for each seed."""
+    """Network that is trained, once for each seed."""
 
     what: str = Field(min_length=1)
     config: str = Field(description="file of the run's configuration, in the same folder or in that of another paper")
@@ -121,7 +121,7 @@ class PartConfig(Section):
 
 
 class ClaimConfig(Section):
-    """One thing that the paper says, and how it is seen here."""
+    """Statement of the paper, and the measure that tests the statement here."""
 
     id: str
     title: str = Field(min_length=1)
@@ -163,13 +163,13 @@ class ClaimConfig(Section):
 
     @property
     def criteria(self) -> tuple[Criterion | None, Criterion | None]:
-        """When it counts as reached, and when in part."""
+        """Criteria for reaching the claim fully and in part."""
         first, second = (None if text is None else parse_criterion(text) for text in (self.reached, self.in_part))
         return first, second
 
 
 class PaperConfig(Section):
-    """A paper: what it is, what it did, and what it claims."""
+    """Paper with reference, settings, parts and claims."""
 
     title: str = Field(min_length=1)
     citation: str = Field(min_length=1)
@@ -211,7 +211,7 @@ class PaperConfig(Section):
         return found
 
     def with_earlier(self, names: list[str]) -> list[str]:
-        """Return parts with all that they begin with, each after what it needs."""
+        """Return parts together with all prerequisites, each part after the prerequisites."""
         return list(dict.fromkeys(each for name in names for each in self._order_of(name)))
 
 

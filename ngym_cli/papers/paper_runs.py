@@ -1,4 +1,4 @@
-"""What measures and figures of a paper are given: trained runs, each with its evaluations, and all of them together."""
+"""Arguments of a paper's measures and figures: trained runs with evaluations, separately and together."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 class PaperRun:
-    """One trained network of a paper: a part, with one seed.
+    """Trained network of a paper: a part with a seed.
 
     Args:
-        run: its folder.
-        seed: its seed.
-        evaluations: those of the part, by name.
+        run: the run.
+        seed: the seed.
+        evaluations: the part's evaluations, by name.
 
     Attributes:
-        seed: its seed.
-        path: its folder.
+        seed: the seed.
+        path: the run folder.
         source: configuration, facts, policy, manifest and training trials of the run.
     """
 
@@ -46,7 +46,7 @@ class PaperRun:
         self._evaluations = dict(evaluations)
 
     def evaluation(self, name: str | None = None) -> Evaluated:
-        """Return an evaluation by its name in `paper.toml`; the first one there without a name.
+        """Return an evaluation by the name in `paper.toml`; by default the first evaluation.
 
         Raises:
             ValueError: if the paper has none of that name.
@@ -65,12 +65,12 @@ class PaperRun:
         return self.evaluation(name).summary
 
     def recording(self, name: str | None = None) -> recordings.Recording:
-        """Return what an evaluation recorded step by step; it must have said ``record``."""
+        """Return the step-by-step recording of an evaluation; needs ``record`` in `paper.toml`."""
         return recordings.Recording(self.evaluation(name).folder)
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """What the run recorded about itself."""
+        """Manifest of the run."""
         return self.source.manifest
 
     @cached_property
@@ -81,7 +81,7 @@ class PaperRun:
         return load(self.path, trust=True)
 
     def measured(self, id_: str, name: str | None = None) -> float:
-        """Return a number that the task declares as its measure, by its id.
+        """Return a measure that the task declares, by id.
 
         Raises:
             ValueError: if these trials do not give it.
@@ -111,13 +111,13 @@ class PaperRun:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All networks of a paper that are trained, for its figures.
+    """All trained networks of a paper, for figures.
 
     Attributes:
-        folder: of the paper, for data beside it.
-        config: what `paper.toml` says.
-        found: the runs of each part, in the order of their seeds.
-        verdicts: what came out for each claim.
+        folder: of the paper, which may contain data.
+        config: content of `paper.toml`.
+        found: the runs of each part, in the order of seeds.
+        verdicts: the result of each claim.
     """
 
     folder: Path
@@ -126,20 +126,20 @@ class Reproduction:
     verdicts: Mapping[str, Verdict]
 
     def runs(self, part: str) -> Sequence[PaperRun]:
-        """Return the networks of a part, in the order of their seeds.
+        """Return the networks of a part, in the order of seeds.
 
         Raises:
-            Unavailable: if none is trained.
+            Unavailable: if no network is trained.
         """
         if not self.found.get(part):
             raise Unavailable(f"part {part} is not trained")
         return self.found[part]
 
     def trials(self, part: str, evaluation: str | None = None) -> Table:
-        """Return the trials of all seeds of a part in one table, with a column ``seed``; environments are told apart.
+        """Return the trials of all seeds of a part in a single table, with a column ``seed`` and distinct environments.
 
         Raises:
-            Unavailable: if none is trained.
+            Unavailable: if no network is trained.
         """
         tables, first = [], 0
         for run in self.runs(part):
@@ -152,16 +152,16 @@ class Reproduction:
     def part(
         self, part: str, label: str | None = None, colour: ColorType | None = None, evaluation: str | None = None
     ) -> Part:
-        """Return the trials of a part as the panels of ``ngym_cli.figures`` take them: under a label, in a colour."""
+        """Return the trials of a part for the panels of ``ngym_cli.figures``, with a label and a colour."""
         place = list(self.config.parts).index(part)
         words = self.config.parts[part].what if label is None else label
         return Part(words, colour or COLOURS[place % len(COLOURS)], self.trials(part, evaluation))
 
     def value(self, claim: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the numbers of a claim: of each its mean over seeds, interval and seeds' values.
+        """Return the numbers of a claim, each with the mean over seeds, the interval and the value of each seed.
 
         Raises:
-            Unavailable: if it was not measured.
+            Unavailable: if the claim was not measured.
         """
         found = self.verdicts.get(claim)
         if found is None or not found.numbers:

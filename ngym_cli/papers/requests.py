@@ -1,4 +1,4 @@
-"""What ``ngym reproduce`` does, from its words to the last printed line."""
+"""Implementation of ``ngym reproduce``, from the arguments to the last printed line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def reproduce(
     trusted: bool,
     json_: bool,
 ) -> int:
-    """Train what is missing of a paper, measure its claims, draw its figures; return the exit code.
+    """Train the missing networks of a paper, measure claims, draw figures and return the exit code.
 
     Args:
         reference: id or folder of the paper.
@@ -108,7 +108,7 @@ def reproduce(
 
 
 def require_trust(paper: Paper, place: Path, trusted: bool) -> Row | None:
-    """Refuse the code of a user's own paper unless it is said to be trusted or is what was used here before.
+    """Refuse the code of a user's own paper unless the code is trusted or was used here before.
 
     Returns:
         What the record of the reproduction says of the code, so that it is known the next time.
@@ -144,7 +144,7 @@ def _train(
     launch: LaunchSettings,
     launcher: launchers.Launcher,
 ) -> tuple[list[status.Row], bool]:
-    """Train what is not done, the parts that others begin with first; return the state of all runs."""
+    """Train the missing networks, prerequisites first; return the state of all runs."""
     err = terminal.console(stderr=True)
     done = sum(engine.is_done(each.path) for each in planned.values())
     err.print(f"{paper.id}: {done} of {len(planned)} networks are trained; {place}", soft_wrap=True)
@@ -227,7 +227,7 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
 
 
 def claim_row(claim: ClaimConfig, verdict: Verdict) -> Row:
-    """Return a claim with what came out for it, as ``claims.json`` has it."""
+    """Return a claim with the result, as stored in ``claims.json``."""
     told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
     return {**told, "part": claim.part, "measure": claim.measure, **{
         "verdict": verdict.state, "numbers": asdict(verdict)["numbers"], "why": verdict.why,

@@ -1,4 +1,4 @@
-"""Results of papers: our own record of them, and tables of claims and verdicts for the terminal."""
+"""Results of papers: the record that comes with ngym, and tables of claims and verdicts for the terminal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def in_words(verdicts: Mapping[str, int]) -> str:
 
 
 def print_contents(page: Row) -> None:
-    """Print the claims and settings of a paper, as ``ngym info`` has them."""
+    """Print the claims and settings of a paper, as part of ``ngym info``."""
     out = terminal.console()
     out.print("\n  claims", style="dim")
     names = ("id", "published", "verdict", "title", "reached", "source")
@@ -52,7 +52,7 @@ def print_contents(page: Row) -> None:
 
 
 def published_words(published: object, unit: str = "") -> str:
-    """Return what a paper has in one line."""
+    """Return the published value of a claim as a single line."""
     if isinstance(published, Mapping):
         published = ", ".join(f"{name}: {value:g}" for name, value in published.items())
     elif isinstance(published, str):
@@ -80,7 +80,7 @@ def print_claims(document: Row, page: Path) -> None:
 
 
 def verdict_words(row: Row) -> str:
-    """Return a verdict with what must be known of it: why not, or that the published number was read by eye."""
+    """Return a verdict with necessary notes: the reason for a failure, or that the published value was read by eye."""
     words = str(row["verdict"])
     notes = [row["why"]] if row.get("why") else []
     notes += [f"published value {PROVENANCE[row['provenance']]}"] if row["provenance"] in BY_EYE else []
@@ -88,7 +88,7 @@ def verdict_words(row: Row) -> str:
 
 
 def number_lines(row: Row) -> Iterator[tuple[str, str, str]]:
-    """Yield each number of a claim: its name, what the paper has and what came out here."""
+    """Yield each number of a claim: name, published value and result."""
     published, unit = row["published"], f" {row['unit']}" if row.get("unit") else ""
     numbers = row["numbers"]
     if isinstance(published, str):
@@ -152,7 +152,7 @@ def minutes(paper: Paper, seeds: Mapping[str, Row]) -> float | None:
 
 
 def rows() -> list[Row]:
-    """Return the papers, those that come with ngym and those in folders here.
+    """Return the papers that come with ngym and the papers in the current folder.
 
     Returns:
         Rows of ``id``, ``title``, ``description``, ``paper``, ``link``, ``parts``, ``claims`` (how many), ``verdicts``
@@ -185,6 +185,6 @@ def rows() -> list[Row]:
 
 
 def _damaged(folder: Path, why: str) -> Row:
-    """Return the row of a folder that cannot be used; the others are listed all the same."""
+    """Return the row of a damaged folder, so that all other papers are still listed."""
     empty = {"description": "", "paper": "", "link": "", "parts": [], "claims": 0, "verdicts": {}, "minutes": None}
     return {"id": str(folder), "title": f"damaged: {why}", **empty}

@@ -1,4 +1,4 @@
-"""`figures.py` of a paper: functions that measure one seed's networks, and functions that draw.
+"""Script `figures.py` of a paper: functions that measure a seed's networks, and functions that draw.
 
 A function whose name begins with ``figure_`` draws; it takes a `ngym_cli.papers.paper_runs.Reproduction` and returns a
 Matplotlib figure, and its docstring is the caption. Every other public function is a measure: it takes the trained run
@@ -31,7 +31,7 @@ OF_THE_TASK = "measures."
 
 
 class Script:
-    """The script of one paper; it is read without being run until a measure or figure is asked for.
+    """Script of a paper, which is parsed but not run until a measure or figure is requested.
 
     Args:
         folder: of the paper.
@@ -43,7 +43,7 @@ class Script:
 
     @cached_property
     def functions(self) -> dict[str, tuple[int, float]]:
-        """Its public functions, each with how many arguments it must and may be given.
+        """Public functions, each with the least and the largest number of positional arguments.
 
         Raises:
             UserError: if it is not Python.
@@ -64,7 +64,7 @@ class Script:
 
     @property
     def figures(self) -> list[str]:
-        """Names of its figures, in their order."""
+        """Names of the figures, in order."""
         return [name for name in self.functions if name.startswith(FIGURE)]
 
     def check(self, measure: str, parts: int, where: str) -> None:
@@ -100,7 +100,7 @@ class Script:
         return module
 
     def measure(self, name: str) -> Callable[..., Any]:
-        """Return a measure: the script's own, the library's, or one that the task declares."""
+        """Return a measure: from the script, from the library, or declared by the task."""
         if name in self.functions:
             return getattr(self.module, name)
         if name.startswith(OF_THE_TASK):
@@ -113,7 +113,7 @@ class Script:
 
     @cached_property
     def digest(self) -> str:
-        """What changes with the code of the paper's folder."""
+        """Digest of the code in the paper's folder."""
         found = hashlib.sha256()
         for path in sorted(self.path.parent.glob("*.py")):
             found.update(path.name.encode() + path.read_bytes())
@@ -155,7 +155,7 @@ def performance_by_task(run: PaperRun) -> dict[str, float]:
 
 
 def lowest_task(run: PaperRun) -> float:
-    """Return the performance in the task where it is lowest."""
+    """Return the performance in the task with the lowest performance."""
     return min(performance_by_task(run).values())
 
 

@@ -1,4 +1,4 @@
-"""When a claim counts as reached: criteria written as a paper's reader would say them, and what they make of numbers.
+"""Criteria for reaching a claim, in the words of a paper's reader, and verdicts from numbers.
 
 | criterion | a number meets it when it is |
 |---|---|
@@ -61,7 +61,7 @@ class Criterion:
     numbers: str = "all numbers"
 
     def met(self, value: float, published: float | None) -> bool:
-        """Say whether one number meets it."""
+        """Return whether a number meets the criterion."""
         if not math.isfinite(value):
             return False
         if self.relative:
@@ -76,7 +76,7 @@ class Criterion:
         return self.low - slack <= value <= self.high + slack
 
     def held(self, seeds: Mapping[str, Sequence[float]], published: Mapping[str, float | None]) -> bool:
-        """Say whether the numbers of all seeds, by the name of each number, meet it."""
+        """Return whether the numbers of all seeds meet the criterion."""
         good = [self._of_one(values, published.get(name)) for name, values in seeds.items()]
         return _most(good) if self.numbers == "most numbers" else bool(good) and all(good)
 
@@ -125,7 +125,7 @@ def parse_criterion(text: str) -> Criterion:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out for one claim.
+    """Result of a claim.
 
     Attributes:
         state: one of `STATES`.
@@ -140,7 +140,7 @@ class Verdict:
 
 
 def published_numbers(published: Any) -> dict[str, float | None]:
-    """Return what a paper has, by the name of each number; one alone has an empty name; of a text nothing."""
+    """Return the published numbers by name; a single number has an empty name, and a text has no numbers."""
     if isinstance(published, Mapping):
         return {str(name): float(value) for name, value in published.items()}
     return {"": None if isinstance(published, str) else float(published)}

@@ -1,4 +1,4 @@
-"""A run is a folder: making, finding and reading it, and the tables in it.
+"""Runs as folders: making, finding and reading a run and the tables of a run.
 
 Belongs here: what is known of a run without its agent. May use: `environments`, `config`, `files`. Imports no torch.
 """

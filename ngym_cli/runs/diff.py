@@ -1,4 +1,4 @@
-"""Where two runs differ: configuration, seeds, versions, results."""
+"""Differences between two runs: configuration, seeds, versions, results."""
 
 from __future__ import annotations
 

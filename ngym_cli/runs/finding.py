@@ -1,4 +1,4 @@
-"""Finding run folders: by path, by name, the latest, and all of them as rows of a listing."""
+"""Finding run folders: by path, by name, the latest, and all runs as rows of a listing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def find_all(root: Path) -> list[Run]:
 
 
 def _started(manifest: Path) -> tuple[str, float]:
-    """Return when a run says that it began, and when it was last written; of a damaged one the latter alone."""
+    """Return the recorded start of a run and the time of the last change; only the latter if the record is damaged."""
     started, written = "", 0.0
     with contextlib.suppress(UserError, OSError):
         written = manifest.stat().st_mtime
@@ -82,7 +82,7 @@ def _find(reference: str, root: Path, accept: Callable[[Run], bool]) -> Run:
 
 
 def describe(run: Run) -> dict[str, Any]:
-    """Return one run as a row of the listing; a damaged one says what is wrong with it."""
+    """Return a run as a row of the listing; the row of a damaged run contains the error."""
     row: dict[str, Any] = {"id": str(run.path), "name": run.name}
     try:
         manifest = run.manifest()

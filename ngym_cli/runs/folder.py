@@ -1,4 +1,4 @@
-"""Run folders: making, naming, finding, listing and reading them. Every file in one is complete or absent."""
+"""Run folders: making, naming, finding, listing and reading. Every file in a run folder is complete or absent."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """Last part of the path."""
         return self.path.name
 
     def manifest(self) -> dict[str, Any]:
-        """Return what the run recorded about itself, with its state as it is now.
+        """Return the manifest of the run, with the current state.
 
         Raises:
             UserError: if the record is missing or damaged.
@@ -107,7 +107,7 @@ class Run:
             raise UserError(f"run {self.path} has no trained model yet (status: {status}); {hint}")
 
     def evaluations(self) -> list[Path]:
-        """Return the folders of its evaluations, oldest first."""
+        """Return the folders of all evaluations, oldest first."""
         folder = self.path / "eval"
         found = [path.parent for path in folder.glob("*/summary.json")] if folder.is_dir() else []
         return sorted(found, key=lambda path: (path / "summary.json").stat().st_mtime)
@@ -145,7 +145,7 @@ def safe_name(task: str) -> str:
 
 
 def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, object], rename: bool = False) -> Run:
-    """Make the folder of a run with its configuration and its record, complete or not at all.
+    """Make the folder of a run with configuration and record, complete or not at all.
 
     Args:
         path: the folder.

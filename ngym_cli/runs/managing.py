@@ -54,7 +54,7 @@ def check_tags(words: Sequence[str]) -> None:
 
 
 def tag(run: Run, words: Sequence[str], remove: bool = False) -> list[str]:
-    """Add tags to a run, or take them away; return those that it then has.
+    """Add or remove tags of a run and return the resulting tags.
 
     Raises:
         UserError: if a tag is empty or holds a comma or a line break, or one to take away is not there.
@@ -70,7 +70,7 @@ def tag(run: Run, words: Sequence[str], remove: bool = False) -> list[str]:
 
 
 def note(run: Run, text: str) -> None:
-    """Write what a user wants to remember of a run in place of what was there; an empty text takes it away.
+    """Replace the note of a run; an empty text removes the note.
 
     Raises:
         UserError: if the text is too long or not valid UTF-8.

@@ -1,4 +1,4 @@
-"""Where a run came from: command line, seeds, versions, commit, machine, time."""
+"""Provenance of a run: command line, seeds, versions, commit, machine, time."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def versions() -> dict[str, str]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the commit of a source tree and whether files differ from it; None where there is no repository."""
+    """Return the commit of a source tree and whether files were changed since; None without a repository."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(

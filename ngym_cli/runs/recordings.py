@@ -17,7 +17,7 @@ QUANTITIES = ("activity", "values", "logits", "observations", "actions", "reward
 
 
 class Recording:
-    """A recorded evaluation, read when it is asked for.
+    """Recorded evaluation whose data are read on request.
 
     Args:
         folder: of the evaluation.
@@ -47,11 +47,11 @@ class Recording:
         return len(self.offsets) - 1
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return one quantity of all trials, shape (steps, ...)."""
+        """Return a quantity of all trials, shape (steps, ...)."""
         return self.first(name, len(self))[0]
 
     def first(self, name: str, trials: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return one quantity of the first trials, shape (steps, ...), and their offsets, shape (trials + 1,)."""
+        """Return a quantity of the first trials, shape (steps, ...), and the trial offsets, shape (trials + 1,)."""
         import h5py
 
         offsets = self.offsets[: trials + 1]

@@ -131,6 +131,9 @@ class Summary(Record):
     trial_length: float | None = None
     chance: float | None = None
     ceiling: float | None = None
+    ceiling_error: float | None = None
+    reward_ci: Interval | None = None
+    reward_ceiling: float | None = None
     conditions: list[Condition] = Field(default_factory=list)
     choices: dict[str, float] = Field(default_factory=dict)
     deterministic: bool = True

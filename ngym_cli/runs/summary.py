@@ -122,11 +122,16 @@ def label(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def interval(table: Mapping[str, np.ndarray]) -> tuple[float, float]:
-    """Return the 95 % interval of mean performance; where trials are linked it comes from their sessions."""
+def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tuple[float, float]:
+    """Return the 95 % interval of the mean of a column; where trials are linked it comes from their sessions.
+
+    Args:
+        table: the trials.
+        column: ``performance`` or ``reward``.
+    """
     from neurogym.analysis.intervals import clusters, mean_interval
 
-    found = mean_interval(table["performance"], clusters(table))
+    found = mean_interval(table[column], clusters(table), bounded=column == "performance")
     return found.low, found.high
 
 

@@ -1,4 +1,4 @@
-"""Gathering trials while a run goes on and writing them as parts of the trial table."""
+"""Gathering trials during a run and writing parts of the trial table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS_PER_PART = 50_000
 
 
 class TrialRecorder:
-    """Gathers finished trials and writes them as ``part-*.parquet``.
+    """Collector of finished trials that writes ``part-*.parquet``.
 
     Args:
         folder: where the parts go; None keeps the trials in memory only.
@@ -54,7 +54,7 @@ class TrialRecorder:
         self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
 
     def begin_stage(self, stage: int, task: str, dt: float, rt_from: str) -> None:
-        """Record the coming trials as those of a stage of a curriculum; sessions begin anew.
+        """Record the coming trials under a stage of a curriculum; sessions begin anew.
 
         Args:
             stage: its number.
@@ -72,7 +72,7 @@ class TrialRecorder:
         self.dt = dt
 
     def add(self, finished: Mapping[str, np.ndarray] | None, step: int) -> None:
-        """Take the trials that ended in one step of the batch.
+        """Add the trials that ended in a step of the batch.
 
         Args:
             finished: equally long arrays, one entry per trial; None when no trial ended.
@@ -82,7 +82,7 @@ class TrialRecorder:
             self._fresh.append((finished, step))
 
     def collect(self) -> Table:
-        """Return the trials added since the last call as complete rows, and keep them for writing."""
+        """Return the trials added since the last call as complete rows, and queue the rows for writing."""
         table = self._complete(self._fresh)
         self._fresh = []
         if len(table["trial"]):
@@ -92,7 +92,7 @@ class TrialRecorder:
         return table
 
     def flush(self) -> None:
-        """Write what is not yet on disk as one part."""
+        """Write unwritten trials as a single part."""
         if self._fresh:
             self.collect()
         if self._unwritten:
@@ -106,7 +106,7 @@ class TrialRecorder:
         self._unwritten = []
 
     def _require_fitting(self, fresh: list[tuple[Mapping[str, np.ndarray], int]], last: dict[str, list[Any]]) -> None:
-        """Refuse trials that cannot be those of these environments."""
+        """Refuse trials that do not match the environments."""
         n_envs = len(self._last[PREVIOUS[0]])
         if self.trials < 0 or self.parts < 0 or any(len(values) != n_envs for values in last.values()):
             raise ValueError(f"trials of other than {n_envs} environments")
@@ -133,7 +133,7 @@ class TrialRecorder:
         return Path(self.folder or "") / f"part-{number:06d}.parquet"
 
     def count(self, env: int) -> int:
-        """Return how many trials of one environment were recorded so far."""
+        """Return the number of trials of an environment recorded so far."""
         tables = [chunk for chunk, _ in self._fresh] + list(self._unwritten)
         if self.parts and self.folder is not None:
             tables.append(read_trials(self.folder, ["env"]))
@@ -197,7 +197,7 @@ class TrialRecorder:
 
 
 def _column(values: Any, kind: Any, n: int) -> np.ndarray:
-    """Return a column in its type; a missing one is empty of values, not of rows."""
+    """Return a column with the right type; a missing column is filled with empty values."""
     if values is None:
         return np.full(n, np.nan) if kind is None else np.full(n, None if kind is object else 0, kind)
     if kind is not object and values.dtype == object and np.ndim(values[0] if n else 0):

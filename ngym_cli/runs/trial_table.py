@@ -1,4 +1,4 @@
-"""The trial table: one row per trial, its columns, and its files, which are Parquet parts."""
+"""Trial table: a row per trial, the columns, and the files, which are Parquet parts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PREVIOUS = ("choice", "outcome", "ground_truth")
 
 
 def nullable(values: Sequence[object]) -> np.ndarray:
-    """Return values with gaps as floats where they are numbers (gaps: nan), else as objects (gaps: None)."""
+    """Return values with gaps: numbers as floats (gaps: nan), anything else as objects (gaps: None)."""
     if any(item is not None for item in values) and all(item is None or _is_number(item) for item in values):
         return np.array([np.nan if item is None else item for item in values], float)
     column = np.empty(len(values), object)
@@ -53,7 +53,7 @@ def _is_number(item: Any) -> bool:
 
 
 def concatenate(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:
-    """Join tables row by row; a column that one of them lacks is filled with nan or None there."""
+    """Join tables row by row; missing columns of a table are filled with nan or None."""
     tables = [table for table in tables if table]
     names = list(dict.fromkeys(name for table in tables for name in table))
     return {name: _joined([(table, name) for table in tables]) for name in names}
@@ -94,12 +94,12 @@ def write_table(table: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """Return the parts of a trial table in their order."""
+    """Return the parts of a trial table in order."""
     return sorted(path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal() and len(path.stem) == 11)
 
 
 def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
-    """Read a trial table, one file or a folder of parts.
+    """Read a trial table from a single file or a folder of parts.
 
     Args:
         path: ``trials.parquet`` or a folder of ``part-*.parquet``.
@@ -124,7 +124,7 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
 
 
 def _require_columns(part: pa.Table, file: Path) -> None:
-    """Refuse a table that lacks a column, or has one of another type than ours.
+    """Refuse a table with a missing column or a column of the wrong type.
 
     Raises:
         UserError: names the first such column.

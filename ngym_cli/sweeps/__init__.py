@@ -1,4 +1,4 @@
-"""Many runs: from a recipe to a folder of ordinary run folders, on one machine, a Ray cluster or Slurm.
+"""Sweeps of runs: from a recipe to a folder of ordinary run folders, on a single machine, a Ray cluster or Slurm.
 
 Belongs here: what knows of more than one run. May use: `training` and what it uses.
 

@@ -1,4 +1,4 @@
-"""What ``ngym sweep`` does, from its flags to the last printed line."""
+"""Implementation of ``ngym sweep``, from flags to the last printed line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTERRUPTED = 130
 
 
 def make_recipe(file: Path | None, over: Mapping[str, object], values: Mapping[str, list[Any]], trust: bool) -> Recipe:
-    """Return the recipe of a file with flags laid over it.
+    """Return the recipe of a file, overridden by flags.
 
     Args:
         file: TOML, or None.
@@ -45,7 +45,7 @@ def make_recipe(file: Path | None, over: Mapping[str, object], values: Mapping[s
 
 
 def name_of(recipe: Recipe, name: str | None, file: Path | None) -> str:
-    """Return the name of a sweep: as given, the file's, or one that the same flags always give."""
+    """Return the name of a sweep: the given name, the name of the file, or a name derived from the flags."""
     if name is not None:
         return name
     if file is not None:
@@ -55,7 +55,7 @@ def name_of(recipe: Recipe, name: str | None, file: Path | None) -> str:
 
 
 def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, json: bool) -> int:
-    """Make the folder of a sweep, or find it as it was left, and do what is not done; return the exit code."""
+    """Make the folder of a sweep, or reopen an existing folder, do all remaining jobs and return the exit code."""
     launcher = launchers.find(recipe.launch)
     if recipe.search is not None:
         from ngym_cli.sweeps import search
@@ -77,7 +77,7 @@ def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, js
 
 
 def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool, json: bool) -> int:
-    """Go on with a sweep where it was left; return the exit code.
+    """Resume an interrupted sweep and return the exit code.
 
     Args:
         sweep: which.
@@ -111,7 +111,7 @@ def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, js
 def do_jobs(
     sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool = False
 ) -> tuple[list[status.Row], bool]:
-    """Do what is not done of a sweep and show how far it is; return the state of its runs, and whether it was stopped.
+    """Do a sweep's remaining jobs with live progress; return the state of all runs, and whether the sweep stopped.
 
     Args:
         sweep: which.
@@ -176,7 +176,7 @@ def _finish(sweep: Sweep, rows: list[status.Row], json: bool) -> None:
 
 
 def result(sweep: Sweep, rows: list[status.Row]) -> status.Row:
-    """Return the state and the result of a sweep as one document.
+    """Return the state and the result of a sweep as a single document.
 
     Returns:
         ``id``, ``counts``, ``runs``, ``settings`` and ``importance``.
@@ -217,7 +217,7 @@ def show(sweep: Sweep, json: bool) -> int:
 
 
 def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, json: bool) -> None:
-    """Print the runs and how long they would take."""
+    """Print the runs of a sweep and the expected duration."""
     from ngym_cli.agents.threads import cores
     from ngym_cli.sweeps import estimate
 
@@ -310,7 +310,7 @@ def sweep(
 def recipe_tables(
     zipped: Iterable[str] | None, searched: Mapping[str, Any], where: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the tables of a recipe that flags give, with nothing that they leave open."""
+    """Return the recipe tables that flags define, without undefined entries."""
     found: dict[str, Any] = {}
     if zipped:
         found["zip"] = [[_key(part) for part in split_entries(group)] for group in zipped]

@@ -1,4 +1,4 @@
-"""How long a sweep would take: a short run of each kind of setting, measured here and scaled up."""
+"""Estimated duration of a sweep: a short run of each kind of setting, measured here and scaled up."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ MOST_STEPS, MOST_TRIALS, MOST_EVALUATED = 16_384, 128, 32_768
 
 
 class Costs(NamedTuple):
-    """What a kind of setting costs, in seconds of the processor.
+    """Cost of a kind of setting, in seconds of processor time.
 
     Attributes:
-        setup: of a run without its steps and evaluations.
+        setup: of a run without steps and evaluations.
         evaluation: of ``trials`` trials of an evaluation.
-        trials: so many.
+        trials: number of evaluated trials.
         step: of a step of training.
     """
 
@@ -46,7 +46,7 @@ class Costs(NamedTuple):
 
 
 def seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[float, float]:
-    """Return the seconds that all runs take together on one core of this machine, and the longest of them.
+    """Return the total seconds of all runs on a single core of this machine, and the seconds of the longest run.
 
     Args:
         recipe: the recipe.
@@ -80,7 +80,7 @@ def _mean(found: list[Costs]) -> Costs:
 
 
 def _finding_out(config: RunConfig, facts: Facts) -> float:
-    """Return the seconds of the processor in which a run tries its task and finds the scores of reference agents."""
+    """Return the processor seconds in which a run tries the task and finds the scores of reference agents."""
     from ngym_cli.environments.defaults import resolve
 
     began = time.process_time()
@@ -90,7 +90,7 @@ def _finding_out(config: RunConfig, facts: Facts) -> float:
 
 
 def _measure(config: RunConfig, facts: Facts, finding_out: float) -> Costs:
-    """Return what runs of a kind cost, from short ones."""
+    """Return the costs of a kind of setting, measured with short runs."""
     n_envs, hyperparameters = int(config.n_envs or 1), dict(config.hyperparameters)
     if hyperparameters.get("n_steps"):
         hyperparameters["n_steps"] = min(hyperparameters["n_steps"], max(MOST_STEPS // n_envs, 2))
@@ -113,7 +113,7 @@ def _measure(config: RunConfig, facts: Facts, finding_out: float) -> Costs:
 
 
 def _time(config: RunConfig, facts: Facts, root: Path, name: str) -> tuple[int, float]:
-    """Return the steps of a run of a task that is known, and the seconds of the processor that it took."""
+    """Return the number of steps and the processor seconds of a run of a known task."""
     from ngym_cli.training.main_loop import train
 
     began = time.process_time()

@@ -1,4 +1,4 @@
-"""What ``ngym plot`` draws of a sweep: results by parameter, learning by parameter, and how a search went."""
+"""Figures of ``ngym plot`` for a sweep: results by parameter, learning by parameter, and progress of a search."""
 
 from __future__ import annotations
 
@@ -150,14 +150,14 @@ def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
 
 
 def _values(rows: Sequence[Row], key: str) -> list[Any]:
-    """Return the values of a parameter: numbers in their order, others as they come."""
+    """Return the values of a parameter: numbers in ascending order, other values in order of appearance."""
     values = list({repr(row["values"].get(key)): row["values"].get(key) for row in rows}.values())
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     return sorted(values) if numbers else values
 
 
 def _levels(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Return chance, blind score and ceiling, where they are the same for all runs."""
+    """Return chance, blind score and ceiling where all runs agree."""
     found: dict[str, float | None] = {}
     for name in REFERENCES:
         values = {row.get(name) for row in rows}
@@ -214,7 +214,7 @@ def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
 
 
 def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
-    """Draw the results of a search in the order of its trials, and how much each parameter decided them."""
+    """Draw the results of a search in the order of trials, and the importance of each parameter."""
     from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
     from ngym_cli.sweeps import search
 

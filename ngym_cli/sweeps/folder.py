@@ -42,7 +42,7 @@ LARGEST_LIST = 1 << 30
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep's folder, its recipe and its runs."""
+    """Folder of a sweep with recipe and runs."""
 
     path: Path
     recipe: Recipe
@@ -50,12 +50,12 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """Last part of the path."""
         return self.path.name
 
     @property
     def root(self) -> Path:
-        """The folder of all its runs."""
+        """Folder that contains all runs."""
         return self.path / RUNS
 
     @cached_property
@@ -67,15 +67,15 @@ class Sweep:
         return found
 
     def drawn_path(self, job: int) -> Path:
-        """Return where it is recorded what a trial of the search drew."""
+        """Return the file with the parameters that a search trial drew."""
         return self.path / DRAWN / f"{job:05d}.json"
 
     def told_path(self, job: int) -> Path:
-        """Return where it is recorded that the study knows the result of a job's trial."""
+        """Return the marker file that says that the study knows the result of a job's trial."""
         return self.path / DRAWN / f"{job:05d}.told"
 
     def drawn(self, job: int) -> Values | None:
-        """Return the ``number`` and ``params`` of the search trial of a job, or None if it has drawn nothing yet."""
+        """Return the ``number`` and ``params`` of a job's search trial, or None before parameters are drawn."""
         path = self.drawn_path(job)
         if self.recipe.search is None or not path.is_file():
             return None
@@ -85,18 +85,18 @@ class Sweep:
         return found
 
     def values(self, entry: Entry) -> Values | None:
-        """Return the parameters of a run that differ between runs; None as long as they are not drawn."""
+        """Return the parameters of a run that differ between runs; None until the search has drawn values."""
         if self.recipe.search is None:
             return dict(entry.values)
         drawn = self.drawn(entry.job)
         return None if drawn is None else {**drawn["params"], **entry.values}
 
     def config(self, values: Values) -> RunConfig:
-        """Return the configuration of a run with these values."""
+        """Return the configuration of a run with the given values."""
         return from_dict(self.settings(values))
 
     def settings(self, values: Values) -> Values:
-        """Return what the recipe says of a run with these values, as nested tables."""
+        """Return the recipe's settings of a run with the given values, as nested tables."""
         settings = merge(self.recipe.run, nest(values))
         search = self.recipe.search
         if search is not None and search.pruner != "none" and "every" not in settings.get("evaluation", {}):
@@ -112,11 +112,11 @@ class Sweep:
         return runs.folder_for(self.root, task, alg, entry.name, 0)
 
     def error_path(self, job: int) -> Path:
-        """Return where it is recorded why a job failed."""
+        """Return the file with the error of a failed job."""
         return self.path / ERRORS / f"{job:05d}.txt"
 
     def error(self, job: int) -> str | None:
-        """Return why a job failed, in one line."""
+        """Return the error of a failed job as a single line."""
         try:
             return self.error_path(job).read_text(encoding="utf-8").partition("\n")[0]
         except OSError:
@@ -139,10 +139,10 @@ def check_name(name: str) -> str:
 
 
 def make(root: Path, name: str, recipe: Recipe) -> Sweep:
-    """Make the folder of a sweep, or return the one that is there if it was made from the same recipe.
+    """Make the folder of a sweep, or return an existing sweep of the same recipe.
 
     Raises:
-        UserError: if it was made from another recipe, with the differences, or cannot be made.
+        UserError: if the folder is of another recipe (the message lists the differences), or cannot be made.
     """
     path = root / check_name(name)
     if (path / RECIPE).is_file():
@@ -168,7 +168,7 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
 
 
 def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
-    """Make a folder whose runs are named one by one, or add runs to one that was made so.
+    """Make a folder of individually named runs, or add runs to such a folder.
 
     Runs that were listed before stay in the list, for a cluster may still be about to make them. What failed before is
     tried again.
@@ -243,7 +243,7 @@ def find(reference: str, root: Path = ROOT) -> Sweep:
 
 
 def named(word: str, root: Path = ROOT) -> Sweep | None:
-    """Return the sweep that a word among runs and figures means: its folder, or its name; None if it is no sweep."""
+    """Return the sweep that a word among runs and figures means, by folder or name; None if no sweep matches."""
     if word == "latest":
         return None
     for path in (Path(word), root / word):
@@ -253,7 +253,7 @@ def named(word: str, root: Path = ROOT) -> Sweep | None:
 
 
 def find_all(root: Path = ROOT) -> list[Sweep]:
-    """Return the sweeps below a folder, oldest first; damaged ones are passed over."""
+    """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
     found = []
     for path in sorted(_below(root), key=lambda path: (path / RECIPE).stat().st_mtime):
         with contextlib.suppress(UserError):
@@ -262,7 +262,7 @@ def find_all(root: Path = ROOT) -> list[Sweep]:
 
 
 def describe(sweep: Sweep) -> dict[str, Any]:
-    """Return a sweep as a row of a listing: how many of its runs are finished, and how well they do."""
+    """Return a sweep as a row of a listing: number of finished runs and mean performance."""
     rows = [runs.describe(run) for run in runs.find_all(sweep.root)]
     done = [row for row in rows if row["status"] == "finished"]
     scores = [row["performance"] for row in done if row.get("performance") is not None]

@@ -1,4 +1,4 @@
-"""One run of a sweep: skip it when finished, resume it when broken, else start it."""
+"""Run of a sweep: skip when finished, resume when interrupted, otherwise start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 def run_one(
     sweep: Sweep, entry: Entry, values: Values, trust: bool, watch: Watch | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """Bring one run to its end.
+    """Complete a run of a sweep.
 
     Args:
         sweep: what it belongs to.

@@ -18,12 +18,12 @@ LONGEST_NAME = 80
 
 @dataclass(frozen=True)
 class Entry:
-    """One run of a sweep.
+    """Run of a sweep.
 
     Attributes:
-        job: what is done by one worker at a time; runs of one search trial belong together, others are a job each.
+        job: number of the job; a worker does a single job at a time. The runs of a search trial share a job.
         name: name of the run folder.
-        values: what is its own: dotted key to value. What a search draws is added when it is drawn.
+        values: settings of this run alone: dotted key to value. Values drawn by a search are added later.
     """
 
     job: int
@@ -75,11 +75,11 @@ def _word(value: object) -> str:
 
 
 def setting_of(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return what is the same for runs that differ in nothing but their seed, for use as a key."""
+    """Return the settings that runs share when only the seed differs, for use as a key."""
     return tuple((key, repr(value)) for key, value in values.items() if key != "seed")
 
 
 def short_names(keys: list[str]) -> dict[str, str]:
-    """Return the name by which each parameter is shown: its last part, where that is unambiguous."""
+    """Return the displayed name of each parameter: the last part of the key, where unambiguous."""
     lasts = [key.rpartition(".")[2] for key in keys]
     return {key: last if lasts.count(last) == 1 else key for key, last in zip(keys, lasts, strict=True)}

@@ -1,4 +1,4 @@
-"""What a sweep is made from: one typed recipe, from flags, a TOML file, or both."""
+"""Recipe of a sweep: a typed description from flags, a TOML file, or both."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SearchSettings(Section):
 
 
 class LaunchSettings(Section):
-    """Where the runs are made; no part of what makes two recipes differ."""
+    """Settings of the execution of runs, which are not part of a recipe's identity."""
 
     on: str = "local"
     workers: int | None = Field(None, ge=1, description="most runs at a time")
@@ -112,13 +112,13 @@ class Recipe(Section):
         return self
 
     def swept(self) -> list[str]:
-        """Return the parameters that differ between runs, in the order in which they were given, the seed last."""
+        """Return the parameters that differ between runs, in the given order, the seed last."""
         names = [name for name, values in self.grid.items() if len(values) > 1 and name != "seed"]
         searched = list(self.search.space) if self.search else []
         return [*names, *searched, *(["seed"] if len(self.grid.get("seed", [])) > 1 else [])]
 
     def identity(self) -> dict[str, Any]:
-        """Return what makes this recipe another than the next: all but where it is run."""
+        """Return the content by which recipes are compared: everything except the launch settings."""
         return self.model_dump(exclude={"launch"}, exclude_none=True)
 
     def digest(self) -> str:
@@ -207,7 +207,7 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
 
 
 def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: str = "") -> Recipe:
-    """Return the recipe of a TOML document with flags laid over it.
+    """Return the recipe of a TOML document, overridden by flags.
 
     Args:
         data: the document.
@@ -235,7 +235,7 @@ def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: s
 
 
 def _without_single(groups: object, alone: set[str]) -> Any:
-    """Return zipped groups without the parameters that have one value alone, and so nothing to change with."""
+    """Return zipped groups without the parameters that have a single value."""
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         return groups
     kept = [[name for name in group if not (isinstance(name, str) and _known(name) in alone)] for group in groups]

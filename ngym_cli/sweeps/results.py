@@ -1,4 +1,4 @@
-"""What came out of a sweep: one row per run as Parquet, and one per setting with intervals over seeds."""
+"""Results of a sweep: a row per run as Parquet, and a row per setting with intervals over seeds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RECORDED = (
 
 
 def table(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
-    """Return one flat row per run: its folder, state, parameters under their short names, and results."""
+    """Return a flat row per run: folder, state, parameters under short names, and results."""
     keys = sweep.recipe.swept()
     names = plan.short_names(keys)
     found = []
@@ -68,7 +68,7 @@ def _cell(value: object) -> Any:
 
 
 def write(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
-    """Write ``summary.parquet``; return its rows."""
+    """Write ``summary.parquet`` and return the rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -80,7 +80,7 @@ def write(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Return values of one type; where types are mixed (64 and "auto"), all as text."""
+    """Return values of a single type; mixed types (64 and "auto") become text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} and float in kinds:
         return [None if value is None else float(value) for value in values]
@@ -88,7 +88,7 @@ def _column(values: list[Any]) -> list[Any]:
 
 
 def settings(sweep: Sweep, rows: Sequence[Row], metric: str = METRIC) -> list[Row]:
-    """Return one row per setting: what was measured over its seeds.
+    """Return a row per setting with the results over seeds.
 
     Returns:
         ``values`` (parameter to value, the seed left out), ``n``, ``mean``, ``mean_ci``, ``iqm`` (interquartile mean),

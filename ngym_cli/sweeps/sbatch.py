@@ -1,4 +1,4 @@
-"""What a recipe may ask of Slurm. Its words become lines of a script that is run, so each is checked first."""
+"""Allowed Slurm options of a recipe. Values become lines of a script, so each value is checked first."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ LONGEST = 1_000
 
 
 def check_options(options: Mapping[str, object]) -> dict[str, Any]:
-    """Return options with names as Python writes them.
+    """Return options with names in Python spelling.
 
     Raises:
-        ValueError: if a name is none of those that may be given, or a value is not one plain word, number or truth
-            value.
+        ValueError: if a name is not allowed, or a value is not a plain word, a number or a truth value.
     """
     found: dict[str, Any] = {}
     for key, value in options.items():

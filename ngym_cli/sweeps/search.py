@@ -47,11 +47,11 @@ def optuna() -> ModuleType:
 
 
 def open_study(sweep: Sweep, job: int = 0) -> tuple[Any, Any]:
-    """Return the study of a search and its storage; made when there is none yet.
+    """Return the study of a search and the storage; a missing study is created.
 
     Args:
         sweep: the search.
-        job: whose draws will be made; each has its own stream.
+        job: number of the job that will draw parameters; each job has a random stream of its own.
     """
     package = optuna()
     from optuna.storages import JournalStorage
@@ -95,7 +95,7 @@ def _pruner(package: ModuleType, sweep: Sweep, settings: SearchSettings) -> Any:
 
 
 def prepare(sweep: Sweep) -> None:
-    """Make the study before the first trial: the default setting is tried too, so that no search ends below it."""
+    """Make the study before the first trial and queue the default setting, so that no search ends below the default."""
     study, _ = open_study(sweep)
     if not study.get_trials(deepcopy=False):
         values = default_params(sweep, validation.completed(sweep.recipe, {}).config)
@@ -117,7 +117,7 @@ def _state() -> Any:
 
 
 def default_params(sweep: Sweep, default: RunConfig) -> dict[str, Any] | None:
-    """Return the default setting as parameters of the search, or None where it lies outside the space."""
+    """Return the default setting as parameters of the search, or None if outside the search space."""
     found: dict[str, Any] = {}
     for key, kind in space.kinds(_settings(sweep).space).items():
         value: Any = default.model_dump()
@@ -130,7 +130,7 @@ def default_params(sweep: Sweep, default: RunConfig) -> dict[str, Any] | None:
 
 
 def claim(sweep: Sweep, study: Any, storage: Any, job: int) -> Any:
-    """Return the trial of a job: the one that it has drawn before, or a new one."""
+    """Return the trial of a job: the trial drawn before, or a new trial."""
     from optuna.trial import Trial
 
     drawn = sweep.drawn(job)
@@ -144,7 +144,7 @@ def claim(sweep: Sweep, study: Any, storage: Any, job: int) -> Any:
 
 
 def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
-    """Do one trial of the search: all its seeds, one after the other; its value is their mean.
+    """Do a trial of the search: all seeds in turn; the value of the trial is the mean.
 
     Returns:
         As ``ngym_cli.sweeps.worker.perform``.
@@ -173,7 +173,7 @@ def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
 
 
 def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
-    """Report evaluations of a run to the study, as the mean with the seeds before it, and end it when told to."""
+    """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
     done = list(before)
 
     def watch(step: int, summary: Mapping[str, Any]) -> str | None:

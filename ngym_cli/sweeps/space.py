@@ -1,4 +1,4 @@
-"""What a search may draw: ``KIND:...`` for each parameter."""
+"""Search space of a sweep: ``KIND:...`` for each parameter."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ KINDS = ("log", "float", "int", "logint", "choice")
 
 @dataclass(frozen=True)
 class Kind:
-    """One parameter of a search.
+    """Parameter of a search.
 
     Attributes:
-        name: one of ``KINDS``.
+        name: a name in ``KINDS``.
         values: low and high (and a step for ``int``), or the values of a choice.
     """
 
@@ -43,7 +43,7 @@ class Kind:
         return low <= value <= high and (not step or (value - low) % step[0] == 0)
 
     def corners(self) -> tuple[Any, ...]:
-        """Return values that stand for all others when a search is checked."""
+        """Return the values that represent the whole range when a search is checked."""
         return self.values if self.name == "choice" else self.values[:2]
 
 

@@ -1,4 +1,4 @@
-"""How far a sweep is, read from its folder alone: from any shell, on any machine that sees the disk."""
+"""Progress of a sweep, read from the folder alone: from any shell, on any machine that sees the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 def row(sweep: Sweep, entry: Entry) -> Row:
-    """Return the state of one run.
+    """Return the state of a run.
 
     Returns:
         ``id``, ``name``, ``job``, ``values``, ``state`` (``interrupted``: stopped or crashed, and to be resumed),
@@ -73,7 +73,7 @@ def _of_manifest(manifest: dict[str, Any]) -> Row:
 
 
 def _progress(manifest: dict[str, Any], steps: int, total: int) -> Row:
-    """Return the seconds that a run has taken since it was last begun, and has left."""
+    """Return the seconds since a run was last started or resumed, and the estimated seconds left."""
     resumed = manifest.get("resumed") or []
     begun, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest.get("started"), 0)
     moment = datetime.fromisoformat(begun) if begun else datetime.now(UTC)
@@ -114,7 +114,7 @@ def counts(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def unfinished_jobs(sweep: Sweep, rows: Sequence[Row]) -> list[int]:
-    """Return the jobs that are not done, in their order."""
+    """Return the unfinished jobs in order of number."""
     by_job: dict[int, list[str]] = {}
     for item in rows:
         by_job.setdefault(item["job"], []).append(item["state"])
@@ -122,7 +122,7 @@ def unfinished_jobs(sweep: Sweep, rows: Sequence[Row]) -> list[int]:
 
 
 def _over(sweep: Sweep, job: int, states: list[str]) -> bool:
-    """Say whether a job is done; a search trial that was ended early leaves its other seeds untouched."""
+    """Return whether a job is done; a search trial that was ended early has unfinished seeds."""
     if sweep.recipe.search is None:
         return all(state in FINAL for state in states)
     return sweep.told_path(job).exists()

@@ -1,4 +1,4 @@
-"""Tables of a sweep in the terminal: the live table of its runs, and the printed result."""
+"""Tables of a sweep in the terminal: the live table of runs, and the printed result."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LiveTable:
             self._live.stop()
 
     def look(self, force: bool = False) -> None:
-        """Draw again when it is time."""
+        """Redraw the table if enough time has passed."""
         now = time.monotonic()
         pause = max(SECONDS_PER_PICTURE if self._live else SECONDS_PER_LINE, self._pause)
         if not force and now - self._last < pause:
@@ -71,7 +71,7 @@ class LiveTable:
 
 
 def headline(rows: Sequence[Row], workers: int) -> str:
-    """Return the state of a sweep in one line."""
+    """Return the state of a sweep as a single line."""
     found = {state: count for state, count in status.counts(rows).items() if count or state in ("done", "running")}
     text = ", ".join(f"{count:,} {state}" for state, count in found.items()) + f" of {len(rows):,} runs"
     left = status.time_left(rows, workers)

@@ -18,12 +18,12 @@ from ngym_cli.sweeps.recipe import Recipe, nest
 
 
 def ready(recipe: Recipe) -> Recipe:
-    """Return a recipe that means the same wherever and whenever it is read.
+    """Return a recipe that has the same meaning at any time and in any folder.
 
-    References to other runs become paths, and a search knows how many steps its runs have.
+    References to other runs become paths, and a search stores the number of steps of each run.
 
     Raises:
-        UserError: if there is no such run or algorithm.
+        UserError: if a run or an algorithm does not exist.
     """
     run, grid = dict(recipe.run), dict(recipe.grid)
     if isinstance(run.get("init_from"), str):
@@ -43,7 +43,7 @@ def _path_of(reference: str) -> str:
 
 
 def settings(recipe: Recipe) -> Iterator[Values]:
-    """Yield the settings that stand for all runs: each once, whatever its seed; of a search, its corners."""
+    """Yield the settings that represent all runs: each setting once, regardless of seed; for a search, the corners."""
     seen: set[Any] = set()
     if recipe.search is None:
         for entry in plan.entries(recipe):
@@ -88,15 +88,15 @@ def check(recipe: Recipe) -> list[Setting]:
 
 
 def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, Facts]] | None = None) -> Setting:
-    """Return one setting, tried and with every default spelled out.
+    """Return a setting after a trial construction, with every default spelled out.
 
     Args:
         recipe: the recipe.
-        values: what is its own.
-        known: tasks that have been tried; settings that differ in the agent alone share them.
+        values: settings of this run alone.
+        known: tasks that were tried before, shared by settings that differ in the agent alone.
 
     Raises:
-        UserError: if it does not work.
+        UserError: if the setting does not work.
     """
     from ngym_cli.agents.from_config import complete, find_algorithm, find_network
 
@@ -122,7 +122,7 @@ def _task_of(config: RunConfig) -> str:
 
 
 def references(recipe: Recipe) -> list[str]:
-    """Return the code and files of its own that a recipe names, beyond this package."""
+    """Return the user code and files that a recipe names, outside of this package."""
     from ngym_cli.config import trust
 
     found = (trust.references(from_dict(merge(recipe.run, nest(values)))) for values in settings(recipe))

@@ -1,4 +1,4 @@
-"""What a worker does: one job of a sweep, in whatever state it is found, and however often it is called."""
+"""Worker of a sweep: a job can be repeated in any state, any number of times."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ngym_cli.sweeps.one_run import DONE, FAILED, STOPPED, run_one
 
 
 def perform(path: str, job: int, trust: bool = False) -> str:
-    """Do one job: skip what is finished, resume what is broken, start the rest.
+    """Do a job: skip finished runs, resume interrupted runs, start the rest.
 
     Args:
         path: the sweep's folder.
-        job: its number.
+        job: number of the job.
         trust: let the recipe name a user's own code.
 
     Returns:
-        ``done``, ``stopped`` (asked to by a signal; it can be resumed) or ``failed`` (the reason is in the folder).
+        ``done``, ``stopped`` (by a signal, and can be resumed) or ``failed`` (the reason is in the folder).
     """
     sweep = folder.load(Path(path))
     threads.in_worker()

@@ -1,4 +1,4 @@
-"""Ordered stages of training: what each changes, when it ends, and which is on.
+"""Ordered stages of training: settings of each stage, criteria of advance, and the active stage.
 
 A stage is the configuration of the run with what the stage says laid over it. Observations and actions stay the same,
 so that the learner keeps its weights; evaluations are always of the last stage, the task that is to be learned.
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage.
+    """Stage of a curriculum.
 
     Attributes:
         number: from 1.
-        name: what the user calls it.
-        config: configuration while it is on.
-        facts: what is known of its task.
-        criterion: when it ends.
+        name: as given by the user.
+        config: configuration during the stage.
+        facts: known properties of the task.
+        criterion: ends the stage.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Stage:
 
     @property
     def seed(self) -> int:
-        """Seed of its environments; the first stage's are those of a run without stages."""
+        """Seed of the environments; the first stage has the seed of a run without stages."""
         first = streams(self.config.seed)["environments"]
         return first if self.number == 1 else int(np.random.SeedSequence([first, self.number]).generate_state(1)[0])
 
@@ -100,7 +100,7 @@ def _size(space: Space) -> str:
 
 
 class Curriculum:
-    """Which stage is on, and how far it is.
+    """Active stage of a run and progress within the stage.
 
     Args:
         stages: in their order.
@@ -138,10 +138,10 @@ class Curriculum:
         return self.stage.ended(self.trials, self._scores)
 
     def advance(self, why: str, step: int, trials: int, seconds: float) -> Stage:
-        """Go on to the next stage and return it.
+        """Advance to the next stage and return the new stage.
 
         Args:
-            why: the last one ended.
+            why: reason for the end of the last stage.
             step: steps taken in the run so far.
             trials: done in the run so far.
             seconds: since the run began.
@@ -163,7 +163,7 @@ class Curriculum:
         }  # fmt: skip
 
     def record(self) -> list[dict[str, Any]]:
-        """Return when each stage began and why it ended, for the manifest."""
+        """Return the start of each stage and the reason of the end, for the manifest."""
         return [dict(row) for row in self._begun]
 
     def state(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class Curriculum:
 
 
 def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> None:
-    """Give a learner other environments, between an update and the next rollout; it keeps its weights.
+    """Replace a learner's environments between an update and the next rollout; the weights are kept.
 
     Args:
         model: a Stable-Baselines3 algorithm.

@@ -52,7 +52,7 @@ class Curves:
         self._step, self._moment = 0, time.monotonic()  # of the last point
 
     def new_trials(self, step: int) -> Table | None:
-        """Return the trials since the last point; None if it is too early for another, or there are none."""
+        """Return the trials since the last point of the curve; None if too few steps were taken or no trial ended."""
         if step - self._step < min(STEPS_PER_POINT, self.timesteps // FEWEST_POINTS):
             return None
         table = self.recorder.collect()
@@ -90,7 +90,7 @@ class Curves:
         self._moment += seconds
 
     def state(self) -> dict[str, Any]:
-        """Return what the coming points depend on; recorder and board have their own."""
+        """Return the state that coming points depend on; recorder and board are stored separately."""
         return {"reported": self.reported, "pending": self.pending, "point": self._step}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -108,11 +108,11 @@ NOT_COMPARED = ("evaluation", "checkpoint")
 
 
 class Board:
-    """Writes the event files of one run.
+    """Writer of the TensorBoard files of a run.
 
     Args:
-        folder: where they go.
-        state: of the board of the same run up to a checkpoint; what was written later is removed.
+        folder: contains the files.
+        state: of the board of the same run up to a checkpoint; later entries are removed.
     """
 
     def __init__(self, folder: Path, state: Mapping[str, int] | None = None):
@@ -129,7 +129,7 @@ class Board:
             raise
 
     def _of_a_thread(self, what: threading.ExceptHookArgs) -> None:
-        """Be silent about TensorBoard's own thread: what it could not write is raised again at the next point."""
+        """Suppress errors of TensorBoard's own thread; failed writes are raised again at the next point."""
         if not type(what.thread).__module__.startswith("tensorboard."):
             self._excepthook(what)
 
@@ -142,7 +142,7 @@ class Board:
         self._writer.add_text("configuration", "\n".join("    " + line for line in text.splitlines()), 0)
 
     def layout(self, conditions: Sequence[str]) -> None:
-        """Put the curves of each condition's values into one chart, of training and of evaluations.
+        """Combine the curves of each condition's values in a chart, for training and for evaluations.
 
         Args:
             conditions: names of the conditions that performance is broken down by.
@@ -156,7 +156,7 @@ class Board:
         self._writer.add_custom_scalars({"performance": {"training and evaluation": both, **charts}})
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Add one point to each curve, in one record: the writer's queue holds few."""
+        """Add a point to each curve, in a single record, because the writer's queue is short."""
         from tensorboard.compat.proto.summary_pb2 import Summary
 
         points = [Summary.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()]
@@ -201,7 +201,7 @@ def settings(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:
-    """Let event files hold what they held when they had certain sizes, and no others be there."""
+    """Truncate event files to recorded sizes and remove all other event files."""
     for path in folder.glob("events.out.tfevents.*"):
         size = 0 if path.is_symlink() else int(sizes.get(path.name, 0))
         if size <= 0:

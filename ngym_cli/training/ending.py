@@ -1,4 +1,4 @@
-"""What is written when a run ends: as it should, before its time, or by an error."""
+"""End of a run: records written at a regular end, an early end or an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluations along training: the agent as it is, on fresh trials."""
+"""Evaluations along training: the present agent on fresh trials."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Evaluator:
         self._in_manifest: list[dict[str, Any]] = []
 
     def due(self, step: int) -> bool:
-        """Say whether it is time for an evaluation."""
+        """Return whether an evaluation is due."""
         every = self.config.evaluation.every
         return every is not None and 0 < every <= step - self._step and step < (self.config.timesteps or 0)
 
     def at(self, step: int) -> fresh_trials.Evaluation | None:
-        """Return the evaluation that was made at a step, if it was the last."""
+        """Return the most recent evaluation if made at the given step, else None."""
         return self._last if self._step == step else None
 
     def performance(self, step: int) -> float:
@@ -80,7 +80,7 @@ class Evaluator:
         return found
 
     def on_fresh_trials(self, trials: int, *place: int) -> fresh_trials.Evaluation:
-        """Evaluate without a record of it; ``place`` determines the trials."""
+        """Evaluate without recording the result; ``place`` determines the trials."""
         settings = self.config.evaluation
         seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
         goal, began = self.config.in_stage(-1), time.monotonic()
@@ -92,7 +92,7 @@ class Evaluator:
         return found
 
     def draw(self) -> None:
-        """Add the figure that says most of the last evaluation to TensorBoard; at the end, for it costs a second."""
+        """Add the most informative figure of the last evaluation to TensorBoard; at the end, since drawing is slow."""
         from ngym_cli.figures import requests
 
         drawn = requests.telling(self.run, facts=self.facts)
@@ -110,7 +110,7 @@ class Evaluator:
 
 
 def sentence(found: Mapping[str, Any]) -> str:
-    """Return the result of an evaluation in one line."""
+    """Return the result of an evaluation as a single line."""
     low, high = found["performance_ci"]
     text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
     beside = [f"{name} {found[name]:.3f}" for name in REFERENCES if found.get(name) is not None]

@@ -1,4 +1,4 @@
-"""Asking a run to stop, by a signal or because it is done, at a point from which it can be resumed."""
+"""Requests to stop a run, by a signal or because the run is done, at a point that allows resumption."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE = 10.0
 
 
 class Stop(Exception):
-    """Ends the learning of a run that was asked to stop, at a point from which it can be resumed exactly."""
+    """Signal that ends learning at a point from which the run can be resumed exactly."""
 
 
 class StopRequest:
@@ -31,12 +31,12 @@ class StopRequest:
         self._since = math.inf
 
     def ask(self, reason: str, complete: bool = False) -> None:
-        """Let the learner stop after its next update."""
+        """Request a stop after the learner's next update."""
         self.reason, self.complete, self._since = reason, complete, time.monotonic()
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the learner should stop in the middle of a rollout, because it takes too long."""
+        """Whether the learner should stop in the middle of a rollout, because the stop has waited too long."""
         return time.monotonic() - self._since >= PATIENCE
 
 

@@ -1,4 +1,4 @@
-"""Training a run from its configuration to its last evaluation, and continuing one that was interrupted."""
+"""Training a run from the configuration to the last evaluation, and continuing interrupted runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions that a run calls on its way.
+    """Functions that a run calls during training.
 
     Attributes:
         announce: called with the complete configuration and the facts of the task, before torch is imported.
@@ -129,7 +129,7 @@ def train(
 
 
 def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Outcome:
-    """Continue an unfinished run from its last checkpoint; without a checkpoint, from its beginning.
+    """Continue an unfinished run from the last checkpoint; without a checkpoint, from the beginning.
 
     What was recorded after the checkpoint is recorded anew, so that the run ends as if never interrupted.
 
@@ -199,7 +199,7 @@ def _goal(course: Curriculum | None, facts: Facts) -> Facts:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a run is made of before it starts."""
+    """Parts of a run that exist before the start."""
 
     run: runs.Run
     config: RunConfig
@@ -210,7 +210,7 @@ class _Parts:
     course: Curriculum | None
 
     def session(self, saved: checkpoints.Saved | None) -> Session:
-        """Return the session of a new run, or of one that goes on from a checkpoint."""
+        """Return the session of a new run, or of a run that continues from a checkpoint."""
         path, facts, state = self.run.path, self.facts, saved.session if saved else {}
         linked = facts.carries or self.config.reset_state == "never"
         recorder = TrialRecorder(
@@ -284,7 +284,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
 
 @contextlib.contextmanager
 def _writing(run: runs.Run) -> Iterator[None]:
-    """Say in one line what kept a run from being written, and that nothing is lost."""
+    """Report errors while a run is written as a single line, with the last checkpoint."""
     try:
         yield
     except OSError as error:

@@ -31,7 +31,7 @@ class Display:
         """Show training again; the evaluation took so long."""
 
     def say(self, text: str) -> None:
-        """Say one line without disturbing the rest."""
+        """Show a line of text above the live display."""
 
     def stop(self) -> None:
         """End."""

@@ -1,4 +1,4 @@
-"""The command ``ngym run`` from flags to the last printed line, and its short trial run (``--smoke``)."""
+"""Command ``ngym run`` from flags to the last printed line, and the short trial run (``--smoke``)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
     trust: bool = False,
     tags: Sequence[str] = (),
 ) -> int:
-    """Train an agent and print how it went; return the exit code.
+    """Train an agent, print the results and return the exit code.
 
     Args:
         flags: from ``ngym_cli.config.flags.settings``.
@@ -155,7 +155,7 @@ EXPECTED = (
 
 
 def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: bool = False) -> int:
-    """Build, check and briefly train one task or all tasks; print a row for each task and return the exit code."""
+    """Build, check and briefly train a single task or all tasks; print a row for each task and return the exit code."""
     from neurogym.envs import registration
     from ngym_cli.config.tasks import find_task
 
@@ -191,7 +191,7 @@ def _small(settings: Mapping[str, object]) -> RunConfig:
 
 
 def _smoke_one(config: RunConfig) -> dict[str, Any]:
-    """Check and train one task in a folder that is thrown away."""
+    """Check and train a task in a temporary folder."""
     from ngym_cli.training.main_loop import train
 
     row: dict[str, Any] = {"id": config.task, "status": "ok", "steps": 0, "trials": 0, "error": None}
@@ -207,7 +207,7 @@ def _smoke_one(config: RunConfig) -> dict[str, Any]:
 
 
 def _check(config: RunConfig) -> None:
-    """Hold an environment against Gymnasium's own checker; its warnings count as errors."""
+    """Check an environment with Gymnasium's own checker; warnings count as errors."""
     from gymnasium.utils.env_checker import check_env
 
     from ngym_cli.config.tasks import find_task

@@ -1,4 +1,4 @@
-"""How a Stable-Baselines3 learner reports to a run."""
+"""Stable-Baselines3 callback through which a learner reports to a run."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _tag(key: str) -> str:
 
 
 class _Quiet(Logger):
-    """A logger that keeps what it is told until it is read, and writes nothing itself."""
+    """Logger that stores values until read, and writes nothing."""
 
     def dump(self, step: int = 0) -> None:
         """Keep everything."""

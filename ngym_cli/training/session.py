@@ -1,4 +1,4 @@
-"""A run while it goes on: what a learner reports to, and what decides how the run goes on."""
+"""Session of a run: records of a learner's progress, and decisions about the course of the run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Watch = Callable[[int, Mapping[str, Any]], str | None]
 
 
 class Learner(Protocol):
-    """What a session asks of the learner that reports to it."""
+    """Interface that a session requires of a learner."""
 
     def write_checkpoint(self, step: int, state: Numbers) -> Path:
         """Write a checkpoint of the present step with the given state of the session."""
@@ -44,12 +44,12 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """What may change the course of a run.
+    """Conditions that may change the course of a run.
 
     Attributes:
         curriculum: the stages of training, or None.
         until: the criterion on evaluations that ends the run, or None.
-        watch: told of each evaluation; may end the run early.
+        watch: called after each evaluation; may end the run early.
     """
 
     curriculum: Curriculum | None = None
@@ -64,7 +64,7 @@ class Clock:
         self._spent, self._began = (0.0, 0.0), _clocks()
 
     def times(self) -> tuple[float, float]:
-        """Return them."""
+        """Return elapsed wall-clock and CPU time in seconds."""
         (wall, cpu), (began_wall, began_cpu) = _clocks(), self._began
         return self._spent[0] + wall - began_wall, self._spent[1] + cpu - began_cpu
 
@@ -96,12 +96,12 @@ class CheckpointKeeper:
         self.best = -math.inf
 
     def due(self, step: int, performance: float) -> bool:
-        """Say whether it is time for one, or the performance is the best so far."""
+        """Return whether a checkpoint is due, by number of steps or because the performance is the best so far."""
         every = self.settings.every
         return performance > self.best or bool(every and step - (self.last or 0) >= every)
 
     def keep(self, step: int, performance: float, state: Callable[[], Numbers]) -> None:
-        """Write one of a step, unless there is one, and mark it if the performance is the best so far."""
+        """Write a checkpoint unless present, and mark the checkpoint if the performance is the best so far."""
         is_best = performance > self.best
         self.best = max(self.best, performance)
         if self.last != step:
@@ -114,7 +114,7 @@ class CheckpointKeeper:
 
 @dataclass
 class Session:
-    """A run while it goes on. A learner reports to it and obeys ``stop``.
+    """Course of a run, to which a learner reports and which controls the learner through ``stop``.
 
     A learner calls ``on_step`` after every step of the batch, ``on_rollout`` when it has gathered what it learns from,
     ``on_update`` when it has learned, and ``between_updates`` before it goes on.
@@ -159,7 +159,7 @@ class Session:
         return not self.stop.is_overdue
 
     def on_rollout(self) -> None:
-        """Add a point to the curves, if it is time."""
+        """Add a point to the curves when due."""
         trials = self.curves.new_trials(self.step)
         if trials is None:
             return
@@ -176,13 +176,13 @@ class Session:
             self.run.update(steps=self.step, trials=self.curves.recorder.trials, performance=performance)
 
     def on_update(self, losses: Mapping[str, float]) -> None:
-        """Record what an update reported, and evaluate when it is time."""
+        """Record the results of an update, and evaluate when due."""
         self.curves.board.scalars(losses, self.step)
         if self.evaluator.due(self.step):
             self.evaluate()
 
     def between_updates(self) -> None:
-        """Go on to the next stage, see whether the agent is good enough, and write a checkpoint, when it is time.
+        """Advance the curriculum, check early stopping, and write a checkpoint, each when due.
 
         Raises:
             Stop: if the run was asked to stop, or there is nothing left to do.
@@ -198,7 +198,7 @@ class Session:
     # -- what follows from it -----------------------------------------------------------------------------------------
 
     def evaluate(self) -> fresh_trials.Evaluation:
-        """Evaluate the present policy, once at each step; who watches the run may end it."""
+        """Evaluate the present policy, at most once per step; a watching function may end the run."""
         found = self.evaluator.at(self.step)
         if found is not None:
             return found
@@ -212,7 +212,7 @@ class Session:
         return found
 
     def _follow_curriculum(self) -> None:
-        """Go on to the next stage if the present one has ended; after the last, stop."""
+        """Advance to the next stage if the present stage has ended; stop after the last stage."""
         curriculum = self.plan.curriculum
         why = None if curriculum is None or self.stop.reason is not None else curriculum.ended()
         if curriculum is None or why is None:
@@ -257,7 +257,7 @@ class Session:
     # -- continuing ---------------------------------------------------------------------------------------------------
 
     def state(self) -> Numbers:
-        """Return what the run's records depend on, as plain data and arrays; everything before it is on the disk."""
+        """Return the state that the run's records depend on, as plain data and arrays; older records are on disk."""
         curriculum, until = self.plan.curriculum, self.plan.until
         return {
             "recorder": self.curves.recorder.state(),

@@ -77,14 +77,14 @@ class Until:
         return self._reached is not None
 
     def due(self, step: int) -> bool:
-        """Say whether it is time for a round of looks; if so, it counts as made."""
+        """Return whether a round of looks is due; a due round counts as made."""
         if self.reached or step - self.probed < self.every:
             return False
         self.probed = step
         return True
 
     def looks(self, most: int) -> Iterator[int]:
-        """Yield the number of trials of each look of a round; the caller ends the round when one is decided.
+        """Yield the number of trials of each look of a round; the caller stops at the first decisive look.
 
         Args:
             most: trials that are always allowed; more are taken only in later looks.
@@ -118,13 +118,13 @@ class Until:
             }  # fmt: skip
 
     def record(self) -> dict[str, Any]:
-        """Return what the manifest says: the criterion, and after how many trials, steps and seconds it held."""
+        """Return the manifest entry: the criterion, and the trials, steps and seconds until the criterion was met."""
         numbers = self._reached or dict.fromkeys(("trials", "steps", "seconds", "performance", "looked"))
         head = {"fraction": self.fraction, "of": self.of, "target": self.target, "reached": self.reached}
         return {**head, **numbers}
 
     def sentence(self) -> str:
-        """Return in one line what was reached, or that it was not."""
+        """Return the result as a single line: the criterion, and whether and when the criterion was met."""
         if self.fraction is None:
             what = f"performance {self.target:g}"
         else:

@@ -1,4 +1,4 @@
-"""How fast a run goes: what it will take by arithmetic, and which environments and threads are fastest by trying."""
+"""Speed of a run: expected duration by arithmetic, and a trial of environment and thread numbers."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ REACHED, STEP, START = 0.5, 1.5e-6, 4.0
 
 @dataclass(frozen=True)
 class Timed:
-    """How fast a run goes with so many environments and threads.
+    """Speed of a run with given numbers of environments and threads.
 
     Attributes:
         n_envs: environments.
         threads: threads that share the learning.
-        speed: steps a second of rollouts and updates, the median of the turns.
-        turns: how many there were.
+        speed: steps per second of rollouts and updates, the median of the turns.
+        turns: number of turns.
     """
 
     n_envs: int
@@ -65,7 +65,7 @@ class Timed:
 
 
 def expected(config: RunConfig, facts: Facts) -> float | None:
-    """Return the seconds that a run will take, by the arithmetic of its network and the rate of this machine.
+    """Return the expected seconds of a run, from the arithmetic of the network and the rate of this machine.
 
     Args:
         config: complete.
@@ -151,7 +151,7 @@ def try_out(
 
 
 def _turn(config: RunConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
-    """Return what trains for a moment and tells how many steps a second it made; the first turn is over already."""
+    """Return a function that trains briefly and returns the steps per second; the first turn is already done."""
     threads.learn_with(n_threads)
     venv = build_venv(config, int(config.n_envs or 1))
     model = build_model(config, venv)
@@ -193,7 +193,7 @@ def _round_after_round(names: Sequence[object]) -> Iterator[Any]:
 
 
 def _evaluations(config: RunConfig, facts: Facts) -> float:
-    """Return the seconds that the evaluations of a run take, by the steps that they have."""
+    """Return the expected seconds of all evaluations of a run, from the number of steps."""
     steps, every = int(config.timesteps or 0), config.evaluation.every
     count = 1 + (steps - 1) // every if every and steps else 1
     trials = int(config.evaluation.trials or 0)

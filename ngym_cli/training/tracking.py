@@ -1,7 +1,7 @@
-"""Sending a run's curves to Weights & Biases or MLflow too (`ngym run --track`), through their own libraries.
+"""Copies of a run's curves in Weights & Biases or MLflow (`ngym run --track`), through the services' own libraries.
 
-TensorBoard's files are written in any case. Where the curves go is told to the libraries in their own ways, by
-environment variables: ``WANDB_PROJECT``, ``WANDB_MODE=offline``, ``MLFLOW_TRACKING_URI``.
+TensorBoard's files are written in any case. The destination is set with the libraries' own environment variables:
+``WANDB_PROJECT``, ``WANDB_MODE=offline``, ``MLFLOW_TRACKING_URI``.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PROJECT = "ngym"
 
 
 class Tracker(Protocol):
-    """One run in a tracking service."""
+    """Run in a tracking service."""
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Add one point to each curve."""
+        """Add a point to each curve."""
 
     def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""
@@ -55,7 +55,7 @@ class WandbTracker:
         )  # fmt: skip
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Add one point to each curve."""
+        """Add a point to each curve."""
         self._run.log(dict(values), step=step)
 
     def figure(self, tag: str, figure: Figure, step: int) -> None:
@@ -94,7 +94,7 @@ class MlflowTracker:
             self._client.log_batch(self._id, params=parameters[start : start + 100])
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Add one point to each curve."""
+        """Add a point to each curve."""
         for tag, value in values.items():
             self._client.log_metric(self._id, tag.replace("%", "percent"), float(value), step=step)
 
@@ -133,13 +133,13 @@ def check(config: RunConfig) -> None:
 
 
 def board_of(run: runs.Run, config: RunConfig, state: Mapping[str, int] | None, say: Callable[[str], None]) -> Board:
-    """Return what a run writes its curves to.
+    """Return the writer of a run's curves.
 
     Args:
-        run: its folder.
-        config: its complete configuration.
+        run: the run.
+        config: the complete configuration.
         state: of the board up to a checkpoint.
-        say: tells the user what went wrong with a service; the run goes on.
+        say: reports problems of a service to the user; the run continues.
     """
     if config.track is None:
         return Board(run.path, state)
@@ -149,7 +149,7 @@ def board_of(run: runs.Run, config: RunConfig, state: Mapping[str, int] | None, 
 
 
 class TrackedBoard(Board):
-    """TensorBoard, and a tracking service beside it; where the service fails, the run goes on without.
+    """TensorBoard together with a tracking service; the run continues if the service fails.
 
     Args:
         folder: of the event files.
@@ -174,7 +174,7 @@ class TrackedBoard(Board):
             self._say(f"tracking ended: {one_line(error)[:300]}")
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Add one point to each curve."""
+        """Add a point to each curve."""
         super().scalars(values, step)
         tracker = self._tracker
         if tracker is not None:

@@ -24,7 +24,7 @@ SMALLEST_IMAGE = 36  # pixels a side that the convolutional front end needs
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
-    """What a user may choose: an algorithm, what it can be used with, and its defaults.
+    """Selectable algorithm with compatible networks and action spaces, and with defaults.
 
     Attributes:
         actions: action spaces that it handles, of "discrete" and "box".
@@ -52,7 +52,7 @@ class AlgorithmSpec:
 
     @property
     def hyperparameters(self) -> tuple[Option, ...]:
-        """What may be set, each with its default."""
+        """Hyperparameters that can be set, with default values."""
         return self.own_options if self.own_class is not None else hyperparameters(self.name)
 
     @property
@@ -62,7 +62,7 @@ class AlgorithmSpec:
 
     @property
     def recurrent(self) -> bool:
-        """Whether it trains networks with memory."""
+        """Whether the algorithm trains networks with memory."""
         return self.networks[0] in RECURRENT
 
     def rollout_for(self, trial_steps: int) -> dict[str, int]:
@@ -181,7 +181,7 @@ def algorithm_spec(name: str) -> AlgorithmSpec:
 
 
 def _own_spec(name: str, cls: type) -> AlgorithmSpec:
-    """Return the entry of a user's own algorithm, which has the settings of the built-in algorithm that it extends."""
+    """Return the entry of a user's own algorithm, with the settings of the built-in algorithm that is extended."""
     classes = {spec.load(): spec for spec in _SPECS}
     base = next((parent for parent in cls.__mro__ if parent in classes), None)
     if base is None and any(parent.__name__ == "RecurrentPPO" for parent in cls.__mro__):

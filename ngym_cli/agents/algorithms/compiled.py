@@ -1,4 +1,4 @@
-"""What every compiled pass over an agent needs (`agent.c`): its weights, memory, and threads that share an update."""
+"""Base class of compiled passes over an agent (`agent.c`): weights, workspaces, and threads that share an update."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Compiled:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What every compiled function takes first."""
+        """First arguments of every compiled function."""
         net = self._networks[0]
         return self.sizes, net.alpha, net.noise_scale, self.packed[0], self.workspaces[0]
 
@@ -167,7 +167,7 @@ class Compiled:
         return [*found, policy.log_std] if isinstance(policy.action_space, spaces.Box) else found
 
     def _find_sizes(self) -> np.ndarray:
-        """What `parse_agent` in `fused.c` reads."""
+        """Agent dimensions that `parse_agent` in `fused.c` reads."""
         policy, net = self.policy, self._networks[0]
         cell, continuous = loops.CELLS.index(net.cell), isinstance(policy.action_space, spaces.Box)
         heads = [_hidden(policy.mlp_extractor.policy_net)]

@@ -1,4 +1,4 @@
-"""Tasks that other defaults suit better, each with its reason; measured in `experiments/defaults`. No torch here."""
+"""Task-specific defaults, each with a reason; measured in `experiments/defaults`. No torch here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["EXCEPTIONS", "Exceptional", "exceptional"]
 
 @dataclass(frozen=True)
 class Exceptional:
-    """What is different for one task.
+    """Defaults of a task that differ from those of the algorithm.
 
     Attributes:
-        hyperparameters: of the algorithm, in place of its defaults; what the user says comes first.
-        reason: why.
-        algorithm: the one that is meant: the task's default.
-        network_args: arguments of the network, in place of its defaults, where it has such.
+        hyperparameters: replace the algorithm's defaults; settings of the user have priority.
+        reason: why the defaults differ.
+        algorithm: the task's default algorithm, to which the hyperparameters apply.
+        network_args: replace the network's defaults, for networks that have these arguments.
     """
 
     hyperparameters: Values
@@ -68,9 +68,10 @@ DISCOUNT_PER_100_MS = 0.99
 
 
 def reaction_time(dt: float) -> Exceptional:
-    """Return what is different where the agent itself decides when it has seen enough.
+    """Return the defaults of reaction-time tasks, in which the agent decides when to respond.
 
-    With the usual discount (0.9 a step) waiting never pays, and answers come after one step at every coherence.
+    With the usual discount (0.9 per step) waiting never increases the return, and the agent responds after a single
+    step at every coherence.
 
     Args:
         dt: time step (ms).

@@ -60,7 +60,7 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
 
 
 def _rate(model: RecurrentPPO) -> float | LinearSchedule:
-    """Return the learning rate as a number, or as the library's own straight line where it falls."""
+    """Return the learning rate as a number, or as the library's linear schedule if the rate falls."""
     first, last = float(model.lr_schedule(1.0)), float(model.lr_schedule(0.0))
     return first if first == last else LinearSchedule(first, last, 1.0)
 
@@ -85,7 +85,7 @@ class PlainSpaces(VecEnvWrapper):
 
 
 def plain_space(space: spaces.Space) -> spaces.Space:
-    """Return a space without the names of its channels, of the class that Gymnasium has for it."""
+    """Return a space without channel names, as an instance of Gymnasium's own class."""
     if isinstance(space, spaces.Box):
         return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
     return spaces.Discrete(int(space.n)) if isinstance(space, spaces.Discrete) else space

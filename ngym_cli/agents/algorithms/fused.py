@@ -1,7 +1,7 @@
-"""Acting and gradients in one compiled pass (`agent.c`), for agents on the CPU whose observations are flat.
+"""Acting and gradients in a compiled pass (`agent.c`), for agents on the CPU whose observations are flat.
 
-Others, images among them, act in NumPy and learn by automatic differentiation, which takes longer for its calls than
-for its arithmetic.
+Other agents, for example with image observations, act in NumPy and learn by automatic differentiation, which spends
+more time on calls than on arithmetic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
 class Goal(NamedTuple):
-    """What is maximised; see `Objective`.
+    """Coefficients of the objective that is maximised; see `Objective`.
 
     Attributes:
         normalize_advantage: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
@@ -41,7 +41,7 @@ class Goal(NamedTuple):
 
 
 class Fused(Compiled):
-    """An agent that acts into a rollout and finds the gradient of the objective (see `Objective`) over parts of it.
+    """Compiled agent that acts into a rollout and computes the gradient of the objective over parts of the rollout.
 
     Args:
         policy: one for which `fits` holds.
@@ -58,7 +58,7 @@ class Fused(Compiled):
         self._shares = self._shared(n_envs)
 
     def act(self, t: int, draws: np.ndarray) -> None:
-        """Fill step t of the rollout, whose observations and states are there, and the states after it.
+        """Fill step t of the rollout, whose observations and states are present, and write the states after step t.
 
         Args:
             t: the step; at step 0 the present weights are taken.
@@ -75,11 +75,11 @@ class Fused(Compiled):
         threads.share(lambda share: self._act_for(*share, t, draws), self._acting)
 
     def _act_for(self, columns: tuple[Any, ...], begin: int, end: int, t: int, draws: np.ndarray) -> None:
-        """Let some environments act, each as it would among any others."""
+        """Let a range of environments act; results do not depend on the other environments of the batch."""
         self._functions["act"](*columns, t, begin, end, self.rollout.logits, draws)
 
     def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
-        """The environments that each thread acts for, and the memory that it works in."""
+        """Ranges of environments per thread, each with the workspace of the thread."""
         products = n_envs * sum(part.numel() for part in self.weights)
         n = min(len(self.workspaces), threads.enough_for(products, n_envs))
         bounds = [n_envs * k // n for k in range(n + 1)]
@@ -99,10 +99,10 @@ class Fused(Compiled):
         return (self.found_gradient(), numbers[0]) if len(numbers) else None
 
     def descend(self, parts: Minibatches, goal: Goal, most_kl: float, max_norm: float) -> Tensor | None:
-        """Step down the gradient of one minibatch after the other; return their numbers (minibatch, `STATISTICS`).
+        """Take a gradient step per minibatch and return statistics (minibatch, `STATISTICS`).
 
-        None, with nothing done, if the optimiser has no compiled step or weights are computed from others. Minibatches
-        of which no step counts are left out.
+        Returns None, without any step, if the optimiser has no compiled step or weights derive from other parameters.
+        Minibatches without any step that counts are left out.
 
         Args:
             parts: sequences of the rollout, of each minibatch.
@@ -125,7 +125,7 @@ class Fused(Compiled):
         return torch.from_numpy(numbers.astype(np.float32))
 
     def _columns(self) -> tuple[Any, ...]:
-        """The agent and the rollout, as `act` and `learn` take them."""
+        """Arguments of `act` and `learn`: the agent and the rollout."""
         rollout, net, separate = self.rollout, self.policy.networks[0], len(self.policy.networks) == 2
         states = [[*rollout.states[k : k + net.n_states], None][:2] for k in (0, net.n_states)]
         critic = states[1] if separate else (None, None)

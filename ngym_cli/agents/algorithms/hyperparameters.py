@@ -264,7 +264,7 @@ _LISTS: dict[str, tuple[Option, ...]] = {
 
 
 def hyperparameters(algorithm: str) -> tuple[Option, ...]:
-    """Return the hyperparameters of an algorithm, with its defaults.
+    """Return the hyperparameters of an algorithm, each with the default of the algorithm.
 
     Args:
         algorithm: a name in `ngym_cli.agents.algorithms.ALGORITHMS`.

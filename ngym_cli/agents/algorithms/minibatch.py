@@ -15,7 +15,7 @@ from ngym_cli.agents.networks.policy import Sequences
 
 @dataclass(frozen=True)
 class Minibatch:
-    """Packed sequences, and what belongs to each of their steps (step, ...).
+    """Packed sequences with the actions, weights and targets of each step (step, ...).
 
     `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means.
     """

@@ -1,6 +1,6 @@
-"""Nested plain data with arrays in it, taken apart into tensors (for safetensors) and the rest (for JSON).
+"""Split nested plain data into tensors (for safetensors) and the rest (for JSON).
 
-There may be dozens of small arrays for each of a thousand environments; they are written as one for each type.
+Training states can have dozens of small arrays for each of a thousand environments; small arrays are joined by type.
 """
 
 from __future__ import annotations
@@ -89,11 +89,10 @@ def put_together(rest: object, tensors: dict[str, Tensor], depth: int = 0) -> An
 
 
 def join(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, list[Any]]]:
-    """Small arrays as one for each type.
+    """Join small arrays into a single array per data type.
 
     Returns:
-        The arrays, and by the name of each small one where it is now: the name of the array that it is part of, where
-        it begins there, and its shape.
+        The arrays, and for each small array its location: the name of the joint array, the offset and the shape.
     """
     kept: dict[str, Tensor] = {}
     parts: dict[str, list[np.ndarray]] = {}

@@ -1,4 +1,4 @@
-"""The objective of actor-critic learning with its gradient written out.
+"""Objective of actor-critic learning with an explicit gradient.
 
 It acts on one number per step, so its time goes into the number of calls, and automatic differentiation makes three
 times as many.
@@ -58,7 +58,7 @@ class Objective(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """The clipped objective has a slope where its unclipped term is the smaller."""
+        """Return the explicit gradient: the clipped objective has a slope where the unclipped term is the smaller."""
         gain, weight, weighted_error = ctx.saved_tensors
         ent_coef, vf_coef = ctx.coefficients
         d_entropy = weight * (-ent_coef * grad) if ctx.needs_input_grad[1] else None

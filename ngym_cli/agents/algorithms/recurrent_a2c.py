@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RecurrentA2C(RecurrentPPO):
-    """One step of RMSprop on the whole of a short rollout; the state carries over to the next.
+    """Advantage actor-critic: a single RMSprop step per short rollout, with the state kept between rollouts.
 
     This is PPO with one epoch of one minibatch: the probability ratio is then 1, nothing is clipped, and the gradient
     is that of the plain policy gradient (Huang et al. 2022, arXiv:2205.09123).

@@ -85,7 +85,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         super().__init__(policy, env, **kwargs)
 
     def set_up(self) -> None:
-        """Make the policy, the rollout and, where it fits, the compiled pass."""
+        """Make the policy, the rollout and, for supported agents, the compiled pass."""
         self.set_up_learning_rate()
         self.set_random_seed(self.seed)
         self.rng = np.random.default_rng(self.seed)
@@ -160,7 +160,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self._log(torch.cat(statistics).mean(0).tolist())
 
     def _epoch(self, parts: Minibatches, find: Callable[[Segments], Found], statistics: list[Tensor]) -> bool:
-        """Learn from each minibatch once; False if the policy has moved too far from the one that acted."""
+        """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
         fused = self._fused
         numbers = None if fused is None else fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
@@ -179,7 +179,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return True
 
     def _gradients(self) -> Callable[[Segments], Found]:
-        """A function that finds the gradient and the numbers of a minibatch; None if no step of it counts."""
+        """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
         experience = Experience(self.rollout_buffer, self.device)
 
         def find(segments: Segments) -> Found:
@@ -197,12 +197,12 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return lambda part: fused.gradient(part, goal)
 
     def _goal(self) -> Goal:
-        """What is maximised now."""
+        """Coefficients of the objective at the present stage of training."""
         clip, reach = self._clips()
         return Goal(self.normalize_advantage, clip, inf if reach is None else reach, self.ent_coef, self.vf_coef)
 
     def _clips(self) -> tuple[float, float | None]:
-        """How far the probability ratio may go from 1, and values from the old ones."""
+        """Clip ranges of the probability ratio (around 1) and of values (around the old values)."""
         left = self.left
         return self.clip_range(left), None if self.clip_range_vf is None else self.clip_range_vf(left)
 

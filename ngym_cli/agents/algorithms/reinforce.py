@@ -38,7 +38,7 @@ class Reinforce(RecurrentPPO):
     def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
-        """Fill the rollout and mark the steps whose trial ended in it."""
+        """Fill the rollout and mark the steps of trials that ended within the rollout."""
         going_on = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps)
         ended = rollout_buffer.starts[1:] | rollout_buffer.ends
         rollout_buffer.counts[:] = np.logical_or.accumulate(ended[::-1])[::-1] if ended.any() else True

@@ -1,4 +1,4 @@
-"""One rollout as time-major arrays, filled in place: (time, environment, ...)."""
+"""Rollout as time-major arrays, filled in place: (time, environment, ...)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
 
 
 class Rollout:
-    """What a batch of environments did in a stretch of steps, with the recurrent states before each step.
+    """Steps of a batch of environments, with the recurrent states before each step.
 
     Row t of `states` is the state that step t started from (zero where `starts` is true), so any step can begin a
     training sequence. Row `n_steps` is where the next rollout goes on from.

@@ -1,4 +1,4 @@
-"""Who acts while a rollout is gathered."""
+"""Agent that acts while a rollout is gathered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
 class RolloutAgent:
-    """Acts through a rollout from its first step on, with a copy of the policy's weights, and leaves it filled.
+    """Agent that fills a whole rollout with a copy of the policy's weights.
 
     Args:
         policy: who acts; actions are drawn.
@@ -53,10 +53,10 @@ class RolloutAgent:
         rollout.actions[t] = actor.choose(logits, self._draws[t])
 
     def finish(self, starts: np.ndarray) -> None:
-        """Complete the rollout after its last step.
+        """Complete the rollout after the last step.
 
         Args:
-            starts: whether states are reset before the step after it, shape (environments,).
+            starts: whether states are reset before the step that follows the rollout, shape (environments,).
         """
         rollout = self.rollout
         rollout.mark_starts(rollout.n_steps, starts)

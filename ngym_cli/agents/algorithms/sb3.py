@@ -1,7 +1,7 @@
-"""The one place that knows what is private in Stable-Baselines3: names of ours for what its learners keep inside.
+"""Access to private parts of Stable-Baselines3, each under a public name of this package.
 
-Everything else of this package uses only these names and the library's public ones, so that another version of it
-needs changes here alone.
+All other modules use only these names and the library's public names, so that a new version of the library needs
+changes here alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPISODES = ("ep_info_buffer", "ep_success_buffer")
 
 
 class Learner(BaseAlgorithm):
-    """A Stable-Baselines3 algorithm whose learning is its own. A subclass defines `set_up`.
+    """Stable-Baselines3 algorithm with a learning method of this package. A subclass defines `set_up`.
 
     Attributes:
         not_saved: attributes that a zip file of the model leaves out.
@@ -39,7 +39,7 @@ class Learner(BaseAlgorithm):
     rng: np.random.Generator
 
     def set_up(self) -> None:
-        """Make the policy and what it learns with; called once, when spaces and environments are known."""
+        """Make the policy and all other parts of the learner; called once, when spaces and environments are known."""
         raise NotImplementedError
 
     def _setup_model(self) -> None:
@@ -82,7 +82,7 @@ class Learner(BaseAlgorithm):
         return self._n_updates
 
     def count_update(self) -> None:
-        """Count one more update."""
+        """Increment the number of updates."""
         self._n_updates += 1
 
     def note_episodes(self, infos: list[dict[str, Any]], dones: np.ndarray) -> None:
@@ -90,7 +90,7 @@ class Learner(BaseAlgorithm):
         self._update_info_buffer(infos, dones)
 
     def begin_learning(self, total: int, callback: Any, reset: bool, log_name: str, bar: bool) -> tuple[int, Any]:
-        """Prepare for `learn`; returns the step at which to end, and the callback as one object."""
+        """Prepare for `learn`; return the last step and the callback as a single object."""
         return self._setup_learn(total, callback, reset, log_name, bar)
 
     @property
@@ -99,21 +99,21 @@ class Learner(BaseAlgorithm):
         return []
 
     def own_state(self) -> dict[str, Any]:
-        """What decides how training goes on, beside what every algorithm has: plain data and arrays."""
+        """State that training depends on, besides the common state of all algorithms: plain data and arrays."""
         return {}
 
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Continue from what `own_state` returned."""
 
     def take_new_tasks(self) -> None:
-        """Learn in environments that have taken the place of others; the weights are kept."""
+        """Switch to the environments that replaced the earlier environments; the weights are kept."""
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), *self.not_saved]
 
 
 def counters(model: BaseAlgorithm) -> dict[str, Any]:
-    """What a learner has counted, by name."""
+    """Counters of a learner, by name."""
     return {name: vars(model)[name] for name in COUNTERS if name in vars(model)}
 
 
@@ -158,7 +158,7 @@ def set_episodes(model: BaseAlgorithm, values: dict[str, list[Any]]) -> None:
 
 
 def last_seen(model: BaseAlgorithm) -> dict[str, np.ndarray]:
-    """What a learner of any kind last saw of its environments, by name."""
+    """Last observations and episode starts of a learner of any kind, by name."""
     return {name: np.array(seen) for name in SEEN if (seen := vars(model).get(name)) is not None}
 
 

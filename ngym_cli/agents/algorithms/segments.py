@@ -29,13 +29,13 @@ class Segments:
         return Segments(self.env[index], self.begin[index], self.length[index])
 
     def first(self, n_envs: int) -> np.ndarray:
-        """Where the first step of each is found in a rollout flattened over (time, environment)."""
+        """Index of the first step of each segment in a rollout flattened over (time, environment)."""
         return self.begin * n_envs + self.env
 
 
 @dataclass(frozen=True)
 class Minibatches:
-    """Segments of several minibatches: those of minibatch k from `begin[k]` to before `begin[k + 1]`."""
+    """Segments of several minibatches; minibatch k is the range from `begin[k]` to before `begin[k + 1]`."""
 
     segments: Segments
     begin: np.ndarray
@@ -45,7 +45,7 @@ class Minibatches:
         return len(self.begin) - 1
 
     def __iter__(self) -> Iterator[Segments]:
-        """One minibatch after the other."""
+        """Iterate over the minibatches."""
         return (self.segments[low:high] for low, high in zip(self.begin, self.begin[1:], strict=False))
 
     @property
@@ -56,7 +56,7 @@ class Minibatches:
 
 @dataclass(frozen=True)
 class Packed:
-    """The steps of sequences of different lengths, the first step of each, then the second of all that have one.
+    """Steps of sequences of different lengths: the first step of each, then the second of all that are long enough.
 
     Attributes:
         steps: (step,) where each step is found.

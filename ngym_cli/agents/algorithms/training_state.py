@@ -102,7 +102,7 @@ def _replay(model: BaseAlgorithm) -> ReplayBuffer | None:
 
 
 def _columns(replay: ReplayBuffer) -> dict[str, np.ndarray]:
-    """The arrays that hold the experience, by name; one that keeps each observation once has no next ones."""
+    """Arrays with the experience, by name; compact replay buffers have no array of next observations."""
     return {name: vars(replay)[name] for name in REPLAY if name in vars(replay)}
 
 
@@ -127,7 +127,7 @@ def _load_replay(replay: ReplayBuffer | None, info: Info | None, tensors: Tensor
 
 
 def _numpy_generators(model: BaseAlgorithm) -> dict[str, np.random.Generator]:
-    """The generators that belong to the model: its own, its policy's, and its action space's (random exploration)."""
+    """Random generators of the model, of the policy and of the action space (random exploration)."""
     found = {"model": model.rng} if isinstance(model, sb3.Learner) else {}
     if isinstance(model.policy, RecurrentPolicy):
         found["policy"] = model.policy.rng

@@ -41,7 +41,7 @@ OPTIONS: dict[str, Option] = {
 
 @dataclass(frozen=True)
 class NetworkSpec:
-    """What a user may choose: a network, its source and its own options with their defaults.
+    """Selectable network with source, options and defaults.
 
     Attributes:
         own_class: class of a user's own cell; None for built-in networks.
@@ -63,18 +63,18 @@ class NetworkSpec:
 
     @property
     def described(self) -> tuple[Option, ...]:
-        """What may be set, each with its default."""
+        """Options that can be set, with default values."""
         mine = {} if self.own_class is None else {o.name: o for o in own.network_options(self.own_class, self.name)}
         known = {**OPTIONS, **mine}
         return tuple(known[name].with_default(default) for name, default in self.options.items())
 
     @property
     def options(self) -> Values:
-        """Every option with its default, the common ones included."""
+        """Default of every option, common options included."""
         return {**COMMON, **self.defaults} if self.recurrent else dict(self.defaults)
 
     def resolve(self, given: Mapping[str, object], dt: float | None = None) -> tuple[Values, Values]:
-        """Complete the options with their defaults.
+        """Complete the given options with the defaults.
 
         Args:
             given: options by name.

@@ -17,7 +17,7 @@ Layer = tuple[np.ndarray, np.ndarray, str]
 
 
 class ReadOut(NamedTuple):
-    """What is read from the networks.
+    """Layers that map the activity of the networks to actions and values.
 
     Attributes:
         policy: layers up to the action preferences, or means.
@@ -31,7 +31,7 @@ class ReadOut(NamedTuple):
 
 
 class Actor:
-    """Acts with weights that stay as they are; build a new one after each update.
+    """Agent with fixed weights; build a new instance after each update.
 
     Args:
         networks: the actor's network and, if it is separate, the critic's.
@@ -97,13 +97,13 @@ class Actor:
         return Act(within(self.action_space, actions), values, activity[0], logits), out
 
     def features(self, obs: np.ndarray) -> np.ndarray:
-        """What the recurrent network sees."""
+        """Inputs of the recurrent network."""
         return obs.reshape(len(obs), -1) if self._front is None else self._front(obs)
 
     def step(
         self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: list[np.ndarray | None]
     ) -> list[np.ndarray]:
-        """Advance every network; returns their top activity (environment, unit), the actor's first."""
+        """Advance every network and return the activity of each top layer (environment, unit), the actor's first."""
         activity, at = [], 0
         for stepper, size, draws in zip(self.steppers, self.sizes, noise, strict=True):
             activity.append(stepper.step(x, state[at : at + size], out[at : at + size], draws))
@@ -125,7 +125,7 @@ class Actor:
         return _run(self._pi, activity[0]), _run(self._vf, activity[-1])[:, 0]
 
     def values(self, obs: np.ndarray, state: ArrayState) -> np.ndarray:
-        """Values of observations (environment, ...) in a state, without recurrent noise; the state stays as it is."""
+        """Values of observations (environment, ...) in a given state, without recurrent noise or state change."""
         out = tuple(np.empty_like(part) for part in state)
         return self.heads(self.step(self.features(obs), state, out, [None] * len(self.steppers)))[1]
 
@@ -152,7 +152,7 @@ class Actor:
 
 
 def within(space: spaces.Space, actions: np.ndarray) -> np.ndarray:
-    """Actions as environments take them: continuous ones in the shape of the space and within its bounds."""
+    """Return actions in the form that environments accept: continuous actions in shape and bounds of the space."""
     if isinstance(space, spaces.Box):
         return np.clip(actions.reshape(-1, *space.shape), space.low, space.high)
     return actions

@@ -1,4 +1,4 @@
-"""The one interface of every recurrent network: sequences in torch for training, single steps in NumPy for acting.
+"""Common interface of recurrent networks: sequences in torch for training, single steps in NumPy for acting.
 
 Both forms read the same parameters. Sequences are laid out (time, environment, unit), or packed if they differ in
 length: (step, unit), first the first step of every sequence, then the second of all that have one, and so on, the
@@ -114,7 +114,7 @@ class RecurrentNetwork(nn.Module):
         raise NotImplementedError
 
     def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """One step in plain torch, for any number of environments, so that it can be exported.
+        """Advance any number of environments by a single step in plain torch, so that the step can be exported.
 
         Args:
             x: inputs (environment, feature).
@@ -126,7 +126,7 @@ class RecurrentNetwork(nn.Module):
         raise NotImplementedError
 
     def weights(self, layer: int) -> loops.Weights:
-        """What multiplies the activity and the inputs of a layer, and its biases."""
+        """Weights of the activity and of the inputs of a layer, and the biases."""
         return self.recurrent_weight(layer), *self.parameters_of(layer)[1:]
 
     def recurrent_weight(self, layer: int) -> Tensor:
@@ -134,19 +134,19 @@ class RecurrentNetwork(nn.Module):
         return self.parameters_of(layer)[0]
 
     def parameters_of(self, layer: int) -> loops.Weights:
-        """A layer's parameters as torch has them: weights of h and of the inputs, biases of the inputs and of h."""
+        """Parameters of a layer in torch order: weights of h and of the inputs, biases of the inputs and of h."""
         names = ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
         weight_hh, weight_ih, bias_ih, bias_hh = (getattr(self, f"{name}_l{layer}") for name in names)
         return weight_hh, weight_ih, bias_ih, bias_hh
 
     def matrices(self) -> Iterator[Tensor]:
-        """Input and recurrent weights of every layer; under Dale's law those in force."""
+        """Input and recurrent weights of every layer; with Dale's law, the effective weights."""
         for layer in range(self.num_layers):
             yield self.parameters_of(layer)[1]
             yield self.recurrent_weight(layer)
 
     def stepper(self) -> Network:
-        """The present weights, ready to step in NumPy; take a new one after each update."""
+        """Return the present weights as a network that steps in NumPy; call again after each update."""
         if self.cell is None or kernels.get("forward") is None:
             return TorchStepper(self)
         weights = [joint(*map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
@@ -158,12 +158,12 @@ class RecurrentNetwork(nn.Module):
         return tuple(like.new_zeros(self.num_layers, n, size) for size in self.state_sizes)
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
-        """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
+        """Draw standard normal noise (time, layer, environment, unit) for a pass; None if the network has no noise."""
         return draw_noise((self.num_layers, self.hidden_size), steps, n, rng) if self.noise else None
 
 
 def last_steps(activity: Tensor, counts: Sequence[int]) -> Tensor:
-    """What packed sequences end with (sequence, unit), from their activity (step, unit)."""
+    """Return the last step of every packed sequence (sequence, unit), from the activity (step, unit)."""
     if counts[0] == counts[-1]:
         return activity[-counts[0] :]
     sizes, sequence = np.asarray(counts), np.arange(counts[0])
@@ -177,14 +177,14 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 
 class TorchStepper:
-    """A network that advances a batch of environments by one step, where there are no compiled loops."""
+    """Network that advances a batch of environments by a single step, where compiled loops are missing."""
 
     def __init__(self, net: RecurrentNetwork) -> None:
         self.net, self.shape, self.n_states = net, (net.num_layers, net.hidden_size), net.n_states
         self.draw_noise, self.state_sizes = net.draw_noise, net.state_sizes
 
     def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
-        """Advance one step, see `Stepper.step`."""
+        """Advance by a single step, see `Stepper.step`."""
         self._step_in_torch(x, state, out, noise)
         return out[0][-1]
 

@@ -1,4 +1,4 @@
-"""The categorical distribution over few actions, with its gradient written out."""
+"""Categorical distribution over few actions, with an explicit gradient."""
 
 from __future__ import annotations
 

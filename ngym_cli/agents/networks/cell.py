@@ -33,7 +33,7 @@ class StateError(ValueError):
 
 
 class Cell(nn.Module):
-    """Base class of network cells; a subclass defines ``step`` and makes its parameters in ``__init__``.
+    """Base class of network cells; a subclass defines ``step`` and makes the parameters in ``__init__``.
 
     Further keyword arguments of ``__init__`` are set with ``--network-arg NAME=VALUE``; an argument ``dt`` receives the
     time step of the task (ms).

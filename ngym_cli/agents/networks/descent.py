@@ -52,16 +52,16 @@ class Descent:
         optimizer.step()
 
     def _place(self) -> None:
-        """Let the weights be parts of the vector; they are not when new, or moved to another device."""
+        """Make the weights views of the vector; needed for new weights and after a move to another device."""
         if [part.data_ptr() for part in self.weights] != self._places:
             self.vector.data = parameters_to_vector(self.weights).detach()
             vector_to_parameters(self.vector, self.weights)
             self._places = [part.data_ptr() for part in self.weights]
 
     def compiled(self, optimizer: torch.optim.Optimizer) -> tuple[Any, ...] | None:
-        """What the compiled step of Adam takes: vector, means of gradient and square, step; rate, betas, epsilon.
+        """Arguments of the compiled Adam step: vector, means of gradient and square, step; rate, betas, epsilon.
 
-        None if the step is not Adam's as it stands there, or its first, which is the optimiser's and sets up its state.
+        Returns None if the optimiser is not plain Adam, and at the first step, in which the optimiser initialises.
 
         Args:
             optimizer: of the vector.

@@ -12,7 +12,7 @@ from ngym_cli.agents.networks.steps import leak
 
 
 class EIRNN(LeakyNetwork):
-    """Rectified rate units whose outgoing recurrent weights all have one sign, whatever training does.
+    """Rectified rate units whose outgoing recurrent weights keep a fixed sign during training.
 
     The recurrent matrix is `|weight| * mask * sign(from)`, so the signs cannot change. No unit projects to itself.
     Initially the total inhibition that a unit receives balances its total excitation.

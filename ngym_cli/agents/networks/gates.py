@@ -1,4 +1,4 @@
-"""What gated networks share: time constants spread over a range of steps, and input weights that open the gates."""
+"""Common parts of gated networks: time constants spread over a range of steps, input weights that open the gates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GatedNetwork(RecurrentNetwork):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw the initial weights: torch's, then the biases of the gates, then weights of the input that open them."""
+        """Draw the initial weights: torch's own, biases of the gates, then input weights that open the gates."""
         super().reset_parameters()  # type: ignore[misc]
         for layer in range(self.num_layers):
             _, _, bias, second_bias = self.parameters_of(layer)
@@ -45,5 +45,5 @@ class GatedNetwork(RecurrentNetwork):
         nn.init.uniform_(weight, -bound, bound)
 
     def holding_gate(self, bias: Tensor) -> Tensor:
-        """The biases (unit,) of the gate that holds; in torch it is the second of the LSTM and of the GRU."""
+        """Biases (unit,) of the gate that holds the state; in torch the second gate of LSTM and GRU."""
         return bias[self.hidden_size : 2 * self.hidden_size]

@@ -20,11 +20,11 @@ REMEMBERED = 1024
 
 
 class ConvolutionalFront(BaseFeaturesExtractor):
-    """Three convolutions, each with half the resolution of what it sees, and a linear layer.
+    """Three convolutions, each of which halves the resolution, and a linear layer.
 
-    Pixels are averaged in squares of 2 x 2 first. Images are seen twice, as they are and brought to mean 0 and s.d. 1,
-    so that what has little contrast is seen as well. A frame of 100 x 100 pixels takes a seventh of the multiplications
-    of the network of Mnih et al. 2015 (10.1038/nature14236), whose order of layers this follows.
+    Pixels are averaged in squares of 2 x 2 first. Images enter twice, unchanged and standardised to mean 0 and s.d. 1,
+    so that low contrast is visible as well. A frame of 100 x 100 pixels takes a seventh of the multiplications
+    of the network of Mnih et al. 2015 (10.1038/nature14236), which has the same order of layers.
 
     Args:
         observation_space: images with channels first.
@@ -61,9 +61,9 @@ class ConvolutionalFront(BaseFeaturesExtractor):
 
 
 def distinct(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the images that differ: where each is first, and for every image which of them it equals.
+    """Find distinct images: the first row of each, and for every image the index of the equal distinct image.
 
-    Most frames of a trial repeat the one before, so that few of a batch have to be computed.
+    Most frames of a trial repeat the previous frame, so that few of a batch have to be computed.
 
     Args:
         images: uint8 (image, ...).
@@ -86,7 +86,7 @@ def distinct(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Remembered:
-    """The features of images seen lately, for an agent whose weights stay as they are.
+    """Cache of the features of recent images, for an agent with fixed weights.
 
     Args:
         compute: from images (image, ...) to features (image, feature).
@@ -97,7 +97,7 @@ class Remembered:
         self._known: dict[bytes, np.ndarray] = {}
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
-        """Features of images; those of new ones are computed together."""
+        """Return features of images; features of new images are computed together."""
         if len(self._known) > REMEMBERED:
             self._known.clear()
         keys = [image.tobytes() for image in images]

@@ -20,7 +20,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu"
 
 
 class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
-    """Rate units with one gain function and one leak.
+    """Rate units with a common gain function and a common leak.
 
     Args:
         input_size: number of input features.
@@ -79,7 +79,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         return x, (torch.stack(after),)
 
     def _drive(self, seq: Tensor, layer: int) -> Tensor:
-        """What a layer receives from below, biases included (step, unit)."""
+        """Input of a layer from the layer below, biases included (step, unit)."""
         _, weight, bias, second_bias = self.parameters_of(layer)
         return nn.functional.linear(seq, weight, bias + second_bias)
 

@@ -27,7 +27,7 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and
 
 
 def usable(seq: Tensor) -> bool:
-    """Whether the compiled loops can take these inputs."""
+    """Whether the compiled loops support the inputs."""
     return seq.dtype == torch.float32 and seq.device.type == "cpu" and kernels.get("forward") is not None
 
 
@@ -40,7 +40,7 @@ def run(
     noise: Tensor | None = None,
     alpha: float = 1.0,
 ) -> tuple[Tensor, ...]:
-    """Run one layer over packed sequences.
+    """Run a layer over packed sequences.
 
     Args:
         cell: a name in `CELLS`.
@@ -59,12 +59,12 @@ def run(
 
 
 def joint(recurrent: Tensor, inputs: Tensor, *biases: Tensor) -> Tensor:
-    """One matrix (gate * unit, unit + feature + 1) for the products with the rows `[h, x, 1]`."""
+    """Join weights and biases to a matrix (gate * unit, unit + feature + 1) for products with the rows `[h, x, 1]`."""
     return torch.cat([recurrent, inputs, torch.add(*biases)[:, None]], dim=1)
 
 
 def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
-    """Ranges of packed sequences with about as many steps each, one for every thread that they are work enough for.
+    """Split packed sequences into ranges with about equal numbers of steps, as many as threads that have enough work.
 
     Args:
         counts: how many sequences have each step, most at first.

@@ -13,7 +13,7 @@ from ngym_cli.agents.networks.gates import GatedNetwork
 
 
 class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
-    """`torch.nn.LSTM` behind the common interface; its state is `(h, c)`.
+    """`torch.nn.LSTM` behind the common interface; the state is `(h, c)`.
 
     Args:
         input_size: number of input features.
@@ -28,7 +28,7 @@ class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
     cell = "lstm"
 
     def reset_parameters(self) -> None:
-        """Draw the initial weights; a unit is overwritten as slowly as it forgets."""
+        """Draw the initial weights; each unit is overwritten as slowly as the unit forgets."""
         super().reset_parameters()
         for layer in range(self.num_layers):
             bias = self.parameters_of(layer)[3]

@@ -32,7 +32,7 @@ def without_compiler(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim
 
 
 def _inner(method: Callable[..., Any]) -> Callable[..., Any]:
-    """What a method is below the layer around it; itself in a version of torch that has none."""
+    """Return the undecorated method; the method itself in versions of torch without a decorator."""
     return getattr(method, "__wrapped__", method)
 
 

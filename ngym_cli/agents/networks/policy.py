@@ -111,7 +111,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     @property
     def networks(self) -> list[RecurrentNetwork]:
-        """The actor's network, then the critic's if it is separate."""
+        """The actor's network, followed by the critic's network if separate."""
         networks: list[Any] = [self.lstm_actor, self.lstm_critic]
         return [network for network in networks if network is not None]
 
@@ -125,16 +125,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self._descent.step(self.optimizer, gradient, max_norm)
 
     def compiled_step(self) -> tuple[Any, ...] | None:
-        """What the compiled form of such a step takes; None if there is none (see `Descent.compiled`)."""
+        """Arguments of the compiled optimiser step; None if unavailable (see `Descent.compiled`)."""
         return self._descent.compiled(self.optimizer)
 
     def gradient(self, loss: Tensor) -> Tensor:
-        """The gradient of a loss with respect to all weights, one vector in the order of `parameters`."""
+        """Return the gradient of a loss with respect to all weights, as a vector in the order of `parameters`."""
         parts = torch.autograd.grad(loss, self._descent.weights, materialize_grads=True)
         return torch.cat([part.flatten() for part in parts])
 
     def extract_features(self, obs: Any, features_extractor: BaseFeaturesExtractor | None = None) -> Any:
-        """What the recurrent network sees of observations (step, ...); equal images are computed once."""
+        """Return the inputs of the recurrent network for observations (step, ...); equal images are computed once."""
         find: Any = super().extract_features
         if not is_image_space(self.observation_space):
             return find(obs, features_extractor)

@@ -16,12 +16,12 @@ CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 
 def joint(recurrent: np.ndarray, inputs: np.ndarray, *biases: np.ndarray) -> np.ndarray:
-    """One matrix (gate * unit, unit + feature + 1) for the products with the rows `[h, x, 1]`."""
+    """Join weights and biases to a matrix (gate * unit, unit + feature + 1) for products with the rows `[h, x, 1]`."""
     return np.concatenate([recurrent, inputs, np.add(*biases)[:, None]], axis=1)
 
 
 def apart(library: Any, units: int, weights: Sequence[Any]) -> tuple[Any, ...]:
-    """A layer of the GRU with the candidate's parts from the inputs and from h in rows of their own, as for `loops.c`.
+    """Return a GRU layer whose candidate has separate rows for the inputs and for h, as `loops.c` expects.
 
     Args:
         library: `numpy` or `torch`, whichever the weights are of.
@@ -50,7 +50,7 @@ def leak(dt: float, tau: float) -> float:
 
 
 def scale_of_noise(noise: float, alpha: float) -> float:
-    """Factor on standard normal draws in the input of leaky units, so that they vary by about `noise`."""
+    """Factor on standard normal draws in the input of leaky units that leads to a variability of about `noise`."""
     return sqrt(2 / alpha) * noise
 
 
@@ -60,18 +60,18 @@ def draw_noise(shape: tuple[int, int], steps: int, n: int, rng: np.random.Genera
 
 
 class Network(Stepping, Protocol):
-    """A network that an `Actor` can step: its layers and units, and the number of its state arrays."""
+    """Network that an `Actor` can step, with layers, units and the number of state arrays."""
 
     shape: tuple[int, int]
     n_states: int
     state_sizes: tuple[int, ...]
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
-        """Recurrent noise for one pass, see `Stepper.draw_noise`."""
+        """Recurrent noise for a single pass, see `Stepper.draw_noise`."""
 
 
 class Steps:
-    """Single steps of one layer, in NumPy, with weights that are packed once.
+    """Single steps of a layer in NumPy, with weights that are packed once.
 
     Args:
         cell, alpha: a name in `CELLS`, and how far h of a leaky network goes towards its new value.
@@ -88,7 +88,7 @@ class Steps:
     def __call__(
         self, x: np.ndarray, state: Sequence[np.ndarray], out: Sequence[np.ndarray], noise: np.ndarray | None = None
     ) -> None:
-        """Advance one step.
+        """Advance the layer by a single step.
 
         Args:
             x: inputs (sequence, feature).
@@ -123,7 +123,7 @@ def packed_size(depth: int, columns: int) -> int:
 
 
 class Stepper:
-    """A network that advances a batch of environments by one step, in NumPy.
+    """Network that advances a batch of environments by a single step, in NumPy.
 
     Args:
         cell, alpha: as for `Steps`.
@@ -153,7 +153,7 @@ class Stepper:
         return [(steps.cell, steps.weight, steps.alpha) for steps in self._layers]
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
-        """Standard normal draws (time, layer, environment, unit) for one pass; None if the network has no noise."""
+        """Draw standard normal noise (time, layer, environment, unit) for a pass; None if the network has no noise."""
         return draw_noise(self.shape, steps, n, rng) if self.noisy else None
 
     def step(
@@ -163,7 +163,7 @@ class Stepper:
         out: tuple[np.ndarray, ...],
         noise: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Advance one step.
+        """Advance the network by a single step.
 
         Args:
             x: inputs (environment, feature).

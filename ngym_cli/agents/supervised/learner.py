@@ -154,7 +154,7 @@ class Supervised(Learner):
         self._taught = Taught(self.policy, self.on_rates) if compiled else None
 
     def _make_streams(self) -> list[TrialStream]:
-        """One session for each sequence where the state carries over, else one for all."""
+        """Return a session per sequence where the state is carried over, otherwise a single session."""
         env = batch_of(self.env).envs[0]
         check(env)
         draw = None
@@ -172,7 +172,7 @@ class Supervised(Learner):
         return row_weights(trials, keep, self.answer_share, self.loss_weight)
 
     def take_new_tasks(self) -> None:
-        """Learn from the trials of environments that have taken the place of others; the weights are kept."""
+        """Switch to the trials of replaced environments; the weights are kept."""
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
 
@@ -230,12 +230,12 @@ class Supervised(Learner):
 
     @torch.no_grad()
     def _match_spread(self, squared_error: float) -> None:
-        """Let the policy's spread be that of its errors, so that drawn actions are near the right ones."""
+        """Set the policy's spread to the spread of the errors, so that drawn actions are near the correct actions."""
         variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
         self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
     def batch(self) -> tuple[Material, Segments]:
-        """Fresh trials, and the sequences in them; the first step of all sessions comes before the second."""
+        """Return fresh trials and sequences; the first step of all sessions comes before the second."""
         if self.carried:
             material = side_by_side([stream.rows(self.seq_len) for stream in self.streams])
             session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
@@ -263,11 +263,11 @@ class Supervised(Learner):
 
     @property
     def _sessions(self) -> int:
-        """How many lie side by side in a batch."""
+        """Number of sessions that are interleaved in a batch."""
         return self.batch_size if self.carried else 1
 
     def loss(self, material: Material, sequences: Segments, noise: np.ndarray | None) -> tuple[Tensor, Tensor]:
-        """What is minimised, by automatic differentiation, and the numbers named in `DISCRETE` or `CONTINUOUS`.
+        """Loss to be minimised by automatic differentiation, and the numbers named in `DISCRETE` or `CONTINUOUS`.
 
         Args:
             material: weights of steps sum to 1.
@@ -306,7 +306,7 @@ class Supervised(Learner):
         return rates
 
     def _right_when_due(self, outputs: Tensor, targets: Tensor, due: np.ndarray) -> Tensor:
-        """Share of right answers among those that are due; for continuous actions minus their squared error."""
+        """Share of correct answers where an answer is due; for continuous actions the negative squared error."""
         counted = self._tensor(due)
         found = (outputs.argmax(-1) == targets).float() if self.discrete else -losses(outputs, targets, False)
         return found[counted].sum() / max(1, int(np.count_nonzero(due)))
@@ -326,7 +326,7 @@ class Supervised(Learner):
     # -- continuing ---------------------------------------------------------------------------------------------------
 
     def own_state(self) -> dict[str, Any]:
-        """What decides how training goes on, beside what every algorithm has: plain data and arrays."""
+        """State that training depends on, besides the common state of all algorithms: plain data and arrays."""
         carry = [] if self._carry is None else [part.cpu().numpy() for part in self._carry]
         streams = [stream.state() for stream in self.streams]
         return {"acting": list(self.agent.state), "carry": carry, "streams": streams}

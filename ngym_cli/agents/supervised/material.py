@@ -1,4 +1,4 @@
-"""What is learned from: trials made in blocks, shown as an agent that follows ground truth would see them."""
+"""Training material: trials made in blocks, as seen by an agent that follows the ground truth."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Material:
         return len(self.gt)
 
     def split(self, rows: int, trials: int) -> tuple[Material, Material]:
-        """Before and after: the first rows, which are those of the first trials."""
+        """Split after the given number of rows, which belong to the given number of trials."""
         at = {name: trials if name == "length" else rows for name in vars(self)}
         return (
             Material(**{name: column[: at[name]] for name, column in vars(self).items()}),
@@ -60,7 +60,7 @@ class Material:
 
 
 def join(parts: list[Material]) -> Material:
-    """One after the other."""
+    """Concatenate batches of trials."""
     return parts[0] if len(parts) == 1 else Material(
         **{name: np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])}
     )  # fmt: skip
@@ -75,12 +75,12 @@ def side_by_side(parts: list[Material]) -> Material:
 
 
 class TaskDraw:
-    """Which task the trials of a session of several tasks come from.
+    """Random choice of the task of each trial, in sessions of several tasks.
 
     Args:
         names: The tasks.
-        weights: Name (or its middle part, "ctxdm1" of "yang19.ctxdm1-v0") to how often it is drawn; others weigh 1.
-        per_batch: One task for a whole batch of trials instead of one for each.
+        weights: Name (or its middle part, "ctxdm1" of "yang19.ctxdm1-v0") to relative frequency; 1 for other tasks.
+        per_batch: Draw a single task for a whole batch of trials instead of a task for each trial.
 
     Raises:
         ValueError: If a name is unknown or a weight is negative.
@@ -107,7 +107,7 @@ class TaskDraw:
 
 
 class TrialStream:
-    """An endless session of one environment in which every action is right, with the weight of each row.
+    """Endless session of an environment in which every action is correct, with the weight of each row.
 
     Args:
         env: A task with its wrappers; the stream works on a copy of it.
@@ -151,7 +151,7 @@ class TrialStream:
     # -- taking -------------------------------------------------------------------------------------------------------
 
     def trials(self, rows: int) -> Material:
-        """The next whole trials, as many as fit into `rows`, but at least one."""
+        """Return the next whole trials, as many as fit into `rows`, and at least a single trial."""
         if self.draw is not None and self.draw.per_batch:
             self._left, self._now = None, self.draw(1, self.task.np_random)
         left = self._at_least(rows + 1)
@@ -161,7 +161,7 @@ class TrialStream:
         return taken
 
     def rows(self, rows: int) -> Material:
-        """The next rows, whichever trials they belong to (`length` is then of no use)."""
+        """Return the next rows, regardless of trial boundaries (`length` is then not meaningful)."""
         left = self._at_least(rows)
         taken, self._left = left.split(rows, len(left.length))
         return taken

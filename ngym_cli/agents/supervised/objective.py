@@ -1,4 +1,4 @@
-"""What is minimised: the loss of the answers, and penalties on rates and weights."""
+"""Objective of supervised learning: the loss of the answers, and penalties on rates and weights."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
 
 
 def weight_matrices(policy: RecurrentPolicy) -> Iterator[Tensor]:
-    """Input, recurrent and output weights of the acting network; under Dale's law those in force."""
+    """Input, recurrent and output weights of the acting network; with Dale's law, the effective weights."""
     yield from policy.networks[0].matrices()
     yield policy.action_net.weight
 
 
 def penalty_on_weights(policy: RecurrentPolicy, l1: float, l2: float) -> Tensor:
-    """l1 * mean |w| + l2 * mean w^2, each matrix on its own, summed over matrices."""
+    """Return l1 * mean |w| + l2 * mean w^2 of each matrix, summed over matrices."""
     matrices = weight_matrices(policy)
     return torch.stack([l1 * matrix.abs().mean() + l2 * matrix.square().mean() for matrix in matrices]).sum()
 

@@ -1,4 +1,4 @@
-"""How much each row of a trial counts in the loss.
+"""Weight of each row of a trial in the loss.
 
 Most rows of most tasks ask for fixation (91 % in context-dependent decisions), and a network that always fixates is
 then nearly right. By default the rows in which an answer is due share half of a trial's weight and all others share the

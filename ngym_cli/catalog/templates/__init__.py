@@ -1,1 +1,1 @@
-"""What ``ngym new`` writes: a task that works as it stands, to be changed."""
+"""Templates of ``ngym new``: examples that work unchanged and are meant to be edited."""

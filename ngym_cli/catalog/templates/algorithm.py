@@ -1,4 +1,4 @@
-"""An algorithm of your own: a subclass of one of ours, or any algorithm of Stable-Baselines3."""
+"""An algorithm of your own: a subclass of a built-in algorithm, or any algorithm of Stable-Baselines3."""
 
 from __future__ import annotations
 

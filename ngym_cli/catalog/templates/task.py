@@ -72,7 +72,7 @@ class MyTask(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     def _new_trials(self, trials: Trials) -> None:
-        """Describe ``trials.n`` trials at once; what is drawn has one entry per trial, shape (n,)."""
+        """Describe ``trials.n`` trials at once; drawn values have a single entry per trial, shape (n,)."""
         # Conditions: all that is drawn goes into the trial's record, and into the trial table of a run.
         ground_truth = trials.draw("ground_truth")
         coh = trials.draw("coh")

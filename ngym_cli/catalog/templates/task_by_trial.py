@@ -39,7 +39,7 @@ class MyTask(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     def _new_trial(self, **kwargs: Any) -> dict[str, Any]:
-        """Describe one trial; what is returned goes into the trial table of a run."""
+        """Describe a trial; the returned values go into the trial table of a run."""
         trial = {"ground_truth": self.rng.choice([1, 2]), "coh": self.rng.choice(self.cohs), **kwargs}
         self.add_period(["fixation", "stimulus", "delay", "decision"])
         self.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")

@@ -1,4 +1,4 @@
-"""What is measured of one seed's networks, and the figures of the paper."""
+"""Measures of a seed's networks, and the figures of the paper."""
 
 from neurogym.analysis import rates
 from ngym_cli.figures.style import COLOURS, new_figure

@@ -1,4 +1,4 @@
-"""Where the jobs of a sweep are done: one small interface, three engines that others have written."""
+"""Launchers of the jobs of a sweep: a small interface and three engines from other packages."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SECONDS_PER_LOOK = 1.0
 
 @dataclass(frozen=True)
 class Order:
-    """What a launcher is to do.
+    """Request to a launcher.
 
     Attributes:
-        sweep: whose jobs.
-        jobs: their numbers.
+        sweep: the sweep.
+        jobs: numbers of the jobs.
         trust: let the recipe name a user's own code.
-        look: called about once a second; shows how far it is.
-        detach: come back as soon as the jobs are handed over, where the engine allows it.
+        look: called about once a second; shows the progress.
+        detach: return as soon as the jobs are submitted, where the engine allows this.
     """
 
     sweep: Sweep
@@ -70,10 +70,10 @@ class Launcher(Protocol):
 
 
 def find(settings: LaunchSettings) -> Launcher:
-    """Return a launcher by its name: ``local``, ``ray``, ``ray:auto``, ``ray:HOST:PORT`` or ``slurm``.
+    """Return a launcher by name: ``local``, ``ray``, ``ray:auto``, ``ray:HOST:PORT`` or ``slurm``.
 
     Raises:
-        UserError: if there is none of that name, or its package is not installed.
+        UserError: if the name is unknown or the package is not installed.
     """
     name, _, address = settings.on.partition(":")
     if name not in NAMES:

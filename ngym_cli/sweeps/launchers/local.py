@@ -1,4 +1,4 @@
-"""This machine: one process for each core, one thread in each, with the executors of the standard library."""
+"""Launcher on this machine: a single-threaded process per core, with the executors of the standard library."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class Local:
                 future.result()
 
     def _end_workers(self) -> None:
-        """Ask all workers to stop; they write checkpoints first."""
+        """Ask all workers to write checkpoints and stop."""
         self._stop.set()
         for pid in list(self._pids):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
     def _work(self, order: Order, waiting: queue.SimpleQueue[int]) -> None:
-        """Do jobs in one process after the other, until there is none left."""
+        """Do jobs, with a process at a time, until the queue is empty."""
         executor: ProcessPoolExecutor | None = None
         done = 0
         try:
@@ -76,7 +76,7 @@ class Local:
                 executor.shutdown()
 
     def _do(self, order: Order, job: int, executor: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
-        """Do one job, again if its process dies; return the executor that is still good."""
+        """Do a job, and repeat after the death of a process; return the executor for the next job."""
         for _ in range(1 + RETRIES):
             executor = executor or _renewed(None)
             pid: int | None = None

@@ -1,4 +1,4 @@
-"""A Ray cluster: one that is there, or one that is started on this machine."""
+"""Launcher on a Ray cluster, which exists already or is started on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE = 3
 
 
 class Ray:
-    """Ray tasks, one core each; Ray repeats those whose worker or node is lost.
+    """Launcher with Ray tasks of a single core each; Ray repeats tasks whose worker or node is lost.
 
     Args:
         address: ``auto``, ``HOST:PORT``, or empty to start a Ray on this machine.
@@ -113,7 +113,7 @@ class Ray:
             write_text(order.sweep.error_path(job), f"Ray gave up: {one_line(error)[:500]}\n\n{error}")
 
     def _end(self, references: list[Any]) -> None:
-        """Interrupt all tasks, as Ctrl-C would, and let them write checkpoints."""
+        """Interrupt all tasks, as Ctrl-C would, and wait for checkpoints."""
         for reference in references:
             with contextlib.suppress(Exception):
                 self.ray.cancel(reference, force=False)
@@ -122,7 +122,7 @@ class Ray:
 
 
 def _perform(path: str, folder: str, job: int, trust: bool) -> str:
-    """Do one job on a node, in the folder that the sweep was started in."""
+    """Do a job on a node, in the folder from which the sweep was started."""
     from ngym_cli.sweeps import worker
 
     os.chdir(folder)

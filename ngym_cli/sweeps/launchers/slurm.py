@@ -1,4 +1,4 @@
-"""Slurm: job arrays through submitit. A job near its time limit writes a checkpoint and is put back into the queue."""
+"""Launcher on Slurm: job arrays through submitit, checkpointed and requeued near the time limit."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Slurm:
             self.options["time"] = minutes(str(self.options["time"]))
 
     def launch(self, order: Order) -> None:
-        """Hand over all jobs that are not in the queue, and watch them; see ``Launcher``."""
+        """Submit all jobs that are not queued yet, and watch the queue; see ``Launcher``."""
         record = order.sweep.path / FOLDER / JOBS
         known = _submitted(record)
         queued = in_queue()
@@ -82,7 +82,7 @@ class Slurm:
             self._watch(order, set(known))
 
     def _submit(self, order: Order, jobs: Sequence[int]) -> dict[str, list[int]]:
-        """Submit one array; return the jobs of each of its tasks."""
+        """Submit an array and return the jobs of each array task."""
         place = order.sweep.path.resolve()
         if not str(place).isprintable():  # it becomes part of the script that Slurm runs
             raise UserError(f"Slurm cannot write into a folder with such a name: {str(place)!r}")
@@ -112,7 +112,7 @@ class Slurm:
         return executor
 
     def _watch(self, order: Order, names: set[str]) -> None:
-        """Show how far it is until no job is left in the queue. Interrupting this leaves the jobs alone."""
+        """Show the progress until no job is left in the queue. An interruption does not affect the jobs."""
         asked = 0.0
         while True:
             order.look()
@@ -138,11 +138,11 @@ def _submitted(record: Path) -> dict[str, list[int]]:
 
 
 class Batch:
-    """What one task of the array does: some jobs, one after the other.
+    """Task of a job array: several jobs in sequence.
 
     Args:
         path: the sweep's folder.
-        jobs: their numbers.
+        jobs: numbers of the jobs.
         trust: let the recipe name a user's own code.
     """
 
@@ -173,14 +173,14 @@ class Batch:
         return {status.row(sweep, entry)[name] for entry in sweep.jobs[job]}
 
     def checkpoint(self) -> Any:
-        """Return what submitit is to run again; each run has written its own checkpoint."""
+        """Return the task that submitit runs again; each run has written a checkpoint."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(Batch(self.path, self.jobs, self.trust))
 
 
 def in_queue() -> set[str]:
-    """Return the tasks that are pending or running, as ``ARRAY_TASK``, or ``JOB`` for one that is no array.
+    """Return the tasks that are pending or running, as ``ARRAY_TASK``, or ``JOB`` for jobs without an array.
 
     Raises:
         UserError: if the queue cannot be asked.

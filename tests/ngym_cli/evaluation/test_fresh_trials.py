@@ -98,12 +98,23 @@ def test_tasks_with_sessions_are_evaluated_over_whole_sessions():
     assert facts.session == 100 and config.reset_state == "never"
     found = fresh_trials.evaluate(policy, config, facts, 1_950, seed=0)
     place = found.table["session_trial"]
-    assert found.summary["trials"] == 2_000 and found.summary["sessions"] == 20
-    assert np.bincount(place.astype(int)).tolist() == [20] * 100
+    assert found.summary["trials"] == 4_000 and found.summary["sessions"] == 40
+    assert np.bincount(place.astype(int)).tolist() == [40] * 100
     assert found.table["linked"].all()
-    independent = np.sqrt(0.25 / 2_000) * 1.96 * 2
+    independent = np.sqrt(0.25 / 4_000) * 1.96 * 2
     low, high = found.summary["performance_ci"]
     assert high - low > 2 * independent  # an untrained agent takes one arm, which is the better one or not
+
+
+def test_blocks_are_evaluated_whole_from_different_places():
+    policy, config, facts = untrained(task="IBLBlock-v0", wrappers="pass_reward,pass_action")
+    assert facts.block == 200
+    found = fresh_trials.evaluate(policy, config, facts, 500, seed=0)
+    counts = np.bincount(found.table["env"].astype(int))
+    assert (counts == 2 * facts.block).all() and len(counts) == 16
+    blocks = [found.table["block"][found.table["env"] == env] for env in range(16)]
+    changes = {int(place) % facts.block for block in blocks for place in np.flatnonzero(np.diff(block))}
+    assert len(changes) > 5, "each environment begins at another place of a block"
 
 
 def test_linked_trials_without_sessions_are_warmed_up_and_begin_in_any_state():
