@@ -63,7 +63,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need more than the core, wrappers among them, are imported when first used."""
+    """Import names outside the core, such as wrappers, on first use."""
     if name in _LAZY:
         return pkgutil.resolve_name(f"{_LAZY[name]}:{name}")
     if name[:1].isupper():

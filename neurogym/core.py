@@ -1,4 +1,4 @@
-"""What a task is: a subclass of :class:`TrialEnv`.
+"""Base class of tasks: :class:`TrialEnv`.
 
 A task says in ``_new_trials`` what its trials are like and declares in ``rule`` how they are answered::
 
@@ -121,7 +121,7 @@ class TrialEnv(OldMembers, TrialCycle):
         return self.gt_now
 
     def ceiling(self) -> Score | None:
-        """Score of the ideal observer with the present parameters, if it is given the inputs that it needs.
+        """Score of the ideal observer with the present parameters, given the inputs that this observer needs.
 
         That of a stack with wrappers is :func:`neurogym.ceilings.ceiling`.
 

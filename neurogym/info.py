@@ -1,4 +1,4 @@
-"""What there is: tasks, wrappers and tags, written to the logger for people at a terminal."""
+"""Listings of tasks, wrappers and tags, written to the logger for people at a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neurogym.messages.names import unknown
 
 
 def show_all_tasks(tag: str | None = None) -> None:
-    """Ids of all native tasks, or of those with a tag."""
+    """Log the ids of all native tasks, or of all tasks with a tag."""
     from neurogym.envs.registration import all_envs
 
     _say("\n".join(["Available tasks:" if tag is None else f"Tasks with tag {tag!r}:", *all_envs(tag=tag)]))
@@ -66,7 +66,7 @@ def describe(obj_: Any) -> str:
 
 
 def wrapper_string(wrapper: Any) -> str:
-    """A description of a wrapper: name, what it does, paper, place in a stack, arguments."""
+    """Describe a wrapper: name, effect, paper, place in a stack, arguments."""
     meta = wrapper.metadata
     paper, link = meta.get("paper_name"), meta.get("paper_link")
     lines = [f"### {wrapper.__name__}", "", inspect.getdoc(wrapper) or "Missing description", ""]

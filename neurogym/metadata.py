@@ -1,4 +1,4 @@
-"""What tasks and wrappers say of themselves: the entries that ``metadata`` may have, and their types.
+"""Metadata of tasks and wrappers: entries that ``metadata`` may have, and their types.
 
 ``metadata`` is a dictionary, as Gymnasium has it. Made with :class:`TaskInfo` or :class:`WrapperInfo` its entries are
 known to a type checker, and one that does not exist is refused.
@@ -15,7 +15,7 @@ RENDER_MODES = ("rgb_array",)
 
 
 class _Described(TypedDict, total=False):
-    """What both have.
+    """Entries of both tasks and wrappers.
 
     Attributes:
         render_modes: Gymnasium's.
@@ -67,12 +67,12 @@ REQUIRED = ("paper_name", "paper_link", "tags", "description", "carries", "diffe
 
 
 def entries_of(kind: type) -> frozenset[str]:
-    """Names of the entries that metadata with these types may have."""
+    """Names of the entries that metadata with the given types may have."""
     return frozenset(kind.__annotations__) | frozenset(_Described.__annotations__)
 
 
 class TaskInfo(dict[str, Any]):
-    """Metadata of a task: a dictionary whose entries are those of :class:`TaskEntries`.
+    """Metadata of a task: a dictionary with the entries of :class:`TaskEntries`.
 
     >>> info = TaskInfo(description="say which is brighter", carries=False)
     >>> info.but(carries=True)["carries"], info["carries"]
@@ -88,7 +88,7 @@ class TaskInfo(dict[str, Any]):
 
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Self:
-        """What a task of one's own says, whatever its entries."""
+        """Metadata of a user-defined task, with entries of any name."""
         made = cls()
         made.update(entries)
         return made
@@ -100,7 +100,7 @@ class TaskInfo(dict[str, Any]):
 
 
 class WrapperInfo(dict[str, Any]):
-    """Metadata of a wrapper: a dictionary with what it does, its paper, and where in a stack it goes.
+    """Metadata of a wrapper: a dictionary with description, paper, and place in a stack.
 
     Raises:
         TypeError: For an entry that does not exist.

@@ -29,7 +29,7 @@ _MOST_KNOWN, _MOST_ROWS = 256, 256
 
 @dataclass(frozen=True)
 class Rule:
-    """When to fixate, when to answer.
+    """Response rule of a task: periods of fixation and periods of response.
 
     * In the ``fixate`` periods any action but ``hold`` earns ``rewards["abort"]`` and ends the trial if the task's
       ``abort`` flag is set.

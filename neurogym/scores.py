@@ -1,4 +1,4 @@
-"""Scores that a task or a stack can be asked for; :mod:`neurogym.ceilings`, which lies above both, computes them."""
+"""Registry of score functions for tasks and stacks; :mod:`neurogym.ceilings`, a higher layer, computes the scores."""
 
 from __future__ import annotations
 

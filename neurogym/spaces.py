@@ -53,15 +53,15 @@ class Labels(dict[str, Index]):
         self.also: dict[str, Index] = dict(also or inherited)
 
     def __missing__(self, label: str) -> Index:
-        """What an older label stands for."""
+        """Look up an old label."""
         return self.also[label]
 
     def __contains__(self, label: object) -> bool:
-        """Whether there is such a label, old ones included."""
+        """Whether a label exists, old labels included."""
         return super().__contains__(label) or label in self.also
 
     def get(self, label: str, default: Any = None) -> Any:
-        """What a label stands for, old ones included."""
+        """Return the value of a label, old labels included."""
         return self[label] if label in self else default
 
 
@@ -129,18 +129,18 @@ class Discrete(_spaces.Discrete):
 
 
 def n_actions(space: Space) -> int:
-    """How many actions there are to choose from; 0 if they are not counted but vectors."""
+    """Number of discrete actions; 0 if actions are vectors."""
     return int(space.n) if isinstance(space, _spaces.Discrete) else 0
 
 
 def names_of(space: Space) -> Labels:
-    """The labels of a space, an empty dictionary if it has none; not to be changed, the space may hold the same one."""
+    """Return the labels of a space, empty if there are none; read-only, since the space may share the object."""
     names = getattr(space, "name", {})
     return names if isinstance(names, Labels) else Labels(names)
 
 
 def append_channels(space: Space, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
-    """A one-dimensional Box widened by ``n`` channels under ``label``; the old names are kept.
+    """Widen a one-dimensional Box by ``n`` channels under ``label``, and keep the old names.
 
     A label already taken gets a number (``reward2``), so that any wrapper can be applied twice.
 

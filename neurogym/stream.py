@@ -1,4 +1,4 @@
-"""Trials as an agent sees them that always does what is right: material for supervised learning.
+"""Trials as an agent that is always correct sees them, for supervised learning.
 
 A session, a data set and a supervised learner show such an agent the same rows. Where wrappers show what the agent did,
 a trial ends where the right answer ends it, because nothing after it could have been seen; without such wrappers all
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
 
 
 class GroundTruthStream:
-    """An endless session of one environment in which every action is right.
+    """Endless session of one environment in which every action is correct.
 
     Args:
         env: A task with its wrappers; the session is its own.
@@ -87,7 +87,7 @@ class GroundTruthStream:
             self._seen, _ = self.env.reset(seed=seed)
 
     def make(self, n: int, given: Mapping[str, Any] | None = None) -> Shown:
-        """The next trials: ``n`` of them if they are made in blocks, else one.
+        """Return the next trials: ``n`` trials if the task makes blocks of trials, else a single trial.
 
         Args:
             n: How many.
@@ -128,7 +128,7 @@ class GroundTruthStream:
         return rows[kept], np.bincount(trial[kept], minlength=trials.n)
 
     def _observed(self, trials: Trials, rows: np.ndarray) -> np.ndarray:
-        """The rows as the wrappers show them."""
+        """Observations as shown by the wrappers."""
         fields = trials.fields
         gt, reward = trials.gt[rows], fields["reward"][rows, trials.gt[rows]]
         actions = np.concatenate([np.asarray(self._last[0], gt.dtype)[None], gt[:-1]])
@@ -163,7 +163,7 @@ class GroundTruthStream:
         return Shown(np.array(obs), np.array(truths), rows, np.array([len(obs)]), trials)
 
     def state(self) -> dict[str, Any]:
-        """What the next rows depend on beside the environment, as plain data."""
+        """State of the stream apart from the environment, as plain data."""
         seen = np.zeros(0) if self._seen is None else np.asarray(self._seen)
         return {"action": np.asarray(self._last[0]), "reward": self._last[1], "seen": seen}
 
@@ -174,6 +174,6 @@ class GroundTruthStream:
 
 
 def _follow_each_other(trials: Trials) -> bool:
-    """Whether the rows of each trial come right after those of the trial before it, with none left over."""
+    """Whether the rows of each trial directly follow the rows of the trial before, without gaps."""
     ends = np.cumsum(trials.length)
     return int(ends[-1]) == trials.total and np.array_equal(trials.offset[1:], ends[:-1])

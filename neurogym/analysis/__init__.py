@@ -66,7 +66,7 @@ __all__ = sorted([*_HOME, "from_trials"])
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module behind a public name when it is first used."""
+    """Import the module behind a public name on first use."""
     if name == "from_trials":
         return import_module("neurogym.analysis.from_trials")
     if name in _HOME:

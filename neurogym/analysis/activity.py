@@ -50,7 +50,7 @@ class Activity:
         return len(self.offsets) - 1
 
     def __getitem__(self, trial: int) -> np.ndarray:
-        """Return one trial, shape (steps, units)."""
+        """Return the activity in a trial, shape (steps, units)."""
         if not -len(self) <= trial < len(self):
             raise IndexError(f"trial {trial} of {len(self)}")
         trial %= len(self)

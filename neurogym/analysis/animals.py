@@ -30,7 +30,7 @@ Statistic = Callable[[Table], dict[str, Estimate]]
 
 @dataclass(frozen=True)
 class Comparison(Result):
-    """One statistic of two trial tables.
+    """Comparison of a statistic between two trial tables.
 
     Attributes:
         name: of the statistic.
@@ -48,7 +48,7 @@ class Comparison(Result):
 
 
 def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_order: bool = False) -> Table:
-    """Read trials from a CSV file and give their columns the names and units of the trial row.
+    """Read trials from a CSV file and convert the columns to the names and units of trial tables.
 
     ``columns`` maps each column of the trial row to one of the file: its name, or a mapping with ``column`` (the name)
     and optionally ``scale`` and ``offset`` (value * scale + offset) and ``values`` (from what the file says to what the
@@ -93,7 +93,7 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_ord
 
 
 def map_column(name: str, rule: str | Mapping[str, Any], source: Table, n: int) -> np.ndarray:
-    """Return one column of the trial row from the columns of a file by a rule of the column map of `load_trials`."""
+    """Compute a column of the trial table from the columns of a file by a rule of the column map of `load_trials`."""
     spec: dict[str, Any] = {"column": rule} if isinstance(rule, str) else dict(rule)
     unknown = set(spec) - {"column", "scale", "offset", "values", "constant"}
     if unknown:

@@ -40,7 +40,7 @@ class BlockPsychometrics(Result):
     def criteria(
         self, shift: float = LEAST_SHIFT, lapse: float = MOST_LAPSE, easy: float = LEAST_EASY
     ) -> dict[str, tuple[float, float, bool]]:
-        """Return value, limit and whether it is met, for each criterion by name.
+        """Return value, limit and pass or fail for each criterion, by name.
 
         Args:
             shift: that the bias must exceed.

@@ -1,4 +1,4 @@
-"""The chronometric function and what a diffusion to a bound predicts for it.
+"""Chronometric function and the prediction of diffusion to a bound.
 
 Palmer, Huk & Shadlen 2005, The effect of stimulus strength on the speed and accuracy of a perceptual decision,
 10.1167/5.5.1: evidence drifts at a rate proportional to the stimulus strength, one pair of symmetric bounds explains
@@ -153,7 +153,7 @@ def _samples(
     n_boot: int,
     seed: int | None,
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Trials, correct ones and mean time at each strength: redrawn around what was found, or of resampled groups."""
+    """Resampled trials, correct trials and mean times per strength: parametric, or by resampling groups."""
     rng = np.random.default_rng(seed)
     n, k, mean, se = found
     if linked is None:

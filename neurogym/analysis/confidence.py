@@ -1,4 +1,4 @@
-"""Post-decision wagering: who waives the decision, and is it right to?"""
+"""Post-decision wagering: use of the sure option and accuracy when waived."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Decoding(Result):
 
 
 class _ShrunkCovariance:
-    """Ledoit-Wolf covariance with a floor, as scikit-learn's linear discriminant asks for it."""
+    """Ledoit-Wolf covariance with a floor, with the interface of scikit-learn's linear discriminant."""
 
     def __init__(self, floor: float = 0.0):
         self.floor = floor
@@ -58,7 +58,7 @@ class _ShrunkCovariance:
         return self
 
     def fit(self, x: FloatArray) -> _ShrunkCovariance:
-        """Estimate the covariance of the trials of one class, shape (trials, units)."""
+        """Estimate the covariance of the trials of a class, shape (trials, units)."""
         from sklearn.covariance import ledoit_wolf
 
         still = len(x) < 2 or not np.ptp(x, axis=0).any()
@@ -68,7 +68,7 @@ class _ShrunkCovariance:
 
 
 def blocks_of(labels: ArrayLike) -> NDArray[np.int64] | None:
-    """The block that each trial belongs to where labels come in blocks; None where they change as if at random.
+    """Block of each trial if labels come in blocks; None if labels change as if at random.
 
     Trials that are sorted by their label have one block for each and count as single trials; give `decode` the groups.
 
@@ -180,7 +180,7 @@ def _folds(y: np.ndarray, groups: NDArray[np.int64] | None, folds: int, seed: in
 
 
 def _intervals(right: FloatArray, groups: NDArray[np.int64] | None, level: float) -> tuple[FloatArray, ...]:
-    """Accuracy and its interval at every pair of steps; ``right`` is nan where a trial was not tested."""
+    """Accuracy and confidence interval at every pair of steps; ``right`` is nan for untested trials."""
     tested = np.isfinite(right)
     hits, n = np.nansum(right, axis=0, dtype=float), tested.sum(axis=0)
     accuracy = np.divide(hits, n, out=np.full(hits.shape, np.nan), where=n > 0)

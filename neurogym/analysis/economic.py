@@ -1,4 +1,4 @@
-"""Economic choice: the relative value of two goods from their indifference point."""
+"""Economic choice: relative value of two goods from the indifference point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How evidence is weighed: over time (psychophysical kernel) and by context."""
+"""Weighting of evidence: over time (psychophysical kernel) and by context."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PsychophysicalKernel(Result):
 
 @dataclass(frozen=True)
 class ContextUse(Result):
-    """How the evidence that the context calls for is weighed against the evidence to be ignored.
+    """Weight of the evidence relevant in a context compared with the weight of irrelevant evidence.
 
     Attributes:
         relevant: slope of the relevant evidence over all contexts, log odds per unit.

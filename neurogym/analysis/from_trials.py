@@ -76,7 +76,7 @@ def chronometric(data: TrialData, strength: str = "coh", **options: Any) -> Chro
 def choice_history(
     data: TrialData, strength: str | None = "coh", choices: Choices = None, **options: Any
 ) -> history.ChoiceHistory:
-    """Regress choices on stimulus and history; without a strength column (``None``) the stimulus is its side.
+    """Regress choices on stimulus and history; with ``strength=None`` the stimulus enters as left or right only.
 
     Trials without an answer stay in the sequence, as trials that say nothing; so do answers that are none of
     ``choices``. These are by default the two that are in play throughout (`Variable_nch` records which are), or that
@@ -130,7 +130,7 @@ def context_use(
 def cue_combination(
     data: TrialData, choices: Choices = None, signed: str | None = None, **options: Any
 ) -> multisensory.CueCombination:
-    """Compare observed and optimal sigma, from trials with one and with both modalities.
+    """Compare observed and optimal sigma, from unimodal and bimodal trials.
 
     Args:
         data: trial table with ``coh`` and ``modality``, or with ``coh_1`` and ``coh_2`` of which one is zero on trials
@@ -165,7 +165,7 @@ def cue_weights(data: TrialData, choices: Choices = None, **options: Any) -> mul
 
 
 def wagering(data: TrialData, sure: float = 3, strength: str = "coh", **options: Any) -> confidence.Wagering:
-    """Analyse trials with an occasional sure option: ``wager`` says whether it was offered, ``sure`` is its action."""
+    """Analyse trials with an occasional sure option: ``wager`` marks trials with the option, ``sure`` is the action."""
     table = require(data, "choice", "outcome", "wager", strength)
     took = numbers(table["choice"]) == sure
     rows = responded(table) | took
@@ -238,7 +238,7 @@ def reversal_curve(data: TrialData, best: str = "best", **options: Any) -> learn
 def learning_curve(
     tables: Sequence[Any], step: str = "step", score: str = "performance", n_bins: int = 50, **options: Any
 ) -> learning.LearningCurve:
-    """Return the learning curve over runs, one trial table each."""
+    """Return the learning curve over runs, with a trial table for each run."""
     curves = [
         learning.binned_performance(numbers(t[step]), numbers(t[score]), n_bins)
         for t in (require(data, step, score) for data in tables)
@@ -247,7 +247,7 @@ def learning_curve(
 
 
 def _pair_in_play(table: Mapping[str, np.ndarray]) -> Choices:
-    """Return the two choices that all trials were between, if their record says so, else None."""
+    """Return the two choices available in all trials, if recorded, else None."""
     found = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
     pair = found[0].split("-") if len(found) == 1 else []
     return (float(pair[0]), float(pair[1])) if len(pair) == 2 else None
@@ -259,7 +259,7 @@ def _linked(table: Mapping[str, np.ndarray], options: dict[str, Any]) -> dict[st
 
 
 def _answers(table: Mapping[str, np.ndarray], choices: Choices) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return which trials were answered with one of two choices, and 0, 1 or ``nan`` for the choice of each."""
+    """Return the answered trials with either of two choices, and the choices coded as 0, 1 or ``nan``."""
     chosen = numbers(table["choice"])
     found = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)
     if len(found) != 2:

@@ -1,4 +1,4 @@
-"""How past trials bias a choice: the choice-history regression, win-stay and lose-shift."""
+"""Effect of past trials on choices: choice-history regression, win-stay and lose-shift."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def choice_history(
 def win_stay_lose_shift(
     choice: ArrayLike, correct: ArrayLike, *, session: ArrayLike | None = None, level: float = 0.95
 ) -> StayShift:
-    """Return how often a rewarded choice is repeated and an unrewarded one changed, with intervals.
+    """Return the probabilities of win-stay and lose-shift, with intervals.
 
     Args:
         choice: any number of alternatives, shape (trials,); ``nan`` where there was no choice.
@@ -131,7 +131,7 @@ def win_stay_lose_shift(
 
 
 def _lag(values: NDArray[np.float64], session: NDArray[np.int64], k: int) -> NDArray[np.float64]:
-    """Return each trial's value ``k`` trials earlier in its session, 0 where there is none."""
+    """Return each trial's value ``k`` trials earlier in the session, 0 before the first trial."""
     past = np.zeros(len(values))
     if k < len(values):
         past[k:] = np.where(session[k:] == session[:-k], values[:-k], 0)
@@ -157,7 +157,7 @@ def _regressors(
 
 
 def _transition_sum(fit: ChoiceRegression, n_lags: int) -> tuple[Estimate, FloatArray]:
-    """Return the summed transition weights and their draws; regressors that did not vary count as zero."""
+    """Return the summed transition weights with draws; regressors without variation count as zero."""
     names = [f"transition_{k}" for k in range(2, n_lags + 1) if f"transition_{k}" in fit.weights]
     if not names:
         return Estimate(0.0, np.nan, np.nan, np.nan), np.zeros(2000)

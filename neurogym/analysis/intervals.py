@@ -47,7 +47,7 @@ def clusters(table: Mapping[str, np.ndarray]) -> Labels | None:
 
 
 def enough_groups(session: ArrayLike) -> Labels | None:
-    """The sessions as groups for intervals, or None where there are too few to tell how they vary."""
+    """Return sessions as groups for intervals, or None for too few sessions to estimate the variation."""
     labels = np.unique(np.asarray(session), return_inverse=True)[1].astype(np.int64)
     return labels if len(labels) and labels.max() + 1 >= FEW else None
 
@@ -55,7 +55,7 @@ def enough_groups(session: ArrayLike) -> Labels | None:
 def mean_interval(
     values: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95, bounded: bool = True
 ) -> Estimate:
-    """Mean of scores with its interval.
+    """Mean of scores with a confidence interval.
 
     For scores between 0 and 1 it is Wilson's, with as many independent trials as the variance of the mean amounts to
     and Student's quantile for the number of groups (Korn & Graubard 1998); else Student's.
@@ -94,7 +94,7 @@ def mean_interval(
 def proportion_curve(
     x: ArrayLike, index: ArrayLike, hits: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95
 ) -> Curve:
-    """Proportions at several places, with their intervals; see `mean_interval`.
+    """Proportions at several places, with confidence intervals; see `mean_interval`.
 
     Args:
         x: the places, shape (points,).
@@ -115,14 +115,14 @@ def proportion_curve(
 
 
 def lower_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> float:
-    """Lower end of a one-sided interval of mean performance; it is above the truth with probability ``alpha``."""
+    """Lower end of a one-sided interval of mean performance, above the true mean with probability ``alpha``."""
     return mean_interval(values, groups, 1 - 2 * alpha).low
 
 
 def resampled(
     statistic: Any, n: int, groups: ArrayLike | None = None, n_boot: int = 1000, seed: int | None = 0
 ) -> FloatArray:
-    """Draws of a statistic, computed on resampled trials or, where trials are linked, on those of resampled groups.
+    """Draws of a statistic, computed on resampled trials or, for linked trials, on resampled groups.
 
     Args:
         statistic: takes indices of trials and returns a number or an array.
@@ -147,7 +147,7 @@ def resampled(
 
 
 def quantile(level: float, groups: int) -> float:
-    """Student's quantile for the spread of so many groups; the normal one for many."""
+    """Student's quantile for the spread of a number of groups; the normal quantile for many groups."""
     if groups > 1000:
         return normal_quantile(level)
     return student_quantile(level, max(1, groups - 1))

@@ -1,4 +1,4 @@
-"""What a task is about, in a few numbers: each task declares its measures, and evaluations report them first.
+"""Summary measures of a task: each task declares measures, which evaluations report first.
 
 A task says ``metadata["measures"] = ("detection",)``; the names are those of `MEASURES`. Each takes the trial table of
 an evaluation and returns a few `Measure`; trials that cannot tell give none.
@@ -29,7 +29,7 @@ from neurogym.analysis.trial_tables import (
 
 @dataclass(frozen=True)
 class Measure(Result):
-    """One number that a task is about.
+    """Summary measure of behaviour in a task.
 
     Attributes:
         id: name, as in ``weber_fraction``.
@@ -51,7 +51,7 @@ class Measure(Result):
 
 
 def measures(names: Iterable[str], data: TrialData) -> list[Measure]:
-    """Return what the trials say of the measures of these names.
+    """Compute the named measures from trials.
 
     Args:
         names: names in `MEASURES`, as a task declares them.
@@ -130,7 +130,7 @@ def detection(data: TrialData) -> list[Measure]:
 
 
 def interval(data: TrialData) -> list[Measure]:
-    """Return slope, bias and Weber fraction of produced intervals against those that were to be produced.
+    """Return slope, bias and Weber fraction of produced against target intervals.
 
     Where several gains are cued, each has its own.
     """
@@ -161,7 +161,7 @@ def _reproduction(table: Mapping[str, Any]) -> list[Measure]:
 
 
 def wagering(data: TrialData) -> list[Measure]:
-    """Return how often the sure option is taken, and how much better choices are where it was waived."""
+    """Return the probability of the sure option, and the gain in accuracy when the option is waived."""
     found = from_trials.wagering(data, n_boot=200)
     n = int(found.sure.n.sum())
     return [
@@ -221,7 +221,7 @@ def switching(data: TrialData) -> list[Measure]:
 
 
 def indifference(data: TrialData) -> list[Measure]:
-    """Return how many B are worth one A."""
+    """Return the relative value of A in units of B."""
     found = from_trials.indifference_point(data, n_boot=200)
     return [_from("relative_value", "value of A in B", found.relative_value, len(as_rows(data)))]
 
@@ -237,7 +237,7 @@ def context(data: TrialData) -> list[Measure]:
 
 
 def cue_combination(data: TrialData) -> list[Measure]:
-    """Return the precision of each modality and of both together, against what the single ones allow.
+    """Return the precision for each modality and for both together, compared with the optimal combination.
 
     Precision is the standard deviation of a cumulative Gaussian without lapses; the choice is that of the higher rate.
     """
@@ -254,7 +254,7 @@ def cue_combination(data: TrialData) -> list[Measure]:
 
 
 def history(data: TrialData) -> list[Measure]:
-    """Return the weight of past transitions after correct and after error trials, and how far errors reset it."""
+    """Return the weight of past transitions after correct and after error trials, and the reset after errors."""
     strength = "coh" if "coh" in require(data, "choice", "outcome") else None
     found = from_trials.choice_history(data, strength)
     correct, error = found.after_correct.n, found.after_error.n
@@ -266,7 +266,7 @@ def history(data: TrialData) -> list[Measure]:
 
 
 def as_rows(data: TrialData) -> np.ndarray:
-    """Return one column of a table, to count its rows."""
+    """Return a column of a table, for the number of rows."""
     return require(data, "choice")["choice"]
 
 

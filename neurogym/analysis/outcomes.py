@@ -15,7 +15,7 @@ from neurogym.analysis.trial_tables import TrialData, groups, is_correct, n_tria
 
 @dataclass(frozen=True)
 class Rates(Result):
-    """How the trials of one condition ended.
+    """Outcomes of the trials of a condition.
 
     Attributes:
         condition: value of each grouping column.
@@ -36,7 +36,7 @@ class Rates(Result):
 
 @dataclass(frozen=True)
 class ReactionTimes(Result):
-    """Reaction times of one condition, in ms.
+    """Reaction times in a condition, in ms.
 
     Attributes:
         condition: value of each grouping column.

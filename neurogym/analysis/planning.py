@@ -14,7 +14,7 @@ from neurogym.analysis.results import Estimate, Result, normal_quantile
 
 @dataclass(frozen=True)
 class TwoStep(Result):
-    """Stay probabilities and what they say about control (Daw et al. 2011, 10.1016/j.neuron.2011.02.027).
+    """Stay probabilities as signs of two kinds of control (Daw et al. 2011, 10.1016/j.neuron.2011.02.027).
 
     Attributes:
         stay: probability of repeating the first choice after ``rewarded_common``, ``rewarded_rare``,
@@ -37,7 +37,7 @@ class TwoStep(Result):
 def two_step(
     choice: ArrayLike, common: ArrayLike, rewarded: ArrayLike, *, session: ArrayLike | None = None, level: float = 0.95
 ) -> TwoStep:
-    """Analyse how reward and transition of a trial bear on repeating its first choice.
+    """Analyse the effect of a trial's reward and transition on the probability of repeating the first choice.
 
     Args:
         choice: first-stage choice, shape (trials,); ``nan`` where there was none.

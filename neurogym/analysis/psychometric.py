@@ -228,7 +228,7 @@ def _deviance(k: FloatArray, n: FloatArray, p: FloatArray) -> float:
 
 
 class _Problem:
-    """Likelihood of binomial data in (location, log slope, guess, lapse), with its gradient and bounds."""
+    """Likelihood of binomial data in (location, log slope, guess, lapse), with gradient and bounds."""
 
     def __init__(
         self, x: FloatArray, n: FloatArray, shape: Shape, guess: float | None, lapse: float | None, max_lapse: float
@@ -281,7 +281,7 @@ class _Problem:
         return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
 
     def profile(self, index: int, best: np.ndarray, k: FloatArray, level: float) -> Estimate:
-        """Return the estimate of one asymptote with its profile-likelihood interval."""
+        """Return the estimate of an asymptote with the profile-likelihood interval."""
         from scipy.optimize import brentq
 
         free, least = self.bounds[index], self.loss(best, k)[0]

@@ -117,7 +117,7 @@ def _estimate(value: float, se: float, groups: int, level: float) -> Estimate:
 def _without_each(
     x: FloatArray, y: FloatArray, weights: FloatArray, information: FloatArray, groups: ArrayLike
 ) -> tuple[FloatArray, int]:
-    """Return the jackknife covariance over groups, and their number.
+    """Return the jackknife covariance over groups, and the number of groups.
 
     Each group is left out in one Newton step, which is not optimistic where there are few groups and many regressors
     (MacKinnon, Nielsen & Webb 2023, 10.1016/j.jeconom.2022.04.001).
@@ -158,6 +158,6 @@ def _most_probable(x: FloatArray, y: FloatArray, precision: float) -> tuple[Floa
 
 
 def ratio_interval(value: float, draws: FloatArray, level: float) -> Estimate:
-    """Return an estimate of a ratio from its draws; the standard error is robust to draws with a small denominator."""
+    """Return the estimate of a ratio from draws; the standard error is robust to small denominators."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(float(value), float(low), float(high), float(high - low) / (2 * normal_quantile(level)))

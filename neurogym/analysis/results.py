@@ -1,4 +1,4 @@
-"""What every analysis returns: estimates with intervals, curves, and the few interval rules they share."""
+"""Results of analyses: estimates with intervals, curves, and shared rules for intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Estimate(Result):
-    """A number with its uncertainty.
+    """Number with uncertainty.
 
     Attributes:
         value: the estimate.
@@ -55,7 +55,7 @@ class Estimate(Result):
 
     @classmethod
     def percentile(cls, value: float, draws: ArrayLike, level: float = 0.95) -> Estimate:
-        """Return an estimate with the bias-corrected percentile interval of its bootstrap draws.
+        """Return an estimate with the bias-corrected percentile interval of bootstrap draws.
 
         The percentiles are moved by twice the median bias of the draws (Efron 1987, 10.1080/01621459.1987.10478410).
         """
@@ -70,14 +70,14 @@ class Estimate(Result):
 
     @classmethod
     def proportion(cls, successes: float, trials: float, level: float = 0.95) -> Estimate:
-        """Return a proportion with its Wilson interval; ``nan`` where there are no trials."""
+        """Return a proportion with the Wilson interval; ``nan`` without trials."""
         low, high = wilson(successes, trials, level)
         value = float(successes) / float(trials) if trials else np.nan
         return cls(value, float(low), float(high), float(high - low) / (2 * normal_quantile(level)))
 
     @classmethod
     def mean(cls, values: ArrayLike, level: float = 0.95) -> Estimate:
-        """Return the mean of the finite values with its t interval."""
+        """Return the mean of the finite values with a t interval."""
         finite = np.asarray(values, float)
         finite = finite[np.isfinite(finite)]
         if finite.size < 2:
@@ -119,7 +119,7 @@ class Curve(Result):
 
     @classmethod
     def estimates(cls, x: ArrayLike, estimates: list[Estimate], n: ArrayLike) -> Curve:
-        """Return a curve from one estimate per point."""
+        """Return a curve from an estimate per point."""
         value, low = np.array([e.value for e in estimates], float), np.array([e.low for e in estimates], float)
         high = np.array([e.high for e in estimates], float)
         return cls(np.asarray(x), value, low, high, np.broadcast_to(n, value.shape).astype(np.int64))

@@ -1,4 +1,4 @@
-"""Which units are selective to which task variables, purely, linearly mixed or nonlinearly mixed."""
+"""Selectivity of units to task variables: pure, linearly mixed or nonlinearly mixed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Selectivity(Result):
 def selectivity_table(
     rate: ArrayLike, variables: Mapping[str, ArrayLike], *, alpha: float = 0.05, correct: bool = True
 ) -> Selectivity:
-    """Test each unit for its task variables and their pairwise interactions (Rigotti et al. 2013, 10.1038/nature12160).
+    """Test each unit for task variables and pairwise interactions (Rigotti et al. 2013, 10.1038/nature12160).
 
     Each term is tested against the model that holds all others (main effects without interactions: type II).
 

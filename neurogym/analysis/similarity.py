@@ -50,7 +50,7 @@ def representational_similarity(
     level: float = 0.95,
     seed: int | None = 0,
 ) -> RepresentationalSimilarity:
-    """Compare two populations by how they tell the same conditions apart (Kriegeskorte et al. 2008).
+    """Compare the representational geometry of two populations over the same conditions (Kriegeskorte et al. 2008).
 
     Source: Representational similarity analysis, 10.3389/neuro.06.004.2008.
 

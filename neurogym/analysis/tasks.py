@@ -1,4 +1,4 @@
-"""One network, many tasks: how much each unit varies in each task, groups of units, and what their loss costs.
+"""Analyses of a network trained on many tasks: task variance of units, clusters of units, and effects of lesions.
 
 Yang, Joglekar, Song, Newsome & Wang 2019, Task representations in neural networks trained to perform many cognitive
 tasks, 10.1038/s41593-018-0310-2.
@@ -18,7 +18,7 @@ from neurogym.analysis.results import FloatArray, Result
 
 @dataclass(frozen=True)
 class TaskVariance(Result):
-    """How much the activity of units varies in each task.
+    """Variance of the activity of units in each task.
 
     Attributes:
         tasks: names of the tasks.
@@ -82,7 +82,7 @@ class Clusters(Result):
 
 
 def cluster_units(found: TaskVariance, most: int = 20, repeats: int = 10, seed: int = 0) -> Clusters:
-    """Group units by their normalised task variance: k-means, with as many groups as the silhouette is highest for.
+    """Group units by normalised task variance: k-means, with the number of groups from the silhouette.
 
     Args:
         found: from `task_variance`.
@@ -145,7 +145,7 @@ def silhouette(points: ArrayLike, label: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class LesionMatrix(Result):
-    """What the loss of each group of units costs in each task.
+    """Effect of lesions of each group of units on each task.
 
     Attributes:
         tasks: names of the tasks.

@@ -13,7 +13,7 @@ from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
 
 @dataclass(frozen=True)
 class IntervalReproduction(Result):
-    """How well intervals are reproduced (Jazayeri & Shadlen 2010, 10.1038/nn.2590).
+    """Precision and bias of interval reproduction (Jazayeri & Shadlen 2010, 10.1038/nn.2590).
 
     Attributes:
         bias: mean of produced minus target interval, ms.

@@ -14,7 +14,7 @@ from neurogym.analysis.results import FloatArray, Result
 
 @dataclass(frozen=True)
 class Trajectories(Result):
-    """Activity in the space of its principal components.
+    """Activity in the space of principal components.
 
     Attributes:
         projection: shape (conditions, steps, components); ``nan`` where the activity is.
@@ -61,7 +61,7 @@ class TargetedAxes(Result):
 
 
 def pca_trajectories(activity: ArrayLike, n_components: int = 3) -> Trajectories:
-    """Return condition-averaged activity along its principal components.
+    """Return condition-averaged activity along the principal components.
 
     Args:
         activity: shape (conditions, steps, units), for instance ``PSTH.mean``; steps with ``nan`` are left out.

@@ -1,4 +1,4 @@
-"""Trial tables: a mapping from column name to an array with one entry per trial."""
+"""Trial tables: a mapping from column name to an array with an entry per trial."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def select(table: Mapping[str, np.ndarray], rows: ArrayLike) -> Table:
 
 
 def numbers(column: ArrayLike) -> NDArray[np.float64]:
-    """Return a column as float, with ``nan`` where it is null."""
+    """Return a column as float, with ``nan`` for null entries."""
     return np.array([np.nan if item is None else item for item in np.asarray(column).tolist()], float)
 
 
@@ -103,7 +103,7 @@ def is_correct(table: Mapping[str, np.ndarray]) -> NDArray[np.bool_]:
 
 
 def groups(data: TrialData, by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any], Table]]:
-    """Yield every combination of values that occurs in the columns ``by``, sorted, with its trials."""
+    """Yield every combination of values in the columns ``by``, sorted, with the matching trials."""
     names = [by] if isinstance(by, str) else list(by)
     table = require(data, *names)
     if not names:
@@ -138,7 +138,7 @@ def sessions(data: TrialData) -> NDArray[np.int64]:
 
 
 def in_sequence(data: TrialData) -> tuple[Table, NDArray[np.int64]]:
-    """Return the trials in the order in which each environment (or subject) met them, and the session of each.
+    """Return the trials in order of occurrence for each environment (or subject), and the session of each trial.
 
     See `sessions`; without the columns ``env`` and ``trial`` the rows are in order.
     """
@@ -183,7 +183,7 @@ def two_choices(data: TrialData, choices: tuple[float, float] | None = None) -> 
 
 
 def rising_choices(data: TrialData, signed: str) -> tuple[float, float] | None:
-    """Return the two choices, last the one that is right where a signed strength is larger; None if there are not two.
+    """Return two choices, the second correct for larger signed strength; None for any other number of choices.
 
     Args:
         data: trial table with ``choice``, ``outcome`` and the strength.
@@ -202,7 +202,7 @@ def rising_choices(data: TrialData, signed: str) -> tuple[float, float] | None:
 def signed_strength(
     table: Mapping[str, np.ndarray], second: NDArray[np.bool_], strength: str = "coh"
 ) -> NDArray[np.float64]:
-    """Return the stimulus strength, positive where the second alternative was the right one.
+    """Return the stimulus strength, positive in trials with the second alternative as the correct choice.
 
     The right alternative is read from the choice and its outcome, so that it does not matter how a task numbers its
     ground truth.

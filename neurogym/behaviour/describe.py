@@ -20,7 +20,7 @@ TOO_FEW = 50  #: trials below which no regression is fitted
 
 @dataclass(frozen=True)
 class Description(Result):
-    """Statistics of one subject, or of all together.
+    """Statistics of a single subject, or of all subjects together.
 
     Attributes:
         subject: name, or "all".

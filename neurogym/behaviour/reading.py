@@ -197,7 +197,7 @@ class _Builder:
         return role in self.roles and of_columns.is_numeric(self.column(role)[1])
 
     def missing_rows(self) -> np.ndarray:
-        """Return which trials have no valid choice by what another column says of their outcome."""
+        """Return a mask of trials marked as missed in another column."""
         gone = np.zeros(self.n, bool)
         for role in ("correct", "reward"):
             if role in self.roles and self.column(role)[1].dtype.kind == "O":
@@ -262,7 +262,7 @@ class _Builder:
         return numbers
 
     def flags(self, role: str) -> np.ndarray:
-        """Return a column of yes and no as 1 and 0, nan where it is empty."""
+        """Return a yes/no column as 1 and 0, nan for empty entries."""
         out = np.full(self.n, np.nan)
         if role not in self.roles:
             return out

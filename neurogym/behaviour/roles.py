@@ -49,7 +49,7 @@ def plain(name: str) -> str:
 
 
 def is_missed(value: object) -> bool:
-    """Return whether a value of a table stands for a missing one."""
+    """Return whether a table value stands for a missing value."""
     if value is None:
         return True
     if isinstance(value, float | np.floating):
@@ -58,7 +58,7 @@ def is_missed(value: object) -> bool:
 
 
 def is_numeric(values: np.ndarray) -> bool:
-    """Return whether a column holds numbers (most of its values, if some are damaged)."""
+    """Return whether a column holds numbers (or mostly numbers, if some values are damaged)."""
     if values.dtype.kind in "biuf":
         return True
     known = [value for value in values.tolist() if not is_missed(value)]
@@ -102,7 +102,7 @@ def guess(columns: Columns) -> dict[str, object]:
 
 
 def _fits(role: str, values: np.ndarray) -> bool:
-    """Return whether the values of a column suit a role that its name suggests."""
+    """Return whether the values of a column suit the role suggested by the column's name."""
     distinct = {value for value in values.tolist() if not is_missed(value)}
     if role in ("choice", "choice2", "ground_truth", "state", "correct"):
         return 0 < len(distinct) <= 12

@@ -17,7 +17,7 @@ COMMON, WALK, RANGE = 0.7, 0.025, (0.25, 0.75)
 
 
 class World(Protocol):
-    """What a simulated subject meets, many sessions at once."""
+    """Interface of simulated environments that run many sessions at once."""
 
     stimuli: Floats
     truth: Ints
@@ -58,7 +58,7 @@ class Decisions:
 
 
 class ReversingBandit:
-    """Arms of which one pays with .8 and the others with .2; a new one is better every 40 to 60 trials.
+    """Bandit with a good arm (probability .8) among poor arms (.2); the good arm changes every 40 to 60 trials.
 
     Args:
         n: number of sessions.
@@ -116,7 +116,7 @@ class TwoStepWorld:
 
 
 def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Generator) -> World:
-    """Return a world like that of a table: its trials where the correct choice is known, else a bandit or two steps."""
+    """Return a world like a table's: the trials if correct choices are known, else a bandit or two-step task."""
     if (table.join("state") >= 0).any():
         return TwoStepWorld(sessions, trials, rng)
     truth, stimuli = table.join("truth"), np.nan_to_num(table.join("stimuli"))

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Session:
-    """Trials of one subject in the order in which they happened.
+    """Trials of a subject in order of occurrence.
 
     Attributes:
         subject: name of the subject.
@@ -80,7 +80,7 @@ def session(choice: Sequence[int] | Ints, subject: str = "subject", name: str = 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Behaviour of one or many subjects.
+    """Behaviour of subjects in sessions.
 
     Attributes:
         sessions: in the order of the table.
@@ -111,15 +111,15 @@ class Behaviour:
         return replace(self, sessions=tuple(sessions))
 
     def of(self, subject: str) -> Behaviour:
-        """Return the sessions of one subject."""
+        """Return the sessions of a given subject."""
         return self.only([each for each in self.sessions if each.subject == subject])
 
     def join(self, name: str) -> np.ndarray:
-        """Return one attribute of all sessions, one after the other."""
+        """Return an attribute of all sessions, concatenated."""
         return np.concatenate([getattr(each, name) for each in self.sessions])
 
     def in_blocks(self, n: int) -> Behaviour:
-        """Return the table with sessions cut into consecutive blocks so that there are at least ``n`` of them."""
+        """Return the table with sessions cut into consecutive blocks, for a total of at least ``n`` blocks."""
         if len(self.sessions) >= n:
             return self
         cuts = -(-n // len(self.sessions))

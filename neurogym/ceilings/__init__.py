@@ -1,4 +1,4 @@
-"""The best, the blind and the random score of a task with everything that is put on it.
+"""Ideal, blind and random scores of a task with all wrappers.
 
 *Ceiling*: the score of the ideal observer of the whole stack (task, arguments, timing, rewards, wrappers, and whether
 the agent remembers earlier trials), or unknown. *Blind*: the best of the agents that see nothing but how much of the
@@ -48,7 +48,7 @@ __all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:
-    """What computes is imported when it is first used."""
+    """Import modules that compute ceilings on first use."""
     if name in _LAZY:
         return pkgutil.resolve_name(f"{_LAZY[name]}:{name}")
     raise AttributeError(f"module 'neurogym.ceilings' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Score of the best agent that sees nothing: its actions depend on how much of the trial has passed, and no more.
+"""Score of the best agent without observations, whose actions depend only on the time elapsed in the trial.
 
 With a declared rule the best sequence of actions is found by dynamic programming over many trials at a time: what an
 action does to the trials that still go on is read from the tables of the rule. The sequence is then scored on other
@@ -28,7 +28,7 @@ STATES = 400  #: sets of trials that may still go on at a step
 
 
 def blind(env: gym.Env) -> dict[str, Any] | None:
-    """Score of the best blind agent of a task with all its wrappers.
+    """Score of the best blind agent of a task with all wrappers.
 
     Args:
         env: The whole stack; it is not disturbed.
@@ -101,7 +101,7 @@ def best_sequence(trials: Trials) -> list[int]:
 
 
 def _leading(sums: NDArray[np.float64], over: NDArray[np.bool_]) -> list[int]:
-    """Of the actions that end the same trials, the one that scores most."""
+    """Return the highest-scoring action for each set of trials that actions end."""
     leading: dict[bytes, int] = {}
     for action in range(len(sums)):
         key = np.packbits(over[:, action]).tobytes()
@@ -111,7 +111,7 @@ def _leading(sums: NDArray[np.float64], over: NDArray[np.bool_]) -> list[int]:
 
 
 def _score(trials: Trials, policy: Sequence[int]) -> NDArray[np.float64]:
-    """Performance of each trial under a sequence of actions; its last action is repeated in longer trials."""
+    """Performance of each trial under a sequence of actions; longer trials repeat the last action."""
     ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
     alive, total = np.ones(trials.n, bool), np.zeros(trials.n)
     for step in range(int(trials.length.max())):

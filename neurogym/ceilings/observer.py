@@ -1,4 +1,4 @@
-"""Exact posterior for tasks that add Gaussian noise to one of finitely many noise-free trials.
+"""Exact posterior for tasks that add Gaussian noise to noise-free trials from a finite set.
 
 Without its noise a task itself lists the noise-free trials (templates) of a given timing. A noisy trial then has a
 posterior over templates, and each action at the last step an expected performance and reward. The best performance
@@ -32,7 +32,7 @@ TIMINGS, TRIALS = 96, 400  #: draws of the random durations, and noisy trials of
 
 @dataclass(frozen=True)
 class Settings:
-    """How the observer of a task is set up.
+    """Settings of a task's ideal observer.
 
     Attributes:
         draws: Noise-free trials from which the templates are collected.
@@ -80,7 +80,7 @@ class Scores:
 
     @property
     def error(self) -> float:
-        """Standard error of the mean performance: between timings, or between trials of a single one."""
+        """Standard error of the mean performance: between timings, or between trials if there is a single timing."""
         groups = np.unique(self.group)
         each = np.array([self.performance[self.group == g].mean() for g in groups])
         values = each if len(groups) > 1 else self.performance
@@ -88,7 +88,7 @@ class Scores:
 
 
 class Observer:
-    """The ideal observer of a task and of the wrappers that add noise to it.
+    """Ideal observer of a task and of the wrappers that add noise.
 
     Args:
         env: The task, wrapped or not; it is not disturbed.
@@ -115,7 +115,7 @@ class Observer:
         return all(Distribution.of(spec)[0] in ("constant", "until") for spec in self.noisy.timing.values())
 
     def timings(self, n: int) -> Iterator[int]:
-        """Give all trials the durations of one that is drawn, ``n`` times; once if nothing is random."""
+        """Fix the durations of all trials to random draws, ``n`` times; once if durations are constant."""
         original = dict(self.noisy.timing)
         for k in range(1 if self.timed else n):
             self.noisy.timing = dict(original)
@@ -134,7 +134,7 @@ class Observer:
         return {"performance": performance, "reward": reward, "error": scores.error, "method": f"{method}, simulated"}
 
     def scores(self, timings: int, trials: int) -> Scores:
-        """What the observer scores with the task's own mixture of conditions.
+        """Scores of the observer with the task's own mixture of conditions.
 
         Args:
             timings: Draws of the random durations.
@@ -156,7 +156,7 @@ class Observer:
         return Scores(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
     def likelihoods(self, timings: int, trials: int) -> tuple[Floats, NDArray[np.int64]]:
-        """Trials of every ground truth, equally many, and how likely they are under each.
+        """Log-likelihoods of trials, equally many per ground truth, under each ground truth.
 
         Args:
             timings: Draws of the random durations.
@@ -187,7 +187,7 @@ class Observer:
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _templates(self, trials: Trials, truth: NDArray[np.int64] | None = None) -> _Templates:
-        """The different noise-free trials; those that look the same but need different answers count apart."""
+        """Distinct noise-free trials; equal observations with different correct answers are separate templates."""
         means = _rows(trials)
         last = trials.offset + int(trials.length[0]) - 1
         reward, performance = trials.fields["reward"][last], trials.fields["performance"][last]
@@ -240,7 +240,7 @@ class _Templates:
 
     @property
     def one_answer_each(self) -> bool:
-        """Whether every ground truth has one right answer at the last step, and no other ground truth has it."""
+        """Whether every ground truth has exactly one correct answer at the last step, and answers are distinct."""
         right = self.performance == 1
         answers = [np.unique(right[self.truth == g], axis=0) for g in np.unique(self.truth)]
         single = all(len(a) == 1 and a.sum() == 1 for a in answers)
@@ -248,7 +248,7 @@ class _Templates:
 
 
 def _shares(count: NDArray[np.int64], most: int = 12) -> Floats:
-    """Probabilities behind counts: simple ratios where the counts do not speak against them, else the shares seen."""
+    """Estimate probabilities from counts: simple ratios if consistent with the counts, else observed frequencies."""
     for unit in range(1, most + 1):
         ratios = np.maximum(1, np.round(count * unit / np.median(count)))
         expected = ratios / ratios.sum() * count.sum()
@@ -265,7 +265,7 @@ def _drawn(env: TrialCycle, n: int, prior: Mapping[Any, float] | None) -> Trials
 
 
 def _rows(trials: Trials, field: NDArray[Any] | None = None) -> Floats:
-    """Something with one row per step as one row per trial, shape (n, steps * channels)."""
+    """Reshape an array with a row per step to a row per trial, shape (n, steps * channels)."""
     steps = int(trials.length[0])
     if not (trials.length == steps).all():
         raise ValueError("trials of one timing differ in length")
@@ -274,7 +274,7 @@ def _rows(trials: Trials, field: NDArray[Any] | None = None) -> Floats:
 
 
 def _among(values: Floats, known: Floats) -> bool:
-    """Whether all values are among those that the noise-free trials have."""
+    """Whether all values occur in the noise-free trials."""
     return bool(np.isin(values.round(5), known.round(5)).all())
 
 

@@ -1,4 +1,4 @@
-"""Processes that draw the ground truth of one trial after the other, and the exact filter of who watches them.
+"""Random processes that draw successive ground truths, and the exact filter of an observer.
 
 A process goes through blocks; in each a matrix says which ground truth follows which. The filter is the belief over
 block, trials left in it, and last ground truth, of an observer that knows the process and counts trials.
@@ -40,13 +40,13 @@ class Process:
 
     @property
     def lengths(self) -> int:
-        """How many different lengths a block may have from now on, as far as the observer has to keep them apart."""
+        """Number of remaining block lengths that the observer must distinguish."""
         varies = self.hazard is None and len(self.matrices) > 1 and self.low < self.high
         return self.high if varies else 1
 
     @property
     def trials(self) -> float:
-        """Mean length of a block, 1 if there is only one."""
+        """Mean length of a block, 1 for a single block."""
         if len(self.matrices) == 1:
             return 1.0
         return (self.low + self.high) / 2 if self.hazard is None else 1 / max(self.hazard, 1e-9)
@@ -58,7 +58,7 @@ class Process:
         return bool(np.ptp(self.matrices - first) > 1e-12)
 
     def after(self) -> Floats:
-        """Probability of each ground truth after each, all blocks together; row: the last one."""
+        """Transition probabilities averaged over blocks; row: last ground truth, column: next ground truth."""
         return np.einsum("b,bpg->pg", self._usual_blocks(), self.matrices)
 
     def _usual_blocks(self) -> Floats:
@@ -76,7 +76,7 @@ def _fixed_point(matrix: Floats) -> Floats:
 
 
 class Filter:
-    """Belief of observers that follow a process, one per session; the sessions begin as the wrapper begins them.
+    """Beliefs of observers that follow a process, a belief per session, initialised like the wrapper's sessions.
 
     Args:
         process: What is followed.
@@ -103,7 +103,7 @@ class Filter:
         return np.asarray(self._joint.sum(axis=(1, 2)))
 
     def update(self, weight: Floats) -> None:
-        """Take what the trial told about its ground truth.
+        """Update the beliefs with the likelihood of the trial's ground truth.
 
         Args:
             weight: Likelihood of each ground truth, shape (sessions, choices).
@@ -124,7 +124,7 @@ class Filter:
 
 
 class Sessions:
-    """Sessions of ground truths drawn from a process as the wrapper draws them.
+    """Sessions of ground truths, drawn from a process in the same way as by the wrapper.
 
     Args:
         process: What is drawn from.

@@ -51,7 +51,7 @@ class Verdict:
 
 
 def ceiling(env: gym.Env, memory: bool = True) -> Score | None:
-    """Score of the ideal observer of a task with all its wrappers.
+    """Score of the ideal observer of a task with all wrappers.
 
     Args:
         env: The whole stack.
@@ -65,7 +65,7 @@ def ceiling(env: gym.Env, memory: bool = True) -> Score | None:
 
 
 def why_unknown(env: gym.Env, memory: bool = True) -> str:
-    """Why a ceiling is not known, as the end of a sentence; empty where it is."""
+    """Reason for an unknown ceiling, as the end of a sentence; empty if the ceiling is known."""
     return verdict(env, memory).why
 
 
@@ -75,12 +75,12 @@ def needs_reward(env: gym.Env) -> bool:
 
 
 def sees_reward(env: gym.Env) -> bool:
-    """Whether the agent is shown its last reward."""
+    """Whether the agent observes its last reward."""
     return "PassReward" in _names(env)
 
 
 def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verdict:
-    """Return the ceiling of a stack, or the reason why it is not known; see :func:`ceiling`.
+    """Return the ceiling of a stack, or the reason for an unknown ceiling; see :func:`ceiling`.
 
     Args:
         env: The stack.
@@ -119,7 +119,7 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
 
 @dataclass(frozen=True)
 class _Stack:
-    """A task with its wrappers and what the agent knows.
+    """Task with wrappers, and information available to the agent.
 
     Attributes:
         env: The whole stack.
@@ -153,7 +153,7 @@ class _Stack:
 
     @property
     def reward_hides(self) -> str:
-        """Reason why the last reward does not show whether the last answer was correct; empty if it does."""
+        """Reason why the last reward does not reveal whether the last answer was correct; empty if revealed."""
         if any(effect.hides_outcome for effect in self.effects):
             return "the last reward does not show whether the last answer was correct"
         if _noise_outside_reward(self.env):
@@ -168,7 +168,7 @@ class _Stack:
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
-    """The wrappers, innermost first, without those that pass everything on."""
+    """Wrappers from innermost to outermost, without wrappers that leave everything unchanged."""
     found: list[gym.Env] = []
     while isinstance(env, gym.Wrapper):
         if type(env).__name__ not in HARMLESS:
@@ -314,7 +314,7 @@ def _followed(
 
 
 def _expected(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple[float, float]:
-    """Accuracy of the best answer if the ground truth has probabilities ``p``, and its standard error."""
+    """Accuracy of the best answer if the ground truth has probabilities ``p``, with standard error."""
     best = (likelihood * p).max(axis=1) / (likelihood * p).sum(axis=1)
     parts = [best[truth == g] for g in range(len(p))]
     mean = sum(q * part.mean() for q, part in zip(p, parts, strict=True))
@@ -323,7 +323,7 @@ def _expected(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple[float, 
 
 
 def _shares(process: Process, trials: int = 400_000) -> Floats:
-    """How often each ground truth comes."""
+    """Long-run frequency of each ground truth."""
     choices = process.matrices.shape[1]
     sessions = Sessions(process, 200, np.random.default_rng(0))
     drawn = np.concatenate([sessions.draw() for _ in range(trials // 200)])
@@ -331,7 +331,7 @@ def _shares(process: Process, trials: int = 400_000) -> Floats:
 
 
 def simulated(likelihood: Floats, truth: np.ndarray, process: Process, told: bool) -> tuple[float, float]:
-    """Mean posterior probability of the best answer, in the long run, and its standard error over sessions.
+    """Long-run mean posterior probability of the best answer, with standard error over sessions.
 
     Args:
         likelihood: Of each ground truth, for trials that are drawn from, shape (n, choices).
@@ -397,5 +397,5 @@ def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] |
 
 
 def ceiling_of_several(several: ScheduleEnvs) -> Score | None:
-    """The mean of the ceilings of several tasks for an agent that remembers and sees its rewards."""
+    """Mean ceiling of several tasks for an agent that remembers and sees rewards."""
     return mixture(several, memory=True, told=True)

@@ -54,7 +54,7 @@ def id_of(env: TrialCycle) -> str:
 
 
 def task_ceiling(env: TrialCycle) -> Score | None:
-    """The ceiling of a task by itself: stored, or computed if its parameters are not the usual ones."""
+    """Ceiling of a task without wrappers: stored, or computed for unusual parameters."""
     return stored_ceiling(env) or _computed(env)
 
 
@@ -67,7 +67,7 @@ def stored_ceiling(env: TrialCycle) -> Score | None:
 
 
 def without_reward(env: TrialCycle) -> Score | None:
-    """What is left of the stored ceiling where the agent is not shown its last reward, None where not known."""
+    """Stored ceiling for agents that do not see the last reward; None if unknown."""
     found = table().get(id_of(env), {}).get("without_reward")
     return dict(found) if found is not None and is_usual(env) else None
 
@@ -87,7 +87,7 @@ def stored_chance(env: TrialCycle) -> dict[str, float] | None:
 
 
 def is_plain(env: TrialCycle) -> bool:
-    """Whether the wrappers of a task, beside its own, leave the trials and what they pay as they are."""
+    """Whether the added wrappers leave trials and rewards unchanged."""
     return all(_only_shows(wrapper) for wrapper in env.wrappers[own_wrappers(env) :])
 
 
@@ -113,7 +113,7 @@ def is_usual(env: TrialCycle) -> bool:
 
 
 def has_usual_rewards(env: TrialCycle) -> bool:
-    """Return whether an environment has the rewards of the task that is registered under its id."""
+    """Return whether an environment has the default rewards of the registered task."""
     id_ = id_of(env)
     usual: Any = registration.make(id_).unwrapped if id_ else None
     return bool(id_) and _same(env.rewards, usual.rewards)
@@ -125,13 +125,13 @@ def _own(id_: str) -> int:
 
 
 def own_wrappers(env: TrialCycle) -> int:
-    """How many wrappers a registered task consists of, itself left out."""
+    """Number of wrappers that are part of a registered task."""
     id_ = id_of(env)
     return _own(id_) if id_ and registration.group(id_) == "collections" and env.wrappers else 0
 
 
 def _computed(env: TrialCycle) -> Score | None:
-    """The ceiling by the observer of noise-free trials, where there is one for the task."""
+    """Ceiling from the observer of noise-free trials, for tasks with such an observer."""
     from neurogym.ceilings.observer import OBSERVED, Observer
 
     settings = OBSERVED.get(id_of(env))
@@ -144,7 +144,7 @@ def _computed(env: TrialCycle) -> Score | None:
 
 
 def _effective(env: TrialCycle, name: str) -> Any:
-    """What an environment uses, in one form whichever way it was given."""
+    """Effective setting of an environment in a normalised form."""
     if name == "timing":
         return {period: Distribution.of(one) for period, one in env.timing.items()}
     return env.rewards if name == "rewards" else env.dt

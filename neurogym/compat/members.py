@@ -63,12 +63,12 @@ class OldMembers:
             self._described.length[:] = self._described.steps(value)
 
     def _init_ob(self) -> None:
-        """Make the observations of the described trial: zeros, one row per step."""
+        """Fill the observations of the described trial with zeros."""
         self._forget("ob")
         _ = self.ob  # type: ignore[attr-defined]
 
     def _init_gt(self) -> None:
-        """Make the ground truth of the described trial: zeros, one row per step."""
+        """Fill the ground truth of the described trial with zeros."""
         self._forget("gt")
         _ = self.gt  # type: ignore[attr-defined]
 

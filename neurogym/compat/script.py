@@ -1,4 +1,4 @@
-"""Reader of scripts written for NeuroGym: old uses and their present form. Nothing is executed."""
+"""Reader of scripts written for NeuroGym: old usages with present equivalents. Nothing is executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table of older paths and names with their present places; nothing is imported here."""
+"""Table of old paths and names with present locations; nothing is imported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cycle of a task: trials are made, acted in and reported, and the next one begins.
+"""Trial cycle of a task: make a trial, act, report the result, begin the next trial.
 
 Belongs here: what every task does from one trial to the next. May use: `trials`, `rules`, `parameters`, the base of
 `wrappers`, `compat`.

@@ -1,4 +1,4 @@
-"""Which actions a task accepts, and in which form it gets them."""
+"""Validation of actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def checked(action: Any, space: gym.Space, n_actions: int) -> Any:
-    """An action as tasks get it: an integer, or an array.
+    """Return an action in the form that tasks receive: an integer or an array.
 
     Args:
         action: What the agent gave.

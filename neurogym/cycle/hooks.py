@@ -1,4 +1,4 @@
-"""What a task may say in methods of its own, and what these may tell."""
+"""Hooks that a task may override, and results of their calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neurogym.trials.events import ABORT, NONE
 
 
 class Told(NamedTuple):
-    """What a programmed step returned, beside its reward."""
+    """Results of an overridden step apart from the reward."""
 
     ob: Any  #: None: the observation of the row that comes next
     terminated: bool
@@ -50,7 +50,7 @@ class TaskHooks(TrialMaker):
 
     @property
     def trials_per_session(self) -> int | None:
-        """How many trials a session has, if sessions follow each other within the task."""
+        """Number of trials per session, if the task itself starts new sessions."""
         return None
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
@@ -58,7 +58,7 @@ class TaskHooks(TrialMaker):
         return ob, reward, terminated, truncated, info
 
     def trial_ended(self, info: Info) -> None:
-        """Called when a trial has ended, before the next is made; a task that has it follows the agent.
+        """Called when a trial has ended, before the next is made; overriding this hook makes a task adaptive.
 
         Args:
             info: What ``step`` returns of the trial.
@@ -73,5 +73,5 @@ class TaskHooks(TrialMaker):
         self.trial_aborts += event == ABORT
 
     def choose(self, choice: Any) -> None:
-        """Say that the choice of the trial is made now; without this it is the action that ends the trial."""
+        """Record the choice of the trial now; otherwise the choice is the action that ends the trial."""
         self.trial_choice = choice, self.cursor.step

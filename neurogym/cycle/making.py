@@ -1,4 +1,4 @@
-"""How a task makes its trials: what it says of them, what wrappers change, and how far ahead they can be made."""
+"""Construction of trials: description by the task, changes by wrappers, and trials made in advance."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TrialMaker(Changeable, SingleTrial):
 
     @property
     def traits(self) -> Traits:
-        """What can be done with the task, its wrappers left out."""
+        """Capabilities of the task without wrappers."""
         ahead = not self._one_by_one and not self.follows_agent
         batched = self.rule is not None and not self.programs_steps
         return Traits(ahead, batched, bool(self.metadata.get("carries", False)))
@@ -74,7 +74,7 @@ class TrialMaker(Changeable, SingleTrial):
 
     @property
     def programs_steps(self) -> bool:
-        """Whether the task says in a method of its own what an action does."""
+        """Whether the task overrides the step."""
         raise NotImplementedError
 
     @property
@@ -98,7 +98,7 @@ class TrialMaker(Changeable, SingleTrial):
         self.ahead.restart()
 
     def use(self, wrapper: gym.Env) -> None:
-        """Let the hooks be those of the stack that is stepped, where several were put on one task."""
+        """Make the hooks of the stepped stack the active hooks, if a task is wrapped by several stacks."""
         if wrapper is not self.top and wrapper not in layers(self.top):
             self.set_top(wrapper)
 
@@ -109,7 +109,7 @@ class TrialMaker(Changeable, SingleTrial):
         raise NotImplementedError(f"{type(self).__name__} must define _new_trials, _new_trial or new_trial")
 
     def _new_trial(self, **kwargs: Any) -> Info | None:
-        """Describe one trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
+        """Describe a single trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
 
         A task that describes many trials at once inherits this; a subclass may call it by ``super()``.
         """
@@ -180,7 +180,7 @@ class TrialMaker(Changeable, SingleTrial):
         return self._make_as_asked(n, given, answered=True)
 
     def make_unanswered(self, n: int, given: Mapping[str, Any]) -> Trials:
-        """:meth:`make_trials` of trials that are only shown: what actions earn in them is not worked out."""
+        """:meth:`make_trials` for trials that are only shown: the consequences of actions are not computed."""
         return self._make_as_asked(n, given, answered=False)
 
     def _make_as_asked(self, n: int, given: Mapping[str, Any], answered: bool) -> Trials:
@@ -222,14 +222,14 @@ class TrialMaker(Changeable, SingleTrial):
 
     @property
     def can_make_together(self) -> bool:
-        """Whether next trials of several such tasks can be described at once, if their parameters are alike."""
+        """Whether the next trials of several such tasks with equal parameters can be described at once."""
         says = type(self).next_follows_from is not TrialMaker.next_follows_from
         if not says or self._one_by_one or not self.stack.only_shows:
             return False
         return not any(callable(spec) for spec in self.timing.values())  # these may draw from generators of their own
 
     def make_together(self, tasks: Sequence[TrialMaker]) -> Trials:
-        """The next trial of each of several tasks, of which this is one and all others would describe the same.
+        """Next trial of each of several tasks with equal parameters, described jointly.
 
         Args:
             tasks: Tasks that are equal in :meth:`next_follows_from` and in all parameters.
@@ -243,7 +243,7 @@ class TrialMaker(Changeable, SingleTrial):
         return trials
 
     def _fill(self, trials: Trials, answered: bool) -> None:
-        """Describe trials, let wrappers change them, and work out what actions earn in them."""
+        """Describe trials, apply the wrappers' changes, and compute the consequences of actions."""
         if not self._one_by_one:
             self._new_trials(trials)
         elif trials.n == 1:
@@ -260,7 +260,7 @@ class TrialMaker(Changeable, SingleTrial):
         trials.set_default_go()
 
     def _describe_one(self, trials: Trials) -> None:
-        """Let the task describe one trial."""
+        """Let the task describe a single trial."""
         asked = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
         trials.given = {name: value for name, value in trials.given.items() if name.startswith("period_")}
         outer, self._described = self._described, trials
@@ -273,7 +273,7 @@ class TrialMaker(Changeable, SingleTrial):
         trials.info = {name: _per_trial(value, 1) for name, value in (self.trial or {}).items()}
 
     def make_ahead(self) -> Trials:
-        """Make the next trials of the session; they are then in ``ahead``."""
+        """Make the next trials of the session and store the block in ``ahead``."""
         return self.ahead.make(self.make_trials, self.most_ahead)
 
     def forget_trials_ahead(self) -> None:
@@ -282,7 +282,7 @@ class TrialMaker(Changeable, SingleTrial):
 
 
 def _varies(value: Any, n: int) -> bool:
-    """Whether a condition is given as an array with one entry per trial, rather than one value for all."""
+    """Whether a condition is an array with an entry per trial, rather than a value for all trials."""
     return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
 
 

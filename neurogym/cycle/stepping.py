@@ -80,7 +80,7 @@ class TrialCycle(Rendered, TaskHooks):
         return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
 
     def _step(self, action: Any) -> StepResult:
-        """What an action does at the current row. The default applies the declared rule."""
+        """Effect of an action at the current row. The default applies the declared rule."""
         if self.cursor.tables is None:
             raise NotImplementedError("the task must define _step or declare a rule")
         event, reward, gained = self.cursor.look_up(self.cursor.row, action)
@@ -141,7 +141,7 @@ class TrialCycle(Rendered, TaskHooks):
         self.cursor.row += step
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
-        """Start a session: row 0 of its first trial. No step is taken.
+        """Start a session at row 0 of the first trial, without taking a step.
 
         Args:
             seed: Starts the generator anew; the whole session, wrappers included, follows from it.
@@ -205,7 +205,7 @@ class TrialCycle(Rendered, TaskHooks):
         return self.step_result(stack, action, reward, info, told)
 
     def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
-        """:meth:`step`, with the observation as some wrappers show it."""
+        """:meth:`step`, with the observation as shown by a stack of wrappers."""
         return self.step(action, stack)
 
     def begin_next(self) -> None:
@@ -347,7 +347,7 @@ class TrialCycle(Rendered, TaskHooks):
         self.stack.trial_ended(info)
 
     def _report_of_trial(self, action: Any, outcome: int) -> Info:
-        """What ``info`` says of the trial that an action has ended."""
+        """Entries of ``info`` for the trial that an action has ended."""
         cursor = self.cursor
         block, k = cursor.block, cursor.trial
         assert block is not None and block.go is not None
@@ -394,7 +394,7 @@ class TrialCycle(Rendered, TaskHooks):
             info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
 
     def field(self, name: str) -> Any:
-        """Value of one of the block's per-step fields at the current row; ``last_gt``: see :class:`TrialWrapper`."""
+        """Value of a per-step field of the block at the current row; ``last_gt``: see :class:`TrialWrapper`."""
         if name != "last_gt":
             return self.cursor.field(name)
         return np.zeros_like(self.cursor.field("gt")) if self._last_gt is None else self._last_gt

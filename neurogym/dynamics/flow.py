@@ -1,4 +1,4 @@
-"""Flow fields, linearisation, shapes of attractors, and points followed from one input to another."""
+"""Flow fields, linearisation, shapes of attractors, and fixed points followed across inputs."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def describe_attractor(found: FixedPoints, slow_mode: float = SLOW_MODE) -> Attr
 
 
 def _continues(found: FixedPoints, dimension: int) -> bool:
-    """True if the step from each point to its nearest neighbour lies in the space of its slow modes."""
+    """Whether the step from each point to the nearest neighbour lies in the space of slow modes."""
     points, cosines = found.points, []
     for k, point in enumerate(points):
         apart = np.linalg.norm(points - point, axis=1)
@@ -264,7 +264,7 @@ def follow(
     distance: float = 0.1,
     **search: float,
 ) -> tuple[list[Branch], list[Bifurcation]]:
-    """Follow fixed points while the input goes from one value to another.
+    """Follow fixed points while the input changes between two values.
 
     At each place points are sought from those of the place before and from ``starts``, so that new points are found as
     well.
@@ -308,7 +308,7 @@ def follow(
 
 
 def _bifurcations(branches: list[Branch], gap: float) -> list[Bifurcation]:
-    """Return the places at which branches begin, end or change their stability."""
+    """Return the places at which branches begin, end or change stability."""
     found = []
     for branch in branches:
         if branch.place[0] > 0:

@@ -54,7 +54,7 @@ def random_rotation(units: int, rng: np.random.Generator) -> FloatArray:
 
 
 def flip_flop(bits: int, units: int, gain: float = 1.5, decay: float = 0.5) -> tuple[Leaky, FloatArray, FloatArray]:
-    """Return a tanh network that stores bits, with all its fixed points at zero input.
+    """Return a tanh network that stores bits, with all fixed points at zero input.
 
     ``bits`` units excite themselves with ``gain`` > 1 and are bistable; the others decay. The 3**bits fixed points are
     all combinations
@@ -86,7 +86,7 @@ def flip_flop(bits: int, units: int, gain: float = 1.5, decay: float = 0.5) -> t
 def line_attractor(
     units: int, inputs: ArrayLike, rng: np.random.Generator, decay: float = 0.6
 ) -> tuple[Leaky, FloatArray]:
-    """Return a linear network that integrates its input along one direction and forgets all others.
+    """Return a linear network that integrates its input along a line and forgets all other directions.
 
     Args:
         units: number of units.
@@ -105,7 +105,7 @@ def line_attractor(
 
 
 def point_attractor(units: int, inputs: int, rng: np.random.Generator, decay: float = 0.9) -> Leaky:
-    """Return a linear network with one stable point at the origin and random input weights."""
+    """Return a linear network with a stable point at the origin and random input weights."""
     return Leaky(
         decay * np.eye(units), rng.standard_normal((units, inputs)) / np.sqrt(units), np.zeros(units), "linear"
     )

@@ -94,7 +94,7 @@ class FixedPoints(Result):
             return dt / np.abs(np.log(np.abs(self.eigenvalues)))
 
     def of(self, condition: int) -> FixedPoints:
-        """Return the points under one input.
+        """Return the points for a single input.
 
         Args:
             condition: row of the given inputs.
@@ -123,7 +123,7 @@ class FixedPoints(Result):
         )
 
     def to_table(self, dt: float = 1.0) -> dict[str, np.ndarray]:
-        """Return columns with one row for each point: condition, speed, stability, leading mode and coordinates.
+        """Return columns with a row per point: condition, speed, stability, leading mode and coordinates.
 
         Args:
             dt: duration of a step for the time constant.
@@ -162,7 +162,7 @@ def find_fixed_points(
     distance: float = 1e-4,
     max_steps: int = 300,
 ) -> FixedPoints:
-    """Find fixed points, and slow points on request, under one or several constant inputs.
+    """Find fixed points, and slow points on request, under constant inputs.
 
     Args:
         system: network with derivatives.
@@ -275,7 +275,7 @@ def _distinct(points: FloatArray, speed: FloatArray, rows: np.ndarray, distance:
 
 def _described(system: System, points: FloatArray, inputs: FloatArray, condition: np.ndarray, speed: FloatArray,
                share: FloatArray, n_starts: int, outliers: int) -> FixedPoints:  # fmt: skip
-    """Return points with their modes."""
+    """Return fixed points with eigenmodes."""
     values, right, left = modes(
         system.jacobian(points, inputs) if len(points) else np.zeros((0,) + (system.units,) * 2)
     )

@@ -1,4 +1,4 @@
-"""Dynamical similarity analysis: distances between systems from their trajectories, with and without known inputs.
+"""Dynamical similarity analysis: distances between systems from trajectories, with and without known inputs.
 
 DSA: Ostrow, Eisen, Kozachkov & Fiete 2023, Beyond geometry, arXiv 2306.10168. Delay-embedded trajectories are
 described by a
@@ -40,7 +40,7 @@ class Operator:
 
 
 def delay_embedding(trial: ArrayLike, n_delays: int, interval: int = 1) -> FloatArray:
-    """Return a Hankel matrix of one trial, shape (steps - (n_delays - 1) * interval, n_delays * channels).
+    """Return a Hankel matrix of a trial, shape (steps - (n_delays - 1) * interval, n_delays * channels).
 
     Args:
         trial: shape (steps, channels).
@@ -66,7 +66,7 @@ def fit_operator(
     rank: int = 20,
     ridge: float = 1e-8,
 ) -> Operator:
-    """Describe trajectories of one system by a linear operator on delay-embedded, whitened coordinates.
+    """Describe trajectories of a system by a linear operator on delay-embedded, whitened coordinates.
 
     Args:
         trials: trajectories, each of shape (steps, channels); lengths may differ.
@@ -111,7 +111,7 @@ def fit_operator(
 
 
 def operator_distance(first: Operator, second: Operator, score: Score = "angular", seed: int = 0) -> float:
-    """Return the distance of two systems by their state operators.
+    """Return the distance between the state operators of two systems.
 
     ``angular`` and ``euclidean`` minimise over orthogonal changes of coordinates (both components of O(r));
     ``wasserstein`` compares
@@ -145,7 +145,7 @@ def _normalised(matrix: FloatArray) -> FloatArray:
 
 
 def _from_product(product: float, score: Score) -> float:
-    """Return the distance of two operators of unit norm from their inner product."""
+    """Return the distance of two operators of unit norm from the inner product."""
     if score == "angular":
         return float(np.arccos(np.clip(product, -1, 1)))
     return float(np.sqrt(max(2 - 2 * product, 0.0)))
@@ -199,7 +199,7 @@ def _refined(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
 def input_distance(
     first: Operator, second: Operator, score: Literal["angular", "euclidean"] = "angular", powers: int | None = None
 ) -> float:
-    """Return the distance of two driven systems by their controllability matrices (InputDSA).
+    """Return the distance between the controllability matrices of two driven systems (InputDSA).
 
     The matrices ``[B, AB, A'B, A^2 B, (A')^2 B, ...]`` are aligned by one orthogonal matrix in closed form.
 

@@ -1,4 +1,4 @@
-"""Where and why this package differs from NeuroGym: one table, of the toolkit and of the tasks' metadata."""
+"""Differences from NeuroGym, with reasons: a table from the toolkit and the tasks' metadata."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from neurogym.envs import registration
 
 
 class Difference(NamedTuple):
-    """One row of the table."""
+    """Row of the table of differences."""
 
     task: str  #: id, or ``toolkit: `` and the part of it
     what: str  #: what is different, and why
 
 
 def differences(tasks: list[str] | None = None) -> list[Difference]:
-    """Every difference of the given tasks, in the order of their ids (default: of the toolkit, then of all tasks)."""
+    """List all differences of the given tasks, in the order of ids (default: of the toolkit, then of all tasks)."""
     ids = registration.every_task() if tasks is None else [registration.resolve(task) for task in tasks]
     return [
         *(Difference(f"toolkit: {change.part}", change.what) for change in CHANGES if tasks is None),
@@ -29,7 +29,7 @@ def differences(tasks: list[str] | None = None) -> list[Difference]:
 
 
 def as_markdown(rows: list[Difference] | None = None) -> str:
-    """The table in Markdown, one row per task."""
+    """Format the table in Markdown, with a row per task."""
     by_task: dict[str, list[str]] = {}
     for row in differences() if rows is None else rows:
         by_task.setdefault(row.task, []).append(row.what.replace("|", "\\|"))

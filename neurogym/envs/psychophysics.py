@@ -1,4 +1,4 @@
-"""What several perceptual tasks share: ring stimuli, and the ideal observer of noisy samples."""
+"""Helpers of perceptual tasks: ring stimuli, and the ideal observer of noisy samples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ring(n: int) -> np.ndarray:
 
 
 def step_noise(sigma: float, dt: float) -> float:
-    """S.d. of the noise of one step: sigma / sqrt(dt), so that the noise of a time average does not depend on dt.
+    """S.d. of the noise per step: sigma / sqrt(dt), so that the noise of a time average is independent of dt.
 
     Raises:
         ValueError: If ``sigma`` is negative.

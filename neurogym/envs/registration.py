@@ -53,7 +53,7 @@ def register_all() -> None:
 
 
 def register(id_: str, **kwargs: Any) -> None:
-    """Register a task with Gymnasium unless its id exists already.
+    """Register a task with Gymnasium unless the id is already registered.
 
     Args:
         id_: Name and version, such as ``"MyTask-v0"``.
@@ -97,12 +97,12 @@ def make(id_: str, **kwargs: Any) -> gym.Env:
 
 
 def make_vec(id_: str, num_envs: int = 1, **kwargs: Any) -> gym.vector.VectorEnv:
-    """Make a batch of environments of one task, stepped as one; see :mod:`neurogym.vector`."""
+    """Make a batch of environments of one task, stepped together; see :mod:`neurogym.vector`."""
     return _make_vector(registered_id(id_), num_envs, **kwargs)
 
 
 def registered_id(id_: str) -> str:
-    """The id as Gymnasium has it: the latest version if none is given.
+    """Complete an id to the registered form: the latest version by default.
 
     Raises:
         gymnasium.error.NameNotFound: If there is no such task.
@@ -131,7 +131,7 @@ def resolve(id_: str) -> str:
 
 
 def entry(id_: str) -> Any:
-    """The class of a task, or the function that makes it (collections). Both have ``metadata``."""
+    """Class of a task, or the function that makes the task (collections). Both have ``metadata``."""
     id_ = resolve(id_)
     spec = gym.registry[id_]
     if callable(spec.entry_point):
@@ -189,7 +189,7 @@ def all_tags() -> list[str]:
 
 
 def get_collection(collection: str) -> list[str]:
-    """Ids of a collection's tasks, in their published order; an empty name gives an empty list.
+    """Ids of a collection's tasks, in published order; an empty list for an empty name.
 
     Raises:
         ValueError: If there is no such collection.

@@ -1,4 +1,4 @@
-"""The one vocabulary of tags; every task's ``metadata["tags"]`` is drawn from it."""
+"""Vocabulary of tags for every task's ``metadata["tags"]``."""
 
 from __future__ import annotations
 

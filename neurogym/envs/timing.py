@@ -1,4 +1,4 @@
-"""What timing tasks share: durations in whole steps, and a response paid by how close its time is to the target."""
+"""Helpers of timing tasks: durations in whole steps, and reward that depends on temporal precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled functions: which of their variants is in use, and what each of them stands beside.
+"""Compiled functions: selection of the variant in use.
 
 The inner loops of making and stepping trials and of recurrent learning, where NumPy and torch spend more time on calls
 than on arithmetic, are written in C too. `pip install` builds them into this folder, one module for each set of
@@ -44,7 +44,7 @@ class _Loaded(NamedTuple):
 
 
 def variant() -> str:
-    """The variant in use: one of `VARIANTS`, or ``plain``.
+    """Name of the variant in use: a member of `VARIANTS`, or ``plain``.
 
     Raises:
         KernelError: If ``NGYM_KERNELS`` names one that cannot be used here.
@@ -53,7 +53,7 @@ def variant() -> str:
 
 
 def get(name: str) -> Callable[..., int] | None:
-    """A compiled function by its name in `neurogym.kernels.table`, or None if its plain form is to be used."""
+    """A compiled function by name in `neurogym.kernels.table`, or None if the plain form is in use."""
     module = _in_use().module
     return None if module is None else vars(module)[name]
 
@@ -65,7 +65,7 @@ def runnable() -> list[str]:
 
 @contextmanager
 def use(name: str) -> Iterator[None]:
-    """Let one variant, or ``plain``, be in use within a block of a test or a benchmark.
+    """Select a variant, or ``plain``, within a block of a test or a benchmark.
 
     Raises:
         KernelError: If it cannot be used here.
@@ -87,7 +87,7 @@ def _in_use() -> _Loaded:
 
 @functools.cache
 def _chosen() -> _Loaded:
-    """What the environment variable names, else the best; says once what is in the way of it."""
+    """Select the variant named by the environment variable, else the best; warn once about problems."""
     name = os.environ.get(VARIABLE, "")
     if name:
         return _take(name)
@@ -122,7 +122,7 @@ def _module(name: str) -> str:
 
 
 def _for_this_processor() -> tuple[str, ...]:
-    """The variants that this processor can run, of those that are built for its architecture."""
+    """Variants that this processor can run, among the variants built for the architecture."""
     first = next((name for name in ("baseline", "neon") if not _problem(name)), None)
     if first is None:
         return tuple(name for name in VARIANTS if importlib.util.find_spec(_module(name)))[:1]
@@ -135,7 +135,7 @@ def _for_this_processor() -> tuple[str, ...]:
 
 @functools.cache
 def _problem(name: str) -> str | None:
-    """Why a variant cannot be loaded, or None."""
+    """Reason why a variant cannot be loaded, or None."""
     if name == PLAIN:
         return None
     found = importlib.util.find_spec(_module(name))

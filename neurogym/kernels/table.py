@@ -1,4 +1,4 @@
-"""Which functions are compiled: what each stands beside, who calls it, and the test that holds the two forms equal."""
+"""Table of compiled functions: plain form, caller, and test of equality for each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ABI = "c72b03999f4dd75f"
 
 
 class Kernel(NamedTuple):
-    """One compiled function; what lies at the places is told by their docstrings."""
+    """Entry of a compiled function; see the docstrings of source and plain form for the computation."""
 
     source: str  #: file in C
     plain: str  #: the form in NumPy or torch: `module:name`; of helpers, the function that they help

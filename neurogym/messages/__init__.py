@@ -1,4 +1,4 @@
-"""What is said to people and to programs: nearest valid names, the console's logger, values as plain data.
+"""Messages for people and programs: nearest valid names, the console's logger, values as plain data.
 
 Belongs here: text and plain data for whoever reads them, without knowledge of tasks. May use: the standard library.
 """

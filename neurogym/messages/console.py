@@ -14,7 +14,7 @@ STYLES = {"bold": 1, "dim": 2, "italic": 3, "underline": 4}
 
 
 class ConsoleLogger(logging.Logger):
-    """A logger whose methods also take ``color`` and ``style``, which show at a terminal; unknown ones do nothing."""
+    """Logger whose methods also take ``color`` and ``style`` for terminals; unknown values have no effect."""
 
     def _log(self, level: int, msg: object, args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         codes = [COLOURS.get(str(kwargs.pop("color", "")).lower()), STYLES.get(str(kwargs.pop("style", "")).lower())]
@@ -32,7 +32,7 @@ class _Formatter(logging.Formatter):
 
 
 def _made() -> logging.Logger:
-    """The logger, of our class; the class of all others is left alone."""
+    """Make the console logger without changing the class of other loggers."""
     usual = logging.getLoggerClass()
     logging.setLoggerClass(ConsoleLogger)
     try:

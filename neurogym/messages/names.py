@@ -1,4 +1,4 @@
-"""Nearest valid name, for messages about unknown ones."""
+"""Nearest valid name, for messages about unknown names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _plain(name: str) -> str:
 
 
 def unknown(kind: str, name: object, valid: Iterable[str]) -> str:
-    """One line that says which name is unknown, the nearest valid one, and what exists."""
+    """Message about an unknown name, with the nearest valid name and the options."""
     options = sorted(str(v) for v in valid)
     close = nearest(str(name), options)
     hint = f"; did you mean {close!r}?" if close else ""

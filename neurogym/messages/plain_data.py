@@ -1,4 +1,4 @@
-"""Values as what JSON and TOML have: the one conversion of both packages."""
+"""Conversion of values to the types of JSON and TOML, for both packages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _AsList(Protocol):
 
 @runtime_checkable
 class _AsDict(Protocol):
-    """What says itself how it is written down."""
+    """Objects with a conversion to a dictionary."""
 
     def to_dict(self) -> Any: ...
 
@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value can be written down as it is: a number, a truth value, a word, or a list of such."""
+    """Whether a value is plain: a number, a truth value, a word, or a list of plain values."""
     if isinstance(value, list | tuple):
         return all(is_plain(item) for item in value)
     return isinstance(value, bool | int | float | str)

@@ -1,4 +1,4 @@
-"""Parameters of a task that can be changed while it runs: its dictionaries, and the arguments it was made with.
+"""Task parameters that can be changed during a session: dictionaries and constructor arguments.
 
 Belongs here: what follows from a change of a parameter. May use: `messages`, `sampling`.
 """

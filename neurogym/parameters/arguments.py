@@ -22,13 +22,13 @@ class Remade(Protocol):
 
     @property
     def remakes(self) -> bool:
-        """Whether it can."""
+        """Whether the task can be made again."""
 
     def arguments(self) -> dict[str, Any]:
-        """Every argument with its present value."""
+        """Every argument with the present value."""
 
     def made_with(self, changes: Mapping[str, Any]) -> Remade:
-        """A task like this one with other arguments."""
+        """Make a task with the same arguments except for some changes."""
 
     def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
         """Take over the attributes in which another task differs."""
@@ -38,7 +38,7 @@ class Remade(Protocol):
 
 
 class Parameter:
-    """An attribute with the name of an argument: assigning to it is like having made the task with that value."""
+    """Attribute for a constructor argument: assignment has the effect of making the task with the new value."""
 
     def __init__(self, name: str):
         self.name = name
@@ -85,7 +85,7 @@ class Parameter:
 
 
 class EnvMeta(type):
-    """Keeps the arguments that a task is made with, and lets them be assigned to later."""
+    """Stores the constructor arguments of a task and makes each argument assignable."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any):
         super().__init__(name, bases, namespace, **kwargs)
@@ -115,7 +115,7 @@ class EnvMeta(type):
 
 
 def _require_base(task: Any, error: Exception | None = None) -> None:
-    """Raise TypeError if the constructor of a task has not called that of its base."""
+    """Raise TypeError if a task's constructor has not called the constructor of the base class."""
     if task is not None and "performance" not in vars(task):
         name = type(task).__name__
         raise TypeError(f"{name}.__init__ must begin with super().__init__(dt=dt, ...): it was not called") from error

@@ -1,4 +1,4 @@
-"""Parameters of a task that can be changed while it runs.
+"""Task parameters that can be changed during a session.
 
 A task keeps the arguments it was made with. To change one, the task is made a second time with other arguments,
 beside the session, and what differs is taken over; so whatever a constructor derives from an argument follows, and a
@@ -42,7 +42,7 @@ _OF_SESSION = frozenset(
 
 
 class Changeable(metaclass=EnvMeta):
-    """A task whose parameters can be changed while it runs.
+    """Task whose parameters can be changed during a session.
 
     Attributes:
         is_made: Whether the constructor is done.
@@ -72,7 +72,7 @@ class Changeable(metaclass=EnvMeta):
     def update(
         self, *, rewards: Mapping[str, Any] | None = None, timing: Mapping[str, Any] | None = None, **parameters: Any
     ) -> None:
-        """Change rewards, durations and other parameters; the trial that is on is not touched, the next one is.
+        """Change rewards, durations and other parameters, from the next trial on.
 
         Args:
             rewards: Event to reward, those that change.
@@ -96,7 +96,7 @@ class Changeable(metaclass=EnvMeta):
             self.update_tables(tables, parameters)
 
     def known_names(self, kind: str) -> list[str]:
-        """What :meth:`update` can change: names of ``"parameters"``, or of entries of ``"rewards"`` or ``"timing"``."""
+        """Names that :meth:`update` accepts: ``"parameters"``, or entries of ``"rewards"`` or ``"timing"``."""
         return [*self.parameters(), *TABLES] if kind == "parameters" else list(self.parameter_tables[kind])
 
     def takes(self, kind: str, name: str) -> bool:
@@ -143,12 +143,12 @@ class Changeable(metaclass=EnvMeta):
         return [name for name in cls._parameters() if name not in OTHERS]
 
     def arguments(self) -> dict[str, Any]:
-        """Every argument of the task with its present value, ``rewards`` and ``timing`` left out."""
+        """Every argument of the task with the present value, except ``rewards`` and ``timing``."""
         defaults = {name: parameter.default for name, parameter in self._parameters().items() if name != "self"}
         return {name: value for name, value in {**defaults, **self._arguments}.items() if name not in OTHERS}
 
     def has_parameters_of(self, other: Changeable) -> bool:
-        """Whether this task was made like another, and changed like it since."""
+        """Whether this task and another have equal arguments and equal later changes."""
 
         def of(task: Changeable) -> dict[str, Any]:
             own = {name: vars(task)[name] for name in task.parameters() if name in vars(task)}
@@ -158,7 +158,7 @@ class Changeable(metaclass=EnvMeta):
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
-        """All named arguments of the constructor, and of those that it passes any others on to."""
+        """All named arguments of the constructor, including arguments forwarded to base constructors."""
         found: dict[str, inspect.Parameter] = {}
         for base in cls.__mro__:
             if "__init__" not in vars(base) or not issubclass(base, Changeable):
@@ -170,7 +170,7 @@ class Changeable(metaclass=EnvMeta):
         return found
 
     def made_with(self, changes: Mapping[str, Any]) -> Any:
-        """A task like this one with other arguments; whatever it draws is the same every time."""
+        """Make a task with some arguments changed, and with reproducible random draws."""
         made = type(self).__new__(type(self))
         vars(made)["_np_random"] = np.random.Generator(np.random.PCG64(0))
         type(self).__init__(made, **{**self._arguments, **changes})
@@ -183,7 +183,7 @@ class Changeable(metaclass=EnvMeta):
         return "action_space" if self.action_space != made.action_space else ""
 
     def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
-        """Take over the attributes in which a task made with some changes differs from one made without.
+        """Copy the attributes in which a task made with some changes differs from a task made without.
 
         Raises:
             ValueError: If a space differs.

@@ -1,4 +1,4 @@
-"""The dictionaries of a task that can be changed while it runs: rewards, timing, conditions."""
+"""Dictionaries of a task that can be changed during a session: rewards, timing, conditions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from neurogym.sampling.distributions import values_of
 
 
 class Changed(Protocol):
-    """A task that takes note when an entry of its dictionaries changes."""
+    """Interface of tasks that react to changes of dictionary entries."""
 
     is_made: bool
 
@@ -22,17 +22,17 @@ class Changed(Protocol):
 
 
 class Settings(dict):
-    """A dictionary of a task; what is changed in it takes effect with the next trial."""
+    """Dictionary of a task; changes take effect with the next trial."""
 
     name = ""
     task: Changed | None = None  #: set when the dictionary is looked up; a copy does not hold on to its original
 
     def __reduce__(self) -> tuple:
-        """A copy belongs to no task until it is looked up."""
+        """Copy the entries without the task, which is set at the next look-up."""
         return type(self), (dict(self),)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        """Set an entry; the task takes note of it."""
+        """Set an entry and notify the task."""
         if self.task is None or not self.task.is_made or (key in self and same(self[key], value)):
             self.put(key, value)
         else:
@@ -81,7 +81,7 @@ class Settings(dict):
 
 
 class Conditions(Settings):
-    """What can be asked of a trial: name to a sequence of values or a :class:`Distribution`."""
+    """Conditions of a trial: name to a sequence of values or a :class:`Distribution`."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__({name: values_of(values) for name, values in dict(*args, **kwargs).items()})

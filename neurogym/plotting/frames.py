@@ -1,4 +1,4 @@
-"""A trial so far as a picture, as ``render`` returns it."""
+"""Picture of a trial up to the current step, as returned by ``render``."""
 
 from __future__ import annotations
 

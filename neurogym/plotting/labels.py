@@ -1,4 +1,4 @@
-"""Legends and names in figures, placed so that they cover and touch nothing."""
+"""Legends and names in figures, placed without overlap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME_SIZES = (7, 6, 5)  #: of names on the y axis (points)
 
 
 def legend_beside(ax: Axes) -> None:
-    """A legend beside the panel, where it covers nothing."""
+    """Draw the legend next to the panel, without overlap."""
     columns = int(np.ceil(len(ax.get_legend_handles_labels()[1]) / 7))
     ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1.0, 1.05), borderaxespad=0.2, ncols=columns)
 
@@ -42,7 +42,7 @@ def name_ticks(ax: Axes, names: Mapping[float, str], join: bool = True) -> None:
 
 
 def _apart(places: Sequence[float], room: float, chain: bool) -> list[list[float]]:
-    """Places in groups; those of different groups are at least ``room`` apart, or their first ones are."""
+    """Group places; different groups (or their first places) are at least ``room`` apart."""
     groups: list[list[float]] = []
     for place in places:
         if groups and place - groups[-1][-1 if chain else 0] < room:

@@ -1,4 +1,4 @@
-"""The probit psychometric curve, as NeuroGym draws it; more is in :mod:`neurogym.analysis`."""
+"""Probit psychometric curve in NeuroGym's style; see :mod:`neurogym.analysis` for further analyses."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def visualize_run(
     initial_ob: np.ndarray | None = None,
     trial_starts: Sequence[int] | None = None,
 ) -> Any:
-    """Draw a run, each step beside what the agent saw when it chose the action.
+    """Draw a run: each step with the observation on which the action was based.
 
     Args:
         ob: Observations returned by the steps, shape (steps, channels), or (steps, height, width, colours).
@@ -216,7 +216,7 @@ def draw_observations(
 def draw_actions(
     ax: Axes, steps: np.ndarray, actions: np.ndarray, gt: np.ndarray | None, env: gym.Env | None, legend: bool
 ) -> None:
-    """Draw actions, and the right ones dashed."""
+    """Draw actions as solid lines and correct actions as dashed lines."""
     columns = actions.reshape(len(actions), int(np.prod(actions.shape[1:])))
     for i in range(columns.shape[1]):
         label = "Actions" if i == 0 else None
@@ -263,7 +263,7 @@ def _performance(ax: Axes, steps: np.ndarray, performance: np.ndarray) -> None:
 
 
 def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) -> Any:
-    """A movie of image observations, one frame per time step.
+    """Movie of image observations, with a frame per time step.
 
     Args:
         ob: Frames, shape (steps, height, width, colours), 0 to 255.

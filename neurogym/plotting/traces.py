@@ -21,7 +21,7 @@ def plot_traces(
     neurons: Sequence[int] | None = None,
     mean: bool = False,
 ) -> tuple[Figure, np.ndarray]:
-    """Draw traces of units, one panel for each.
+    """Draw traces of units, with a panel for each unit.
 
     Args:
         traces: Shape (steps, units), one per trial.

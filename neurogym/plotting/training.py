@@ -25,7 +25,7 @@ SETTINGS: Any = {
 
 
 def save_figure(figure: Figure, fname: str | Path | None) -> None:
-    """Save a figure, as PNG unless the name has an ending that Matplotlib knows, and close it."""
+    """Save a figure (as PNG unless Matplotlib knows the name's extension) and close the figure."""
     if not fname:
         return
     import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Files that a Monitor writes: their folders, times and order, and putting them together."""
+"""Files that a Monitor writes: folders, times, order and concatenation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def ensure_dir(path: str | Path) -> Path:
-    """Make a folder, with its parents, if it does not exist; returns its absolute path."""
+    """Make a folder and missing parents, and return the absolute path."""
     folder = Path(path).expanduser().resolve()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -34,7 +34,7 @@ def order_by_sufix(file_list: Sequence[Any]) -> list[str]:
 
 
 def put_together_files(folder: str | Path) -> dict[str, np.ndarray]:
-    """Everything that a Monitor saved in a folder, one array per key, in the order of trials; empty without files."""
+    """Concatenate all files that a Monitor saved in a folder: an array per key, in the order of trials."""
     files = order_by_sufix(list(Path(folder).glob("trial_*.npz")))
     parts = [dict(np.load(file)) for file in files]
     keys = [key for key in (parts[0] if parts else ()) if all(key in part for part in parts)]

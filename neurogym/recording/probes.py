@@ -19,7 +19,7 @@ POPULATIONS = {
 
 
 class ActivationProbe:
-    """Records the activity of a PyTorch layer, trial by trial, while it runs in one environment.
+    """Records the activity of a PyTorch layer, trial by trial, during interaction with an environment.
 
     A trace begins with the first forward pass after the end of a trial. In training mode only passes of one row, an
     agent that acts, are recorded: batches to learn from are not, unless asked for.
@@ -53,7 +53,7 @@ class ActivationProbe:
 
     @property
     def probe(self) -> ActivationProbe:
-        """The probe itself, as scripts that record by a monitor ask for it."""
+        """Return the probe; for scripts that access the probe through a monitor."""
         return self
 
     def pause(self) -> None:
@@ -96,7 +96,7 @@ class ActivationProbe:
 
 
 def _flat(output: Any) -> list[Any]:
-    """The tensors that a layer returns, states taken out of their tuple."""
+    """Flatten the output of a layer to a list of tensors."""
     if not isinstance(output, tuple):
         return [output]
     return [tensor for part in output for tensor in _flat(part)]

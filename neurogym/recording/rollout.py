@@ -13,7 +13,7 @@ MOST_STEPS = 100_000
 
 
 class Acting(Protocol):
-    """Who chooses actions in one environment."""
+    """Interface of agents that choose actions in a single environment."""
 
     def act(self, ob: Any) -> Any:
         """The action at an observation."""
@@ -23,7 +23,7 @@ class Acting(Protocol):
 
 
 class Step(NamedTuple):
-    """One step of a rollout."""
+    """Single step of a rollout."""
 
     seen: Any  #: the observation that was acted on
     action: Any
@@ -112,7 +112,7 @@ class Agent:
 
 
 def unvectorised(env: Any) -> gym.Env:
-    """The first environment of a Stable-Baselines3 ``VecEnv`` that keeps its environments; others as they are."""
+    """Return the first environment of a Stable-Baselines3 ``VecEnv``; other environments unchanged."""
     inner = getattr(env, "envs", None)
     return env if inner is None or isinstance(env, gym.Env) else inner[0]
 

@@ -1,4 +1,4 @@
-"""What is kept of each trial that an agent has done."""
+"""Records of trials done by an agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 
 def row_of(action: Any, reward: float, cum_reward: float, info: dict[str, Any]) -> Row:
-    """What is kept of a trial: numbers and words, those of its record included."""
+    """Record of a trial: numbers and words, including the entries of the trial's own record."""
     performance = float(info.get("performance", np.nan))
     row = {"action": action, "reward": reward, "cum_reward": cum_reward, "performance": performance}
     for name, value in {**info, **(info.get("trial") or {})}.items():

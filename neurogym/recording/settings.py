@@ -33,7 +33,7 @@ class Amount(_Section):
 
 
 class AgentConfig(_Section):
-    """How long to train and to test; read by user code only."""
+    """Duration of training and testing; read by user code only."""
 
     training: Amount = Field(default_factory=Amount)
     inference: Amount = Field(default_factory=lambda: Amount(unit="step", value=10_000))
@@ -47,7 +47,7 @@ class EnvConfig(_Section):
 
 
 class PlotConfig(_Section):
-    """Figures while training: whether, of how much, their title (default: the environment) and format.
+    """Figures during training: on or off, extent, title (default: the environment) and format.
 
     A figure shows ``step`` steps, or else ``value`` steps or trials (``trigger``).
     """
@@ -61,7 +61,7 @@ class PlotConfig(_Section):
 
 
 class MonitorConfig(_Section):
-    """What a Monitor writes and when."""
+    """Contents and times of a Monitor's output."""
 
     name: str = ""
     trigger: Literal["trial", "step"] = "trial"
@@ -115,7 +115,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _known(settings: Mapping[str, Any], section: type[BaseModel], within: str = "") -> dict[str, Any]:
-    """The settings that exist; of the others there is a warning each, with the nearest valid name."""
+    """Keep the existing settings; warn about each unknown setting with the nearest valid name."""
     known = {}
     for name, value in settings.items():
         field = section.model_fields.get(name)
@@ -157,7 +157,7 @@ def _from_environment() -> dict[str, Any]:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested settings, those of ``above`` winning."""
+    """Merge nested settings; values of ``above`` take precedence."""
     merged = dict(below)
     for name, value in above.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
@@ -166,7 +166,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 
 def settings_of(config: Any, given: dict[str, Any], task: str) -> Config:
-    """The settings of a Monitor: those of ``config`` if there is one, else what was given; names are filled in."""
+    """Settings of a Monitor: from ``config`` if given, else from arguments; missing names are filled in."""
     if config is None:
         config = {"env": {"name": task}, "monitor": given}
     if isinstance(config, Mapping):

@@ -1,4 +1,4 @@
-"""What a session draws from: schedules of conditions, sequences as conditions, generators under their old names.
+"""Random sources of a session: schedules of conditions, sequences as conditions, and generators with old names.
 
 Belongs here: sources of random numbers and orders that know nothing of trials. May use: `messages`.
 """

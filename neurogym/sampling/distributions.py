@@ -19,7 +19,7 @@ KINDS = ("uniform", "choice", "truncated_exponential", "constant", "until")
 
 
 class Distribution(NamedTuple):
-    """What a value is drawn from, in its normal form.
+    """Normalised specification of a random value.
 
     Attributes:
         kind: One of :data:`KINDS`, or ``"callable"``.
@@ -86,7 +86,7 @@ class Distribution(NamedTuple):
         return 0.0, math.inf
 
     def phrase(self) -> str:
-        """For people, such as ``"uniform between 200 and 600"``; a constant is just its number."""
+        """Describe the distribution in words, such as ``"uniform between 200 and 600"``; a constant as a number."""
         kind, given = self
         if kind == "callable":
             return kind
@@ -103,13 +103,13 @@ class Distribution(NamedTuple):
 
 
 def values_of(spec: Any) -> Any:
-    """What a condition can be: a :class:`Distribution` for a pair that names one, else the sequence as it is."""
+    """Possible values of a condition: a :class:`Distribution` for a pair with a known kind, else the sequence."""
     is_pair = isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)
     return Distribution.of(spec) if is_pair and spec[0] in KINDS else spec
 
 
 def is_possible(value: Any, values: Any) -> bool:
-    """Whether a condition can have a value, given the sequence or distribution of its values."""
+    """Whether a condition can take a value, given the sequence or distribution of its values."""
     if isinstance(values, Distribution):
         low, high = values.bounds()
         return bool(low <= value <= high)

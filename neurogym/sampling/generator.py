@@ -51,7 +51,7 @@ class LegacyGenerator:
 
 
 def generator_of(generator: Any) -> np.random.Generator:
-    """A generator of today from one of today, an old one, or a seed; an old one shares its stream.
+    """Convert a seed or an old or new generator to a ``Generator``; an old generator's stream is shared.
 
     Raises:
         TypeError: If it is none of these.
@@ -68,7 +68,7 @@ def generator_of(generator: Any) -> np.random.Generator:
 
 
 class Generators:
-    """The generators of several sessions, of which each draws for its own trial what it would draw for it alone.
+    """Generators of several sessions; each draws the values of its own trial, as in an unbatched session.
 
     Args:
         each: One generator for each trial.
@@ -78,7 +78,7 @@ class Generators:
         self.each = each
 
     def of(self, trials: np.ndarray) -> Generators:
-        """Those of some of the trials."""
+        """Select the generators of some trials."""
         return Generators([self.each[i] for i in trials.tolist()])
 
     def random(self, size: Any) -> np.ndarray:
@@ -107,7 +107,7 @@ class Generators:
         return noise
 
     def _of_one(self, size: Any) -> tuple[int, ...]:
-        """The shape of what one generator draws.
+        """Shape of the values drawn by each generator.
 
         Raises:
             ValueError: If the first axis is not the trial.

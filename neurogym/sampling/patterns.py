@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Patterns(Sequence[tuple[Any, ...]]):
-    """Every tuple of ``length`` items out of ``values``, none of them stored.
+    """Every tuple of ``length`` items out of ``values``, computed on access.
 
     Args:
         values: What each item can be.
@@ -42,7 +42,7 @@ class Patterns(Sequence[tuple[Any, ...]]):
         return tuple(items)
 
     def __contains__(self, pattern: Any) -> bool:
-        """Whether ``pattern``, a sequence or an array, is one of them."""
+        """Whether ``pattern``, a sequence or an array, belongs to the set."""
         if np.shape(pattern) != (self.length,):
             return False
         items = list(pattern)
@@ -54,7 +54,7 @@ class Patterns(Sequence[tuple[Any, ...]]):
 
 
 class Vectors(Sequence[tuple[float, ...]]):
-    """Every tuple of ``length`` numbers between two bounds; as a sequence it has the two extreme ones.
+    """Every tuple of ``length`` numbers between two bounds; as a sequence: the two extreme tuples.
 
     Args:
         length: Numbers of a tuple.
@@ -78,7 +78,7 @@ class Vectors(Sequence[tuple[float, ...]]):
         return [(bound,) * self.length for bound in bounds.tolist()][index]
 
     def __contains__(self, vector: Any) -> bool:
-        """Whether ``vector``, a sequence or an array of numbers, is one of them."""
+        """Whether ``vector``, a sequence or an array of numbers, belongs to the set."""
         values = np.asarray(vector)
         if values.shape != (self.length,) or values.dtype.kind not in "biuf":
             return False

@@ -15,7 +15,7 @@ from neurogym.messages.names import unknown
 
 
 class BaseSchedule:
-    """What schedules share.
+    """Base class of schedules.
 
     Args:
         n: Number of conditions.
@@ -50,7 +50,7 @@ class BaseSchedule:
         self.i = self.start
 
     def next(self) -> int:
-        """The condition after the present one."""
+        """Return the condition after the present condition."""
         raise NotImplementedError(f"{type(self).__name__} must define next()")
 
     def __call__(self) -> int:
@@ -65,11 +65,11 @@ class BaseSchedule:
 
     @property
     def shares(self) -> np.ndarray:
-        """How often each condition comes in the long run, shape (n,)."""
+        """Long-run frequency of each condition, shape (n,)."""
         return np.full(self.n, 1 / self.n)
 
     def _other(self) -> int:
-        """A random condition that is not the present one."""
+        """Return a random condition other than the present condition."""
         if self.n == 1:
             return 0
         j = int(self.rng.integers(self.n - 1))
@@ -77,10 +77,10 @@ class BaseSchedule:
 
 
 class SequentialSchedule(BaseSchedule):
-    """One condition after the other: ``start + 1``, ``start + 2``, ... modulo n."""
+    """Conditions in sequence: ``start + 1``, ``start + 2``, ... modulo n."""
 
     def next(self) -> int:
-        """The condition after the present one."""
+        """Return the condition after the present condition."""
         return (self.i + 1) % self.n
 
 
@@ -88,7 +88,7 @@ class RandomSchedule(BaseSchedule):
     """Any of the other conditions, equally likely: no condition comes twice in a row (two alternate)."""
 
     def next(self) -> int:
-        """The condition after the present one."""
+        """Return the condition after the present condition."""
         return self._other()
 
 
@@ -111,11 +111,11 @@ class IndependentSchedule(BaseSchedule):
 
     @property
     def shares(self) -> np.ndarray:
-        """Their probabilities."""
+        """Long-run frequency of each condition: the given probabilities."""
         return self.p
 
     def next(self) -> int:
-        """The condition after the present one."""
+        """Return the condition after the present condition."""
         return int(self.rng.choice(self.n, p=self.p))
 
     def draw(self, n: int) -> np.ndarray:
@@ -137,7 +137,7 @@ class _BlockSchedule(BaseSchedule):
         self.block_lens = [int(length) for length in block_lens]
 
     def next(self) -> int:
-        """The condition after the present one."""
+        """Return the condition after the present condition."""
         if self.count >= self.block_lens[self.i]:
             self.count = 0
             self.i = self.next_block()
@@ -146,7 +146,7 @@ class _BlockSchedule(BaseSchedule):
 
     @property
     def shares(self) -> np.ndarray:
-        """The lengths of their blocks."""
+        """Long-run frequency of each condition: proportional to block lengths."""
         return np.array(self.block_lens) / sum(self.block_lens)
 
     def next_block(self) -> int:
@@ -172,7 +172,7 @@ class SequentialBlockSchedule(_BlockSchedule):
 
 
 class RandomBlockSchedule(_BlockSchedule):
-    """Blocks of conditions, each followed by any of the others.
+    """Blocks of conditions, each followed by a random other condition.
 
     Args:
         n: Number of conditions.
@@ -189,7 +189,7 @@ class RandomBlockSchedule(_BlockSchedule):
 
 
 class OnceSchedule(_BlockSchedule):
-    """Blocks of condition 0, 1, ...; the last one never ends.
+    """Blocks of condition 0, 1, ...; the last block never ends.
 
     Args:
         n: Number of conditions.
@@ -202,7 +202,7 @@ class OnceSchedule(_BlockSchedule):
 
     @property
     def shares(self) -> np.ndarray:
-        """All but the last one end."""
+        """Long-run frequency of each condition: only the last condition remains."""
         return np.eye(self.n)[-1]
 
     def next_block(self) -> int:
@@ -211,7 +211,7 @@ class OnceSchedule(_BlockSchedule):
 
 
 def schedule_from(text: str, n: int) -> BaseSchedule:
-    """A schedule over ``n`` conditions from its name.
+    """Make a schedule over ``n`` conditions from its name.
 
     Args:
         text: ``random`` (independent, equally likely), ``norepeat`` (never the same twice), ``sequential``,

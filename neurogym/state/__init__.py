@@ -62,7 +62,7 @@ def restore(env: gym.Env, state: Any) -> None:
 
 
 def check(make_env: Callable[[], gym.Env], env: gym.Env) -> None:
-    """Try whether a session can be continued: save an environment and put its state into another one.
+    """Check that a session can be resumed: save an environment and restore the state into another environment.
 
     Args:
         make_env: Makes an environment like ``env``.

@@ -1,4 +1,4 @@
-"""Checks of blocks of trials that were read: compiled code follows their numbers as addresses."""
+"""Checks of blocks of trials read from files: compiled code uses the numbers in these blocks as addresses."""
 
 from __future__ import annotations
 

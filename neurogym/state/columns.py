@@ -16,7 +16,7 @@ def is_plain(dtype: np.dtype) -> bool:
 
 
 def each_once(items: Sequence[Any]) -> tuple[dict[int, Any], np.ndarray | None]:
-    """The items that differ, and which of them each item is.
+    """Distinct items of a sequence, and the index of each item among the distinct items.
 
     Two are the same if they are one object, or equal words.
 
@@ -35,7 +35,7 @@ def each_once(items: Sequence[Any]) -> tuple[dict[int, Any], np.ndarray | None]:
 
 
 def packed(items: Sequence[Any]) -> dict[str, Any] | None:
-    """Several items of one type as one array: Python's numbers, NumPy's, or arrays that differ in shape only.
+    """Pack several items of the same type into an array: Python or NumPy numbers, or arrays that differ only in shape.
 
     Args:
         items: Two or more.

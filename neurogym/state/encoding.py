@@ -59,7 +59,7 @@ class CannotSave(TypeError):
 
 
 class Encoder:
-    """Takes one environment apart; remembers what it has met, so that one object is saved once.
+    """Encodes one environment; keeps track of encoded objects, so that each object is saved once.
 
     Args:
         env: The environment, wrapped or not.
@@ -71,7 +71,7 @@ class Encoder:
         self._next = 0
 
     def encode(self, value: Any, path: str) -> Any:
-        """A value as plain data; ``path`` names it in messages."""
+        """Encode a value as plain data; ``path`` is the value's name in error messages."""
         data = self._data(value, path)
         return {KIND: "constant"} if data is _CONSTANT else data
 
@@ -107,7 +107,7 @@ class Encoder:
         return data
 
     def _numbered(self, value: Any, path: str) -> Any:
-        """What may be met again."""
+        """Encode an object that may occur more than once."""
         if isinstance(value, np.ndarray):
             return self._array(value, path)
         random = generator_state(value)
@@ -140,7 +140,7 @@ class Encoder:
         return {KIND: "bytes_of_array", **bits_of(plain)}
 
     def _items(self, items: list[Any], path: str) -> dict[str, Any]:
-        """What an array of objects holds: each object once, those of one type in one array where that can be."""
+        """Encode the items of an object array: each object once, items of the same type packed if possible."""
         distinct, places = each_once(items)
         found: dict[str, Any] = {} if places is None else {"places": places}
         several = list(distinct.values())
@@ -179,7 +179,7 @@ class Encoder:
         return data
 
     def _space(self, value: gym.Space, path: str) -> Any:
-        """Spaces are constant, but may have drawn from a generator of their own."""
+        """Encode a space: constant, except for a random generator of the space."""
         generator = vars(value).get("_np_random")  # the property of this name would make one
         inner = [self.encode(part, path) for part in inner_spaces(value)]
         if generator is None and all(part == {KIND: "constant"} for part in inner):
@@ -222,7 +222,7 @@ def class_name(cls: type) -> str:
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """Attributes of an object by name, those in ``__slots__`` included."""
+    """Attributes of an object by name, including attributes in ``__slots__``."""
     found = dict(getattr(value, "__dict__", {}))
     for base in type(value).__mro__:
         slots = vars(base).get("__slots__", ())
@@ -233,7 +233,7 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def _in_order(attributes: dict[str, Any]) -> list[str]:
-    """Containers first and environments last: of two ways to an object, the one that stays meets it first."""
+    """Order attributes: containers first, environments last, so that the stable path to a shared object comes first."""
 
     def place(name: str) -> int:
         value = attributes[name]

@@ -112,7 +112,7 @@ class Decoder:
         return self._objects(data, path)
 
     def _objects(self, data: dict[str, Any], path: str) -> np.ndarray:
-        """An array of objects, as :meth:`neurogym.state.encoding.Encoder._items` says what it holds."""
+        """Decode an object array, encoded by :meth:`neurogym.state.encoding.Encoder._items`."""
         places = data["places"].tolist() if "places" in data else None
         together = unpacked(data["packed"]) if "packed" in data else None
         there = len(data["values"] if together is None else together)
@@ -222,7 +222,7 @@ class Decoder:
         return value
 
     def _counterpart(self, name: str, present: Any, path: str) -> Any:
-        """The object that is to be filled: the environment's own, else a new one."""
+        """Return the object to fill: the environment's own object if suitable, else a new object."""
         fits = class_name(type(present)) == name and id(present) not in self._filled
         if fits and not _is_frozen(type(present)):
             self._filled.add(id(present))
@@ -235,7 +235,7 @@ class Decoder:
         return cls() if cls is types.SimpleNamespace else object.__new__(cls)
 
     def _class(self, name: str, present: Any, path: str) -> Any:
-        """A class by its name: that of what is there, or one from the modules that the environment is made of."""
+        """Find a class by name: the class of the present object, or a class in the modules of the environment."""
         if class_name(type(present)) == name:
             return type(present)
         module, _, qualified = str(name).partition(":")
@@ -259,12 +259,12 @@ def _layers(env: Any) -> Iterator[Any]:
 
 
 def _is_of_toolkit(cls: type) -> bool:
-    """Whether the toolkit defines a class, in whichever of its modules: one may have moved since a state was saved."""
+    """Whether the toolkit defines a class, in any module, since classes may have moved after a state was saved."""
     return cls.__module__.startswith("neurogym.")
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether it is an object of the toolkit's, for which no bare value can stand in."""
+    """Whether a value is an object of the toolkit that no bare value can replace."""
     return _is_of_toolkit(type(value)) and not isinstance(value, int | float | str)
 
 
@@ -273,7 +273,7 @@ def _is_frozen(cls: type) -> bool:
 
 
 def _set(value: Any, name: str, part: Any) -> None:
-    """Write an attribute as it was read, past properties and frozen classes."""
+    """Set an attribute directly, bypassing properties and frozen classes."""
     own = getattr(value, "__dict__", None)
     if own is not None and (name in own or name not in attributes_of(value)):
         own[name] = part

@@ -85,14 +85,14 @@ BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
 def container_of(value: Any) -> str | None:
-    """Name of the container of the standard library that a value is, or is derived from; None if it is none."""
+    """Name of the standard-library container that a value is, or is derived from; None for other values."""
     if not isinstance(value, _KINDS):
         return None
     return next(name for name, kind in CONTAINERS.items() if isinstance(value, kind))
 
 
 def bits_of(values: np.ndarray) -> dict[str, Any]:
-    """An array of a type that JSON and safetensors do not have (complex numbers, dates, records) as its bytes."""
+    """Encode an array as bytes if JSON and safetensors lack the type (complex numbers, dates, records)."""
     plain = np.ascontiguousarray(values)
     return {
         "dtype": np.lib.format.dtype_to_descr(plain.dtype),
@@ -142,7 +142,7 @@ def generator_state(value: Any) -> dict[str, Any] | None:
 
 
 def _seeds(bits: np.random.BitGenerator) -> dict[str, Any] | None:
-    """What the generator spawns others from."""
+    """Seed sequence from which a generator spawns further generators."""
     sequence = bits.seed_seq
     return _sequence(sequence) if isinstance(sequence, np.random.SeedSequence) else None
 

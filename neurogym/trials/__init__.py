@@ -1,4 +1,4 @@
-"""Trials: how they are laid out, what their rows say, what actions earn in them, and where a session is in them.
+"""Trials: layout in time, contents of rows, consequences of actions, and the position of a session.
 
 What belongs here knows nothing of wrappers, of batches and of single tasks; :mod:`neurogym.core` builds on it.
 

@@ -1,4 +1,4 @@
-"""A Gymnasium environment with a time step and one generator."""
+"""Base environment with a time step and a single random generator."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BaseEnv(gym.Env):
 
     @property
     def rng(self) -> LegacyGenerator:
-        """The environment's one generator, which also answers to the names of the old ``RandomState``; can be set."""
+        """Random generator of the environment, with the method names of the old ``RandomState`` as well; settable."""
         return LegacyGenerator(self.np_random)
 
     @rng.setter

@@ -54,7 +54,7 @@ class Trials(RowArrays):
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
     def draw(self, name: str, values: Any = None, p: Sequence[float] | None = None) -> np.ndarray:
-        """The condition ``name`` of each trial: as asked for, else drawn uniformly (or with ``p``) from its values.
+        """Condition ``name`` of each trial: the requested value, else drawn uniformly (or with ``p``).
 
         Args:
             name: Name in the trial's record.
@@ -72,7 +72,7 @@ class Trials(RowArrays):
         return drawn
 
     def draw_rest(self, name: str, settled: np.ndarray) -> np.ndarray:
-        """:meth:`draw`, where the condition is settled for some trials; for these nothing is drawn.
+        """:meth:`draw`, with no random draw for trials whose condition is settled.
 
         Args:
             name: Name in the trial's record.
@@ -107,14 +107,14 @@ class Trials(RowArrays):
         return self.steps(drawn) * self.dt
 
     def constant_time(self, period: str) -> float | None:
-        """The duration of a period (ms) if ``timing`` makes it the same in all trials and nobody asks for another."""
+        """Duration of a period (ms) if ``timing`` fixes a constant and no other duration is requested."""
         duration = self.env.timing.get(period)
         if type(duration) not in (int, float) or f"period_{period}" in self.given:
             return None
         return float(duration)
 
     def of_each(self, remembered: Callable[[Any], Any]) -> np.ndarray:
-        """What the session of each trial remembers, shape (n,).
+        """Value remembered by the session of each trial, shape (n,).
 
         Args:
             remembered: A number that follows from the task of a session.
@@ -164,12 +164,12 @@ class Trials(RowArrays):
     # -- describing ---------------------------------------------------------------------------------------------------
 
     def scalars(self) -> dict[str, np.ndarray]:
-        """One array (n,) per scalar that describes the trials: conditions, then period durations in ms."""
+        """Scalars that describe the trials, as arrays of shape (n,): conditions, then period durations in ms."""
         columns = {name: value for name, value in self.info.items() if _is_scalar(value)}
         return {**columns, **self.durations()}
 
     def durations(self) -> dict[str, np.ndarray]:
-        """Durations of each period (ms, shape (n,)), under ``period_`` and its name."""
+        """Durations of each period (ms, shape (n,)), with keys ``period_`` followed by the period's name."""
         if self.n == 1:
             return {name: np.array([duration]) for name, duration in self._spans_of_one().items()}
         return {f"period_{name}": (self.ends[name] - start) * float(self.dt) for name, start in self.starts.items()}
@@ -180,7 +180,7 @@ class Trials(RowArrays):
         return {f"period_{name}": (ends[name].item() - start.item()) * dt for name, start in self.starts.items()}
 
     def record(self, k: int) -> Info:
-        """What describes trial ``k``, with Python numbers for scalars."""
+        """Record of trial ``k``, with Python numbers for scalars."""
         record = {}
         for name, values in self.info.items():
             value = values[k]
@@ -197,11 +197,11 @@ class Trials(RowArrays):
         return info.of_trial(k), durations.of_trial(k)
 
     def let_go_of_rows(self) -> None:
-        """Keep what there is to say of the trials only, where their rows are kept elsewhere."""
+        """Free the arrays of rows after these were copied elsewhere, and keep the records."""
         self.fields, self._rows, self.payments, self.given = {}, {}, [], {}
 
     def part(self, first: int, count: int) -> Trials:
-        """Some consecutive trials as a block that shares the arrays of this one."""
+        """Consecutive trials as a block that shares the arrays of the whole block."""
         part = Trials(self.env if self.owners is None else self.owners[first], count)
         at = slice(first, first + count)
         row = int(self.offset[first])
@@ -226,7 +226,7 @@ def _drawn(values: Any, p: Sequence[float] | None, rng: Any, n: int) -> np.ndarr
 
 
 class _Told:
-    """What describes the trials of a block, for one trial after the other.
+    """Records of the trials of a block, for access in sequence.
 
     Args:
         columns: Name to array whose first axis is the trial.
@@ -240,7 +240,7 @@ class _Told:
         self._others = [(name, entries[name]) for name in differ]
 
     def of_trial(self, k: int) -> dict[str, Any]:
-        """What describes trial ``k``."""
+        """Record of trial ``k``."""
         record = self._first.copy()
         for name, values in self._others:
             record[name] = values[k]
@@ -248,19 +248,19 @@ class _Told:
 
 
 def _differ(values: np.ndarray) -> bool:
-    """Whether trials must have an entry each: they are not all the same number or word."""
+    """Whether trials need individual entries because values differ or are not scalars."""
     return values.dtype == object or values.ndim > 1 or bool((values != values[0]).any())
 
 
 def _entries(values: np.ndarray) -> Any:
-    """One entry per trial, with Python numbers for scalars."""
+    """Convert a column to per-trial entries, with Python numbers for scalars."""
     if values.dtype != object:
         return values.tolist() if values.ndim == 1 else values
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def _is_scalar(value: np.ndarray) -> bool:
-    """Whether each trial has one number or word, rather than an array, a tuple or a dictionary."""
+    """Whether each trial has a number or word, rather than an array, a tuple or a dictionary."""
     if value.ndim != 1:
         return False
     return value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray))

@@ -1,4 +1,4 @@
-"""Where a session is, and which trials it has made in advance."""
+"""Position of a session, and the trials made in advance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEWEST_ROWS, MOST_ROWS = 1024, 8192
 
 
 class Cursor:
-    """The place of a session: a block of trials, one of them, and a row of it.
+    """Position of a session: a block of trials, a trial of the block, and a row of the trial.
 
     Attributes:
         block: The block; None before there is a trial.
@@ -79,16 +79,16 @@ class Cursor:
         return self.row + 1 >= self.end
 
     def field(self, name: str) -> Any:
-        """Value of one of the block's per-step fields at the row."""
+        """Value of a per-step field of the block at the current row."""
         return self.block.fields[name][self.row]  # type: ignore[union-attr]
 
     def look_up(self, row: int, action: int) -> tuple[int, float, float]:
-        """What the response rule says of an action: event, reward, and what it adds to performance."""
+        """Look up an action in the tables of the response rule: event, reward, and gain in performance."""
         event, reward, performance = self.tables  # type: ignore[misc]
         return event.item(row, action), reward.item(row, action), performance.item(row, action)
 
     def alone(self) -> Trials:
-        """The trial as a block of its own, which shares the arrays of the block."""
+        """Current trial as a block of one trial that shares the arrays of the block."""
         if self._alone is None:
             assert self.block is not None
             whole = self.block.n == 1 and self.block.offset.item(0) == 0
@@ -96,7 +96,7 @@ class Cursor:
         return self._alone
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs."""
+        """State for :meth:`load_state_dict`."""
         if self.block is None or self.block.owners is None:
             return {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
         return {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
@@ -149,7 +149,7 @@ class Ahead:
         return self.block
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs."""
+        """State for :meth:`load_state_dict`."""
         sizes = {"size": self._size, "most": self._most}
         return {"block": self.block, "next": self.next, **sizes, "is_stale": self.is_stale}
 
@@ -160,6 +160,6 @@ class Ahead:
 
 
 def _trials_that_fit(block: Trials) -> int:
-    """How many trials like those of a block to make ahead."""
+    """Number of trials like the trials of a block to make in advance."""
     rows = np.clip(BLOCK_BYTES / (block.nbytes / block.total), FEWEST_ROWS, MOST_ROWS)
     return max(1, int(rows * block.n / block.total))

@@ -1,4 +1,4 @@
-"""What an action means: an outcome, and whether it ends the trial. ``step.c`` and ``rows.c`` use the same numbers."""
+"""Meaning of actions: the outcome, and whether the trial ends. ``step.c`` and ``rows.c`` use the same numbers."""
 
 from __future__ import annotations
 

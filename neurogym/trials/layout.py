@@ -1,4 +1,4 @@
-"""Where the periods of a block of trials lie, and which rows they have."""
+"""Layout of a block of trials: positions and rows of periods."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MOST_KNOWN, _MOST_ROWS = 64, 8192
 
 
 class InvalidOperationError(RuntimeError):
-    """Something was asked for at a moment when it cannot be done (a period added after the observations)."""
+    """Operation requested at the wrong moment, such as a period added after the observations."""
 
 
 def for_each(n: int, value: Any) -> np.ndarray:
-    """The same number for each of ``n`` trials, shape (n,); for one trial ``np.full`` takes three times as long."""
+    """Repeat a number for each of ``n`` trials, shape (n,); for a single trial ``np.full`` is three times slower."""
     return np.array([value]) if n == 1 else np.full(n, value)
 
 
 class Layout:
-    """Periods of ``n`` trials, whose rows lie one trial after the other.
+    """Periods of ``n`` trials, with the rows of consecutive trials stored in sequence.
 
     Args:
         n: Number of trials.
@@ -67,11 +67,11 @@ class Layout:
         raise NotImplementedError
 
     def constant_time(self, period: str) -> float | None:
-        """The duration of a period (ms) if it is the same in all trials and nothing is drawn for it."""
+        """Duration of a period (ms) if constant across trials and not random."""
         return None
 
     def _whole_steps(self, duration: Any) -> Any:
-        """:meth:`steps`, but one integer for a number, or for a single trial."""
+        """:meth:`steps`, with an integer for a number or a single trial."""
         if isinstance(duration, (int, float)) and math.isfinite(duration):
             return math.floor(duration / self.dt + 1e-6)
         steps = self.steps(duration)
@@ -88,7 +88,7 @@ class Layout:
         last_period: bool = False,
         min_steps: int = 0,
     ) -> None:
-        """Add a period, or several one after the other.
+        """Add a period, or several periods in sequence.
 
         Args:
             period: Name, or list of names that follow each other.
@@ -140,7 +140,7 @@ class Layout:
         self.length = self._laid = np.maximum(self.length, end)
 
     def add_spans(self, spans: Mapping[str, tuple[int, int]]) -> None:
-        """Add periods that are the same in all trials, each by its first step and the step after its last.
+        """Add periods that are the same in all trials, each given by the first step and the step after the last.
 
         Raises:
             InvalidOperationError: If the observations of the trials exist already.
@@ -153,7 +153,7 @@ class Layout:
         self.length = self._laid = np.maximum(self.length, max((end for _, end in spans.values()), default=0))
 
     def _limit(self, table: dict[str, np.ndarray], period: str) -> Any:
-        """Where a period begins or ends: one integer if it is the same in all trials."""
+        """First or last boundary of a period: an integer if the same in all trials."""
         alike = self._alike.get(period)
         if alike is not None:
             return alike[table is self.ends]
@@ -172,7 +172,7 @@ class Layout:
         return bool(self._rows)
 
     def rows(self, period: Period = None) -> Rows:
-        """The rows of a period (None: of the whole trials; several names: those of one after those of the other).
+        """Rows of a period (None: of whole trials; several names: of several periods in sequence).
 
         A row that several of the named periods share is given once.
         """
@@ -204,11 +204,11 @@ class Layout:
         return Rows(*(column[first] for column in rows))
 
     def rows_in_turn(self, periods: Sequence[str]) -> Rows:
-        """The rows of several periods, those that they share more than once."""
+        """Rows of several periods in sequence; shared rows are repeated."""
         return Rows(*(np.concatenate(column) for column in zip(*map(self.rows, periods), strict=True)))
 
     def first_of_each(self, rows: Rows) -> Any:
-        """Places among some rows at which each occurs first; all of them (a slice) if none occurs twice."""
+        """Positions at which each row occurs first; a slice of everything if no row occurs twice."""
         seen = np.zeros(self.total, bool)
         seen[rows.index] = True
         if np.count_nonzero(seen) == len(rows.index):
@@ -216,7 +216,7 @@ class Layout:
         return np.sort(np.unique(rows.index, return_index=True)[1])
 
     def rows_of(self, at: np.ndarray) -> np.ndarray:
-        """Rows of the trials ``at``, one trial after the other."""
+        """Rows of the trials ``at``, trial by trial."""
         count = self.length[at]
         before = np.cumsum(count) - count
         return np.repeat(self.offset[at] - before, count) + np.arange(int(count.sum()))
@@ -245,7 +245,7 @@ class Layout:
         return (self.n, *self._alike.items()) if alike else None
 
     def _known(self) -> dict[Any, Rows] | None:
-        """What is known of the rows of this layout; None if trials differ."""
+        """Cached rows of this layout; None if trials differ."""
         key = self.layout_key
         if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
             return None
@@ -258,7 +258,7 @@ class Layout:
         return found
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
-        """Lay out trials whose lengths (steps, shape (n,)) are known, one after the other unless it is said where."""
+        """Lay out trials of known lengths (steps, shape (n,)), in sequence unless ``offset`` is given."""
         self.length = length
         self.offset = np.cumsum(length) - length if offset is None else offset
         self.total = int(length.sum()) if offset is None else int((offset + length).max(initial=0))

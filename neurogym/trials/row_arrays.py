@@ -1,4 +1,4 @@
-"""What is seen and what is right in each row of a block of trials."""
+"""Observations and correct actions in each row of a block of trials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Where = str | int | Sequence[int] | np.ndarray | range | None
 
 
 class Task(Protocol):
-    """What a block of trials knows of its task."""
+    """Interface of tasks as seen by a block of trials."""
 
     rule: ClassVar[Any]
     dt: float
@@ -31,7 +31,7 @@ class Task(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What the task says of itself."""
+        """Metadata of the task."""
 
     @property
     def np_random(self) -> np.random.Generator:
@@ -39,7 +39,7 @@ class Task(Protocol):
 
 
 class Present(np.ndarray):
-    """Observations as they are, shape (rows, channels), with ``index``, ``trial`` and ``step`` of their rows.
+    """Present observations, shape (rows, channels), with ``index``, ``trial`` and ``step`` of their rows.
 
     This is what a callable given to :meth:`RowArrays.add_ob` is called with.
     """
@@ -50,7 +50,7 @@ class Present(np.ndarray):
 
 
 class RowArrays(Layout):
-    """Periods of ``n`` trials, and arrays with one row per step of them.
+    """Periods of ``n`` trials, and arrays with a row per step.
 
     Args:
         env: The task; gives the time step, spaces and generator.
@@ -70,7 +70,7 @@ class RowArrays(Layout):
 
     @property
     def ob(self) -> np.ndarray:
-        """Observations, one per row, shape (rows, ...)."""
+        """Observations, shape (rows, ...)."""
         return self._field("ob", self.env.observation_space)
 
     @property
@@ -86,7 +86,7 @@ class RowArrays(Layout):
 
     @property
     def nbytes(self) -> int:
-        """Memory of everything with one row per step (bytes)."""
+        """Memory of all arrays with a row per step (bytes)."""
         return sum(values.nbytes for values in self.fields.values())
 
     def _field(self, name: str, space: Any) -> np.ndarray:
@@ -96,7 +96,7 @@ class RowArrays(Layout):
         return self.fields[name]
 
     def _checked(self, value: Any) -> np.ndarray:
-        """A value, or one for each trial, as an array."""
+        """Convert a value, or a value per trial, to an array."""
         value = np.asarray(value)
         if value.ndim and len(value) not in (1, self.n):
             raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
@@ -153,7 +153,7 @@ class RowArrays(Layout):
         self._add(value, rows, columns, per_row)
 
     def set_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
-        """Like :meth:`add_ob`, but replaces what was there; a callable still sees it."""
+        """Replace observations; arguments as in :meth:`add_ob`, and a callable still receives the previous values."""
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
         if callable(value):
             value, per_row = np.asarray(value(self._present(rows, columns))), True
@@ -206,7 +206,7 @@ class RowArrays(Layout):
 
 
 def neighbours(columns: Any, width: int) -> slice | None:
-    """Columns as a slice if they lie side by side, which is ten times faster; None if they do not."""
+    """Convert adjacent columns to a slice, which is ten times faster; None if not adjacent."""
     if columns is None:
         return slice(0, width)
     first, last = int(columns[0]), int(columns[-1])

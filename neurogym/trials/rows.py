@@ -1,4 +1,4 @@
-"""The rows of a block of trials, and filling them.
+"""Rows of a block of trials, and functions that fill their values.
 
 Here in NumPy, and compiled in ``rows.c`` with the same results.
 """
@@ -14,7 +14,7 @@ from neurogym.trials.events import CORRECT, END, MISS
 
 
 class Rows(NamedTuple):
-    """Rows of a block: where they lie, whose they are, and how far into the trial."""
+    """Rows of a block: position, trial, and step within the trial."""
 
     index: np.ndarray  # type: ignore[assignment]  #: position in the block, shape (rows,)
     trial: np.ndarray  #: trial each row belongs to, shape (rows,)
@@ -22,7 +22,7 @@ class Rows(NamedTuple):
 
 
 def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows:
-    """The rows of a stretch of each trial, one trial after the other.
+    """Rows of a time range of each trial, trial by trial.
 
     Args:
         offset: First row of each trial in the block, shape (trials,).
@@ -69,7 +69,7 @@ def add(to: np.ndarray, rows: Rows, columns: slice, values: np.ndarray, by_trial
 
 
 class Tables:
-    """What actions earn, add to performance and mean, in each row of a block.
+    """Rewards, performance gains and events of actions in each row of a block.
 
     Args:
         rows: Number of rows.
@@ -95,7 +95,7 @@ class Tables:
             self.reward[rows.index, self.hold] = self.event[rows.index, self.hold] = 0
 
     def answer(self, rows: Rows, right: np.ndarray, reward: np.ndarray, needed: np.ndarray) -> None:
-        """Say what the right response earns, shape (trials,), and mark the trials that have one.
+        """Set the reward of the correct response, shape (trials,), and mark the trials that have a correct response.
 
         Args:
             rows: Where it can be given.
@@ -122,7 +122,7 @@ class Tables:
         needed[rows.trial[due]] = True
 
     def run_out(self, last: np.ndarray, needed: np.ndarray, miss: np.ndarray | None, withhold: np.ndarray) -> None:
-        """Say what ends each trial in its last row if nothing did before.
+        """Set the outcome of trials that run out: reward and event of each trial's last row.
 
         Args:
             last: That row, shape (trials,).

@@ -1,4 +1,4 @@
-"""One trial at a time: what scripts and tasks say of the trial that is being described or stepped.
+"""Interface for a single trial that is being described or stepped.
 
 Everything here is said of a block that has one trial; what it means is written once, in
 :class:`neurogym.trials.Trials`.
@@ -22,11 +22,11 @@ class _Now:
     """Stands for the observation that comes next; what tasks of older versions return from ``_step``."""
 
     def __deepcopy__(self, memo: dict) -> _Now:
-        """There is only one."""
+        """Return the same object, a singleton."""
         return self
 
     def __reduce__(self) -> str:
-        """There is only one."""
+        """Refer to the singleton by name."""
         return "NOW"
 
 
@@ -34,7 +34,7 @@ NOW = _Now()
 
 
 class SingleTrial(BaseEnv):
-    """The trial that an environment describes (in ``_new_trial``) or is in: its time, periods and arrays.
+    """Trial that an environment describes (in ``_new_trial``) or steps through: time, periods and arrays.
 
     Attributes:
         cursor: Where the session is.
@@ -51,7 +51,7 @@ class SingleTrial(BaseEnv):
 
     @property
     def this_trial(self) -> Trials:
-        """The trial that is being described, else the current one, as a block of one trial.
+        """Trial that is being described, else the current trial, as a block of one trial.
 
         Raises:
             InvalidOperationError: If there is no trial yet.
@@ -65,7 +65,7 @@ class SingleTrial(BaseEnv):
         return self._described is not None
 
     def _place(self) -> tuple[Trials, int]:
-        """The block of the trial that is being described, else of the current one, and its place there."""
+        """Block and position of the trial that is being described, else of the current trial."""
         if self._described is not None:
             return self._described, 0
         if self.cursor.block is None:
@@ -86,7 +86,7 @@ class SingleTrial(BaseEnv):
 
     @property
     def tmax(self) -> float:
-        """Length of the current trial (ms); can be set to end it sooner."""
+        """Length of the current trial (ms); can be set to end the trial sooner."""
         cursor = self.cursor
         return (cursor.end - cursor.first) * self.dt if cursor.block is not None else self.tmax_default
 
@@ -181,7 +181,7 @@ class SingleTrial(BaseEnv):
         self._replace("gt", self.gt, value)
 
     def _replace(self, name: str, present: np.ndarray, value: Any) -> None:
-        """Put other values in the place of those of the trial; they may have more channels or another type."""
+        """Replace the values of the trial; new values may have more channels or another type."""
         value = np.asarray(value)
         dtype = value.dtype if name == "ob" and self._described is None else present.dtype
         if value.ndim < present.ndim or (value.shape[1:] == present.shape[1:] and dtype == present.dtype):
@@ -267,7 +267,7 @@ class SingleTrial(BaseEnv):
             trials.set_groundtruth(value, period, where)
 
     def _by_row(self, trials: Trials, value: Any, period: Any, where: Any) -> tuple[Any, bool]:
-        """A value as :class:`Trials` takes it, and whether it has one entry per row."""
+        """Convert a value to the form that :class:`Trials` expects; also return whether there is an entry per row."""
         if callable(value) or np.ndim(value) == 0:
             return value, False
         columns = trials.columns(where, self.observation_space, "channel")
@@ -276,13 +276,13 @@ class SingleTrial(BaseEnv):
 
 
 def _rows_of(trials: Trials, k: int) -> slice:
-    """The rows of a trial in its block."""
+    """Rows of a trial in its block."""
     first = trials.offset.item(k)
     return slice(first, first + trials.length.item(k))
 
 
 def _for_rows(trials: Trials, value: np.ndarray, period: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """A value of the rows of a period, or of each of several periods, with one entry per row, shape (rows, ...)."""
+    """Expand a value for the rows of one or several periods to an entry per row, shape (rows, ...)."""
 
     def spread(rows: Rows) -> np.ndarray:
         whole = (len(rows.index), *shape)

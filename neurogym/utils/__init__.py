@@ -24,7 +24,7 @@ __all__ = sorted(_NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a helper when it is first used."""
+    """Import a helper on first use."""
     if name in _NAMES:
         return pkgutil.resolve_name(f"{_NAMES[name]}:{name}")
     raise AttributeError(f"module 'neurogym.utils' has no attribute {name!r}")

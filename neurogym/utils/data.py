@@ -19,7 +19,7 @@ POOL_BYTES = 1 << 27  #: ... but not more than fit into this memory for all sequ
 
 
 class Batch(NamedTuple):
-    """A batch with what belongs to it; all arrays are the caller's own.
+    """Batch of inputs with targets, mask and periods; all arrays belong to the caller.
 
     Time comes first, or the batch with ``batch_first``.
     """
@@ -162,7 +162,7 @@ class Dataset:
                 rows.append(b, *self._make(b, given))
 
     def _next(self) -> Window:
-        """The next window of each sequence, or its next trial."""
+        """Next window, or next trial, of each sequence."""
         self._stock(self._given)
         rows = self._rows
         records: list[dict[str, Any]] = []
@@ -205,7 +205,7 @@ class Dataset:
         return self
 
     def __next__(self) -> tuple[np.ndarray, np.ndarray]:
-        """The next batch, until ``max_batch`` of them; then another pass can begin."""
+        """Return the next batch; after ``max_batch`` batches a new pass can begin."""
         if self._i_batch >= self.max_batch:
             self._i_batch = 0
             raise StopIteration
@@ -227,7 +227,7 @@ class Dataset:
         return True
 
     def __getitem__(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Batch ``i`` of a fixed sequence of batches: the same whenever, and in whichever process, it is asked for.
+        """Batch ``i`` of a fixed sequence of batches, independent of time and process.
 
         Raises:
             IndexError: If the pass has fewer batches.
@@ -265,7 +265,7 @@ class Rows:
         return self._filled[b] - self._used[b] < (1 if rows is None else rows)
 
     def append(self, b: int, rows: dict[str, np.ndarray], shown: Shown) -> None:
-        """Add rows to sequence ``b``, those of whole trials."""
+        """Append the rows of whole trials to sequence ``b``."""
         left, more = slice(int(self._used[b]), int(self._filled[b])), len(rows["starts"])
         needed = left.stop - left.start + more
         if needed > self._capacity:
@@ -287,7 +287,7 @@ class Rows:
         self._capacity = capacity
 
     def next_trials(self) -> tuple[np.ndarray, list[dict[str, Any]]]:
-        """Rows of the next trial of each sequence, and its record."""
+        """Rows and records of the next trial of each sequence."""
         trials = [waiting.popleft() for waiting in self._trials]
         return np.array([shown.length[k] for shown, k in trials]), [shown.trials.record(k) for shown, k in trials]
 
@@ -301,7 +301,7 @@ class Rows:
 
 
 class Window(NamedTuple):
-    """Where the rows of a batch lie."""
+    """Positions of a batch's rows in the pools."""
 
     pools: dict[str, np.ndarray]  #: rows that are waiting, name to shape (sequences, capacity, ...)
     at: np.ndarray  #: places in the flattened pools, in the shape of the batch
@@ -309,7 +309,7 @@ class Window(NamedTuple):
     records: list[dict[str, Any]]  #: of each sequence's trial, where it is one
 
     def take(self, name: str) -> np.ndarray:
-        """One of the columns, filled up with zeros (periods: -1)."""
+        """Values of a column, padded with zeros (periods: -1)."""
         pool = self.pools[name]
         flat = pool.reshape(-1, *pool.shape[2:])
         if self.inside.all():

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def suppress_during_pytest(*exceptions: type[BaseException], message: str | None = None) -> Callable:
-    """Log and swallow the given exceptions while a test runs under pytest; raise them otherwise.
+    """Log and swallow the given exceptions during a test under pytest; raise otherwise.
 
     Kept for scripts that use it; nothing in this package does.
 

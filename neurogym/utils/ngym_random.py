@@ -31,12 +31,12 @@ def minmax(spec: Any) -> tuple[float, float]:
 
 
 def trunc_exp(rng: Any, vmean: float, vmin: float = 0.0, vmax: float = math.inf) -> float:
-    """One exponential with scale ``vmean`` before truncation to [vmin, vmax); ``vmax`` if vmin >= vmax."""
+    """Draw from an exponential with scale ``vmean`` before truncation to [vmin, vmax); ``vmax`` if vmin >= vmax."""
     return float(exponential(rng, 1, vmean, vmin, vmax)[0])
 
 
 class TruncExp:
-    """A callable truncated exponential with a generator of its own.
+    """Callable truncated exponential with a separate generator.
 
     Args:
         vmean: Scale before truncation (ms).

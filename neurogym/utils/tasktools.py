@@ -1,4 +1,4 @@
-"""Small helpers for tasks and analyses, under the names they have in NeuroGym."""
+"""Small helpers for tasks and analyses, under the names used in NeuroGym."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neurogym.sampling.distributions import Distribution
 
 
 def to_map(*labels: Any) -> dict[Any, int]:
-    """Label to position, for labels given one by one or as a list.
+    """Map labels, given individually or as a list, to positions.
 
     Example:
         >>> to_map("fixation", "left", "right")
@@ -63,7 +63,7 @@ def divide(x: float, y: float) -> float:
 
 
 def correct_2AFC(perf: Sequence[float]) -> tuple[float, float]:  # noqa: N802 - NeuroGym's name
-    """Fraction of trials with a decision, and fraction correct among those.
+    """Fraction of trials with a decision, and fraction correct among decided trials.
 
     Args:
         perf: Performance of each trial; negative: no decision.

@@ -1,4 +1,4 @@
-"""Many environments of one task, stepped as one.
+"""Batches of environments of the same task, stepped together.
 
 Belongs here: batches of environments (Gymnasium's vector environments). May use: the core, wrappers' base, the state.
 """

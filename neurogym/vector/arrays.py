@@ -36,7 +36,7 @@ class BatchedTask(TrialTask, Protocol):
         """Make the next trials of the session."""
 
     def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
-        """Report the current trial; the next one is to be begun."""
+        """Record the result of the current trial before the next trial begins."""
 
 
 class TrialVectorEnv(Batch):
@@ -76,7 +76,7 @@ class TrialVectorEnv(Batch):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def _refill(self, i: int) -> None:
-        """Make the next block of trials of environment ``i``, and keep its rows in the pools only."""
+        """Make the next block of trials of environment ``i``, and keep its rows only in the pools."""
         block = self.tasks[i].make_ahead()
         self._pools.load(i, block)
         block.let_go_of_rows()
@@ -84,7 +84,7 @@ class TrialVectorEnv(Batch):
         self._stale.discard(i)
 
     def _used_up(self, env: np.ndarray) -> list[int]:
-        """Those of some environments that need new trials: none is left, or a parameter has changed."""
+        """Environments that need new trials because none is left or a parameter has changed."""
         over = env[self._pools.trial.take(env) >= self._pools.n_trials.take(env)].tolist()
         if self._looked is not Ahead.last_drop:
             self._looked = Ahead.last_drop
@@ -94,7 +94,7 @@ class TrialVectorEnv(Batch):
         return sorted({*over, *(i for i in self._stale.intersection(env.tolist()) if self.tasks[i].ahead.is_stale)})
 
     def _follow(self, ended: Ended, actions: np.ndarray) -> None:
-        """Let environments whose next trial depends on what the agent did make it now, each as it would alone."""
+        """Make the next trial of environments whose trials depend on the agent, each as in an unbatched session."""
         how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
         which, tasks = ended.env.tolist(), self.tasks
         for i, *trial in zip(which, *[part.tolist() for part in how], strict=True):
@@ -107,7 +107,7 @@ class TrialVectorEnv(Batch):
         self._pools.begin(ended.env)
 
     def _take(self, i: int, block: Trials) -> None:
-        """Go on with trials of environment ``i`` after which others are to be made."""
+        """Load trials of environment ``i``, to be followed by newly made trials."""
         self.tasks[i].ahead.block, self.tasks[i].ahead.is_stale = block, True
         self._stale.add(i)
         self._pools.load(i, block)
@@ -273,7 +273,7 @@ class TrialVectorEnv(Batch):
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
     def _told(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
-        """The trials that ended, as ``finished`` has them."""
+        """Trials that ended, in the format of ``finished``."""
         self._record = record = self._pools.records(ended.env, ended.trial)
         own = {
             "env": ended.env,
@@ -288,7 +288,7 @@ class TrialVectorEnv(Batch):
         return {**own, **record, **own}  # in this order, but what is called the same is not the record's
 
     def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, Any]:
-        """What there is to say of the trials that ended, in Gymnasium's form."""
+        """Infos of the trials that ended, in Gymnasium's format."""
         env = finished["env"]
         infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
         periods = {name: column for name, column in self._record.items() if name.startswith("period_")}

@@ -1,4 +1,4 @@
-"""What both kinds of batches share: spaces, seeds, and how finished trials are told."""
+"""Base of both kinds of batches: spaces, seeds, and reports of finished trials."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FINISHED = {
 
 
 class Moved(NamedTuple):
-    """What a step of a batch did, without what Gymnasium's infos repeat of it.
+    """Result of a step of a batch, without the copies in Gymnasium's infos.
 
     Attributes:
         observations: Shape (num_envs, ...).
@@ -82,7 +82,7 @@ class Batch(VectorEnv):
         self.together = Together(self.tasks)
 
     def seeds(self, seed: Seeds) -> list[int | None]:
-        """One seed per environment: ``seed + i`` for an integer, as Gymnasium's vector environments do."""
+        """Seeds of all environments: ``seed + i`` for an integer, as Gymnasium's vector environments do."""
         if seed is None or isinstance(seed, (int, np.integer)):
             return [None if seed is None else int(seed) + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
@@ -90,7 +90,7 @@ class Batch(VectorEnv):
         return list(seed)
 
     def to_reset(self, options: Mapping[str, Any] | None) -> tuple[np.ndarray, dict[str, Any] | None]:
-        """Indices of the environments that ``options["reset_mask"]`` names (all, if it is not given), other options."""
+        """Return the environments selected by ``options["reset_mask"]`` (default: all), and the remaining options."""
         others = dict(options or {})
         mask = others.pop("reset_mask", None)
         if mask is None:
@@ -139,7 +139,7 @@ class Batch(VectorEnv):
 
 
 def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
-    """Columns of some environments in Gymnasium's form: an entry for each, and beside it which of them count.
+    """Convert columns of some environments to Gymnasium's format: an entry per environment, and a validity mask.
 
     Args:
         columns: One entry for each of ``envs``; the others have nothing (0 or None).
@@ -156,7 +156,7 @@ def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray
 
 
 def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
-    """What some of ``n`` environments said, in Gymnasium's form (see :func:`masked`); dictionaries are nested.
+    """Merge the infos of some of ``n`` environments in Gymnasium's format (see :func:`masked`), dictionaries nested.
 
     Args:
         infos: Index of an environment to what it said.
@@ -179,7 +179,7 @@ def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
 
 
 def _column(values: list[Any]) -> np.ndarray:
-    """Values of one kind as an array; an array of objects if they are not numbers, or differ in shape."""
+    """Convert values of one kind to an array; an array of objects if values are not numbers or differ in shape."""
     if len({np.shape(value) for value in values}) == 1:
         column = np.asarray(values) if not any(isinstance(v, (str, Mapping)) for v in values) else np.empty(0, object)
         if column.dtype.kind in "biuf":
@@ -191,7 +191,7 @@ def _column(values: list[Any]) -> np.ndarray:
 
 
 def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
-    """What one environment reports of the trial that ended, as one row."""
+    """Report of the trial that ended in an environment, as a table row."""
     row = {"env": i, "performance": float(info.get("performance", np.nan)), "outcome": info.get("outcome", "none")}
     row |= {"choice": info.get("choice", np.nan), "rt": info.get("rt", np.nan)}
     row |= {"reward": info.get("trial_reward", np.nan), "steps": info.get("trial_steps", 0)}
@@ -236,7 +236,7 @@ def _as_column(name: str, values: list[Any]) -> np.ndarray:
 
 
 def finished_columns(infos: Mapping[int, dict[str, Any]]) -> dict[str, np.ndarray]:
-    """What environments report of the trials that ended, as columns.
+    """Reports of the trials that ended, as columns.
 
     Args:
         infos: Index of an environment to what it said.
@@ -248,7 +248,7 @@ def finished_columns(infos: Mapping[int, dict[str, Any]]) -> dict[str, np.ndarra
 
 
 def _columns_of_alike(envs: list[int], infos: list[dict[str, Any]]) -> dict[str, list[Any]] | None:
-    """What :func:`finished_row` gives for each, column by column; None if not all say the same in plain values."""
+    """Reports in the format of :func:`finished_row`, as columns; None if environments differ or are not plain."""
     found: dict[str, list[Any]] = {"env": envs}
     try:
         found |= {name: [info[said] for info in infos] for name, said in FINISHED.items()}

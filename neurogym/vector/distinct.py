@@ -20,7 +20,7 @@ CODE = np.dtype("i4")
 
 
 class RuleTables(NamedTuple):
-    """What actions earn, add to performance and mean, and what is right; rows of a block, or entries for them.
+    """Rewards, performance gains, events and correct actions; for the rows of a block or for distinct entries.
 
     Attributes:
         reward, performance, event: Shape (rows, actions).
@@ -34,7 +34,7 @@ class RuleTables(NamedTuple):
 
 
 def distinct(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | None:
-    """Write each distinct row, to the bit, into a table once, in the order in which they first occur.
+    """Write each distinct row, compared bit by bit, into a table once, in order of first occurrence.
 
     Args:
         rows: The rows; all arrays here are C-contiguous and of the types of `KINDS`.

@@ -1,4 +1,4 @@
-"""Environments stepped one after the other."""
+"""Batch of environments stepped in a Python loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neurogym.wrappers.stack import Stack
 
 
 class LoopVectorEnv(Batch):
-    """A batch of environments stepped one after the other, with the interface of :class:`TrialVectorEnv`.
+    """Batch of environments stepped in sequence, with the interface of :class:`TrialVectorEnv`.
 
     Takes any environments, trial-based or not. One that terminates is reset in the same step; its last observation and
     info are in ``infos["final_obs"]`` and ``infos["final_info"]``.
@@ -57,7 +57,7 @@ class LoopVectorEnv(Batch):
         return *moved[:4], gathered(told, self.num_envs)
 
     def _each(self, actions: Any) -> list[tuple]:
-        """What the step of each environment returns."""
+        """Step each environment and return the results."""
         if self._stacks is None:
             self._stacks = self._shown_by()
         if not self._stacks:
@@ -70,7 +70,7 @@ class LoopVectorEnv(Batch):
         ]
 
     def _shown_by(self) -> list[Stack | None]:
-        """The wrappers that show what each environment does, if they do nothing else; then all can wait in between."""
+        """Stacks that show each environment's observations, if wrappers only use hooks; an empty list otherwise."""
         trial_based = all(isinstance(env.unwrapped, SingleTrial) for env in self.envs)
         if not trial_based or not all(task.next_by_itself for task in self.tasks):
             return []

@@ -18,7 +18,7 @@ def is_batchable(env: gym.Env) -> bool:
 
 
 def make_vec(make_env: Callable[[], gym.Env], num_envs: int) -> Batch:
-    """A batch of ``num_envs`` environments made by ``make_env``, on the fast path if the stack allows it.
+    """Make a batch of ``num_envs`` environments with ``make_env``, on the fast path if the stack allows.
 
     Raises:
         ValueError: If ``num_envs`` is less than 1.

@@ -17,7 +17,7 @@ FEWEST_ENTRIES = 16
 
 
 class Pools:
-    """The trials that environments have made ahead, and where each environment is in them.
+    """Trials that environments have made ahead, and the position of each environment.
 
     Args:
         n: Number of environments.
@@ -50,13 +50,13 @@ class Pools:
         self._by_kind: list[tuple[list[str], np.ndarray]] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has arrays of its own."""
+        """Drop views, so that a copy has its own arrays."""
         return {**self.__dict__, "_places": None, "_views": [], "_by_kind": []}
 
     # -- filling ------------------------------------------------------------------------------------------------------
 
     def load(self, i: int, block: Trials) -> None:
-        """Copy the block of environment ``i`` into the pools, and begin with its first trial."""
+        """Copy the block of environment ``i`` into the pools, and begin with the block's first trial."""
         if block.total > self._capacity:
             self._grow(block.total)
         if not self.rows:
@@ -75,7 +75,7 @@ class Pools:
         self.trial[i], self.n_trials[i] = 0, block.n
 
     def load_each(self, env: np.ndarray, block: Trials) -> None:
-        """Copy each trial of a block into the pools as the block of one of the environments ``env``, shape (trials,).
+        """Copy each trial of a block into the pools as the block of an environment in ``env``, shape (trials,).
 
         Each of them has had a block of its own before.
         """
@@ -121,7 +121,7 @@ class Pools:
         return column
 
     def _fill_tables(self, i: int, block: Trials, code: np.ndarray) -> None:
-        """Write the tables of a block as those of environment ``i``, each distinct row once, and which a row has."""
+        """Write the distinct rows of a block's tables as the entries of environment ``i``, and the code of each row."""
         fields = block.fields
         if not self._views or ("gt" in fields) > ("gt" in self.tables):
             self._make_room_for(fields)
@@ -135,7 +135,7 @@ class Pools:
         self._entries[i] = found
 
     def _make_room_for(self, fields: Mapping[str, np.ndarray]) -> None:
-        """Room for the distinct rows of tables such as these."""
+        """Allocate memory for the distinct rows of tables with these fields."""
         for name in [name for name in KINDS if name in fields or name in self.tables]:
             old = self.tables.get(name)
             if old is None or old.shape[1] < self._room:
@@ -147,13 +147,13 @@ class Pools:
         self._views, self._places = [RuleTables(*own) for own in zip(*tables, strict=True)], None
 
     def fields(self, i: int, at: slice) -> dict[str, np.ndarray]:
-        """Some rows of the block of environment ``i``, as :class:`~neurogym.trials.Trials` has them."""
+        """Rows of the block of environment ``i``, in the format of :class:`~neurogym.trials.Trials`."""
         code = self.rows["_code"][i, at]
         tables = {name: table[i].take(code, axis=0) for name, table in self.tables.items()}
         return {**{name: pool[i, at] for name, pool in self.rows.items() if name != "_code"}, **tables}
 
     def _widen(self, name: str, column: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
-        """A per-trial column that can hold ``dtype`` beside what it holds."""
+        """Widen a per-trial column to also accept ``dtype``."""
         if dtype.kind not in "biuf" or (column is not None and column.dtype == object):
             wide = np.empty((self.n, self._trial_capacity), dtype=object)
         else:
@@ -166,7 +166,7 @@ class Pools:
         return wide
 
     def _grow(self, rows: int) -> None:
-        """Room for longer blocks; positions in the flattened pools move with it."""
+        """Allocate memory for longer blocks, and shift the positions in the flattened pools."""
         capacity = int(rows * 1.25)
         for name, old in self.rows.items():
             self.rows[name] = new = np.zeros((self.n, capacity, *old.shape[2:]), old.dtype)
@@ -187,7 +187,7 @@ class Pools:
     # -- where environments are ---------------------------------------------------------------------------------------
 
     def begin(self, i: Any) -> None:
-        """Place environments ``i`` at the first row of their present trial."""
+        """Place environments ``i`` at the first row of the present trial."""
         offset = self.trials["_offset"].take(i * self._trial_capacity + self.trial[i])
         self.at[i] = self.first[i] = i * self._capacity + offset
 
@@ -196,7 +196,7 @@ class Pools:
         self.score[i] = self.sum[i] = self.aborts[i] = 0
 
     def places(self) -> Places:
-        """What a step needs to know.
+        """Arrays for the compiled step.
 
         Raises:
             ResetNeeded: If there are no trials yet.
@@ -223,7 +223,7 @@ class Pools:
         return pool.reshape(-1, *pool.shape[2:]).take(at, axis=0)
 
     def records(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
-        """What describes some trials: name to array (trials,), in no order of names."""
+        """Records of some trials: name to array (trials,), in no particular order."""
         if not self._by_kind:
             self._by_kind = self._together()
         cell, found = env * self._trial_capacity + trial, dict[str, np.ndarray]()
@@ -232,7 +232,7 @@ class Pools:
         return found
 
     def _together(self) -> list[tuple[list[str], np.ndarray]]:
-        """Per-trial columns of one type in one table (environment and trial, column), so that one look-up finds all."""
+        """Group per-trial columns by type into tables (environment and trial, column), for one look-up per type."""
         tables = []
         shown = {name: column for name, column in self.trials.items() if not name.startswith("_")}
         for dtype in dict.fromkeys(column.dtype for column in shown.values()):
@@ -243,11 +243,11 @@ class Pools:
         return tables
 
     def state(self) -> list[np.ndarray]:
-        """Steps taken in the trials, and what has been gathered in them."""
+        """Steps taken in the present trials, and their accumulated scores."""
         return [part.copy() for part in (self.at - self.first, self.score, self.sum, self.aborts)]
 
     def rows_from_here(self) -> dict[str, Any]:
-        """The rows of all trials from the present ones on; see :class:`neurogym.vector.saved_rows.SavedRows`."""
+        """Rows of all trials from the present trials on; see :class:`neurogym.vector.saved_rows.SavedRows`."""
         begin = (self.first - np.arange(self.n) * self._capacity).tolist()
         left = [slice(first, end) for first, end in zip(begin, self._filled, strict=True)]
         rows = {name: np.concatenate([pool[i, at] for i, at in enumerate(left)]) for name, pool in self.rows.items()}
@@ -271,7 +271,7 @@ def _holds(column: np.dtype, values: np.dtype) -> bool:
 
 
 def _plain(values: np.ndarray | None, kind: np.dtype) -> np.ndarray | None:
-    """An array as `distinct` asks for it."""
+    """Convert an array to the contiguous form that `distinct` expects."""
     if values is None or (values.dtype is kind and values.flags.c_contiguous):
         return values
     return np.ascontiguousarray(values, kind)

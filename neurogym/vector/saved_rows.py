@@ -11,7 +11,7 @@ from neurogym.vector.distinct import KINDS
 
 
 class SavedRows:
-    """What :meth:`neurogym.vector.pools.Pools.rows_from_here` returned, and may have been changed on a disk.
+    """Validated result of :meth:`neurogym.vector.pools.Pools.rows_from_here`, which may have been changed on disk.
 
     Args:
         saved: ``counts``, rows and entries of tables of each environment; ``rows``, name to array (row, ...), one

@@ -14,7 +14,7 @@ from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE
 
 
 class Ended(NamedTuple):
-    """Trials that ended in a step, one entry each."""
+    """Trials that ended in a step, with an entry per trial."""
 
     env: np.ndarray
     trial: np.ndarray
@@ -30,7 +30,7 @@ Step = tuple[np.ndarray, np.ndarray, np.ndarray | None, Ended | None]
 
 
 class Places(NamedTuple):
-    """Where a batch of environments is, and what its trials hold; all arrays are C-contiguous.
+    """Positions of a batch of environments, and contents of their trials; all arrays are C-contiguous.
 
     Attributes:
         hold: The action that is no response, or -1.

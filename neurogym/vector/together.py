@@ -10,7 +10,7 @@ from neurogym.trials.cursor import Ahead
 
 
 class Together:
-    """Lets the environments of a batch begin new trials, those that describe the same together.
+    """Begins new trials for the environments of a batch, and makes equal trials jointly.
 
     Trials that depend on what the agent did cannot be made in advance. Made for each environment by itself, most of the
     time goes into what all of them have in common.
@@ -25,7 +25,7 @@ class Together:
         self._alike = False
 
     def begin(self, env: Sequence[int]) -> list[tuple[Sequence[int], Trials]]:
-        """Begin the next trial of some environments, each as it would alone.
+        """Begin the next trial of some environments, each as in an unbatched session.
 
         Returns:
             Blocks of trials that were made together, or before, and which environment each trial is of.
@@ -49,7 +49,7 @@ class Together:
         return block
 
     def _are_alike(self) -> bool:
-        """Whether tasks would describe the same, as far as their parameters go; asked again when one has changed."""
+        """Whether all tasks have equal parameters; checked again after any change of parameters."""
         if not self._tasks[0].can_make_together:
             return False
         if self._compared is not Ahead.last_drop:

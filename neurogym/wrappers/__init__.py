@@ -1,4 +1,4 @@
-"""Wrappers: each changes which trials are made, what they show, or what the agent sees of them.
+"""Wrappers that change which trials are made, what trials show, or what the agent sees.
 
 The table names every wrapper and its module; nothing is imported until it is asked for.
 
@@ -59,14 +59,14 @@ __all__ = ["WRAPPERS", "all_wrappers", "key_of", "module_of", "wrapper_class", *
 
 
 def __getattr__(name: str) -> Any:
-    """Import a wrapper when it is first used."""
+    """Import a wrapper on first use."""
     if name in WRAPPERS:
         return pkgutil.resolve_name(f"{module_of(name)}:{name}")
     raise AttributeError(f"module 'neurogym.wrappers' has no attribute {name!r}")
 
 
 def module_of(name: str) -> str:
-    """Where a wrapper is, by its class name."""
+    """Module of a wrapper, by its class name."""
     module = WRAPPERS[name]
     return module if "." in module else f"neurogym.wrappers.{module}"
 

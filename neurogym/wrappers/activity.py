@@ -1,4 +1,4 @@
-"""Recording what a network does inside while it acts."""
+"""Recording of a network's internal activity while an agent acts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ActivityRecorder:
-    """Records the activity of layers, trial by trial; :class:`neurogym.wrappers.Monitor` is one.
+    """Records the activity of network layers, trial by trial; base class of :class:`neurogym.wrappers.Monitor`.
 
     Attributes:
         env: The environment that the network acts in.
@@ -64,7 +64,7 @@ class ActivityRecorder:
         mean: bool = False,
         batch_dim: int | None = None,
     ) -> tuple[Figure, np.ndarray]:
-        """Draw what was recorded, one panel for each unit.
+        """Draw the recorded activity, with a panel for each unit.
 
         Args:
             name: Name of the record.

@@ -27,7 +27,7 @@ _signature = functools.cache(inspect.signature)  # of the constructors, asked fo
 
 
 class Traits(NamedTuple):
-    """What can be done with a task, a wrapper or a stack of them."""
+    """Capabilities of a task, a wrapper or a stack."""
 
     ahead: bool  #: trials can be made before they begin: none depends on what the agent did
     batched: bool  #: a step is a look-up in what was made ahead, so that many environments can be stepped as one
@@ -53,7 +53,7 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
 
 
 class TrialTask(Task, Protocol):
-    """What wrappers know of a task; :class:`neurogym.core.TrialEnv` is one."""
+    """Interface of tasks as seen by wrappers; :class:`neurogym.core.TrialEnv` implements this protocol."""
 
     trial: Info
     r_tmax: float
@@ -87,11 +87,11 @@ class TrialTask(Task, Protocol):
 
     @property
     def traits(self) -> Traits:
-        """What can be done with the task."""
+        """Capabilities of the task."""
 
     @property
     def wrappers(self) -> list[TrialWrapper]:
-        """The wrappers that act on its trials."""
+        """Wrappers that act on the task's trials."""
 
     def in_period(self, period: str) -> bool:
         """Whether the current step lies in a period."""
@@ -103,13 +103,13 @@ class TrialTask(Task, Protocol):
         """Let a wrapper be asked for new trials."""
 
     def use(self, wrapper: gym.Env) -> None:
-        """Let the hooks be those of the stack that is stepped."""
+        """Make the hooks of the stepped stack the active hooks."""
 
     def shown_by(self, wrapper: gym.Env) -> Any:
-        """The wrappers that show observations, if they only use hooks."""
+        """Wrappers that show observations, provided that all only use hooks."""
 
     def step_shown_by(self, stack: Any, action: Any) -> StepResult:
-        """Act, with the observation as some wrappers show it."""
+        """Act, and return the observation as shown by a stack of wrappers."""
 
 
 def task_of(env: gym.Env, wrapper: str) -> TrialTask:
@@ -128,7 +128,7 @@ def task_of(env: gym.Env, wrapper: str) -> TrialTask:
 
 
 def periods_of(task: TrialTask) -> set[str]:
-    """Return the names of the periods of a task: those of its timing, and for a task without timing of one trial."""
+    """Return the names of a task's periods: the keys of ``timing``, or the periods of a sample trial."""
     return set(task.timing or trial_of(task).starts)
 
 
@@ -166,7 +166,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     _shown_by: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Refuse what was declared in earlier versions: without effect it would make other trials than were meant."""
+        """Refuse declarations of earlier versions, which would silently have no effect."""
         super().__init_subclass__(**kwargs)
         for name, method in (("adaptive", "trial_ended"), ("carries", "links_trials")):
             if name in vars(cls):
@@ -198,14 +198,14 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     # -- hooks --------------------------------------------------------------------------------------------------------
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Conditions of the next ``n`` trials: ``given`` comes from the wrappers outside; return it changed."""
+        """Conditions of the next ``n`` trials: ``given``, which comes from outer wrappers, with changes."""
         return given
 
     def revise(self, trials: Trials) -> None:
         """Change trials that were just made: periods, observations, ground truth, rewards."""
 
     def appended(self, action: Any, reward: Any, field: Field) -> Any:
-        """What the wrapper appends to the observation(s); arguments as in :meth:`observe`.
+        """Channels that the wrapper appends to the observation(s); arguments as in :meth:`observe`.
 
         Returns:
             Shape (channels,) or (environments, channels); for one channel the last axis may be left out.
@@ -213,7 +213,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         raise NotImplementedError
 
     def observe(self, ob: Any, action: Any, reward: Any, field: Field) -> Any:
-        """The observation(s) as the agent sees them.
+        """Return the observation(s) as the agent sees them.
 
         Args:
             ob: Shape of an observation, or (environments, and that of one).
@@ -238,12 +238,12 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     @classmethod
     def overrides(cls, *names: str) -> bool:
-        """Whether the class has its own form of any of these methods."""
+        """Whether the class overrides any of the named methods."""
         return any(getattr(cls, name) is not getattr(TrialWrapper, name) for name in names)
 
     @property
     def traits(self) -> Traits:
-        """What can be done with the wrapper."""
+        """Capabilities of the wrapper."""
         ahead = not self.follows_agent and not self.overrides("new_trial")
         batched = not self.overrides("step", "reset", "new_trial")
         if self.follows_agent:  # it may show what its own environment has done, and a batch asks one wrapper for all
@@ -257,7 +257,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     @classmethod
     def links_trials(cls) -> bool:
-        """Whether the wrapper makes a trial depend on earlier ones, so that memory across trials is useful.
+        """Whether the wrapper makes a trial depend on earlier trials, so that memory across trials is useful.
 
         Taken for granted if it keeps something from trial to trial. One that merely shows the agent its past (its last
         reward or action) does not.
@@ -285,7 +285,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self.task.gt = value
 
     def new_trial(self, **kwargs: Any) -> Info:
-        """Begin a new trial with some conditions fixed; returns its record."""
+        """Begin a new trial with some conditions fixed, and return the trial's record."""
         self.task.use(self)
         return inside(self.env, "new_trial")(**kwargs)
 
@@ -298,7 +298,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self.first(ob, info), info
 
     def first(self, ob: Any, info: Info) -> Any:
-        """The first observation of a session as the agent sees it.
+        """First observation of a session as the agent sees it.
 
         A wrapper that changes observations in ``step`` and does not say how in ``observe`` is shown a step that did
         nothing; whatever it counts or keeps in numbers, lists, dictionaries or arrays is put back.
@@ -332,17 +332,17 @@ class _NoStep(Forwarding, gym.Wrapper):
         self._ob, self._info = ob, info
 
     def step(self, action: Any) -> StepResult:
-        """The observation as it was."""
+        """Return the unchanged observation."""
         return self._ob, 0.0, False, False, self._info
 
 
 def no_action(space: gym.Space) -> Any:
-    """What stands for the last action before there was one: zero, or zeros."""
+    """Stand-in for the last action before the first action: zero, or zeros."""
     return 0 if isinstance(space, gym.spaces.Discrete) else np.zeros(space.shape, space.dtype)
 
 
 def append(ob: np.ndarray, extra: Any) -> np.ndarray:
-    """Observations with more channels: ``extra`` has shape (..., k), or (...) for one channel."""
+    """Append channels to observations: ``extra`` has shape (..., k), or (...) for a single channel."""
     extra = np.asarray(extra)
     if extra.ndim < ob.ndim:
         extra = extra[..., None]
@@ -353,7 +353,7 @@ def append(ob: np.ndarray, extra: Any) -> np.ndarray:
 
 
 def first_observation(env: gym.Env) -> Any:
-    """The observation of the current row as a stack shows it at the start of a session."""
+    """Observation of the current row as a stack shows it at the start of a session."""
     if not isinstance(env, gym.Wrapper):
         return env.ob_now.copy()  # type: ignore[attr-defined]
     inner = first_observation(env.env)

@@ -51,7 +51,7 @@ class BiasCorrection(TrialWrapper):
         self._window: list[tuple[int, int]] = []
 
     def _correct(self, choice: int, reward: float) -> tuple[float, int]:
-        """The reward as it is paid, and the flag."""
+        """Return the corrected reward and the flag for the record."""
         if len(self._window) < self.choice_w:
             return reward, -2
         ratios = []

@@ -59,7 +59,7 @@ class CatchTrials(TrialWrapper):
 
     @classmethod
     def links_trials(cls) -> bool:
-        """It counts trials, but each is a catch trial or not by itself."""
+        """Return False: trials are counted, but each is a catch trial independently of earlier trials."""
         return False
 
     def start_session(self) -> None:
@@ -67,7 +67,7 @@ class CatchTrials(TrialWrapper):
         self._made = 0
 
     def revise(self, trials: Trials) -> None:
-        """Choose the catch trials and change what they pay."""
+        """Choose the catch trials and change the reward of their correct responses."""
         catch = trials.rng.random(trials.n) < self.catch_prob
         catch &= self._made + np.arange(trials.n) >= self.start
         if self.stim_th is not None:

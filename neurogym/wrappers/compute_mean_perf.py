@@ -1,4 +1,4 @@
-"""Watch the agent's performance and tell wrappers inside when it is good."""
+"""Monitor the agent's performance and signal inner wrappers when thresholds are exceeded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neurogym.wrappers.base import TrialWrapper
 
 
 class ComputeMeanPerf(TrialWrapper):
-    """Keep the mean performance of the last trials and pass on flags that say whether it exceeds thresholds.
+    """Keep the mean performance of the last trials and pass on flags that mark exceeded thresholds.
 
     The trial's record has the mean before it as ``compute_mean_perf_mean`` (0 until the window is full).
 
@@ -61,7 +61,7 @@ class ComputeMeanPerf(TrialWrapper):
 
     @classmethod
     def links_trials(cls) -> bool:
-        """It changes no trial itself."""
+        """Return False: the wrapper changes no trials."""
         return False
 
     def trial_ended(self, info: Info) -> None:

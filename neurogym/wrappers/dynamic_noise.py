@@ -13,7 +13,7 @@ from neurogym.wrappers.noise import Noise
 
 
 class DynamicNoise(Noise):
-    """Add Gaussian noise to the stimulus channels only, from one step after stimulus onset; see :class:`Noise`.
+    """Add Gaussian noise to the stimulus channels only, from the step after stimulus onset; see :class:`Noise`.
 
     Args:
         env: A task with a period and channels called ``stimulus``.

@@ -1,4 +1,4 @@
-"""What old scripts expect of any wrapper: what it lacks itself is looked up inside."""
+"""Attribute access of old scripts: attributes that a wrapper lacks are looked up in the wrapped environment."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class Forwarding:
         return inside(self.env, name)
 
     def ceiling(self) -> Score | None:
-        """Score of the ideal observer of this stack, where it is known; see :func:`neurogym.ceilings.ceiling`."""
+        """Score of the ideal observer of this stack, if known; see :func:`neurogym.ceilings.ceiling`."""
         return scores.ask("ceiling of a stack", self)
 
     def effect_on_ceiling(self) -> Effect:
-        """What the wrapper, as it was made, does to the best possible score; not known unless it says so."""
+        """Effect of the wrapper on the best possible score; unknown unless the wrapper declares an effect."""
         return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
 
 
 def inside(env: Any, name: str) -> Any:
-    """An attribute of the outermost layer that has it; Gymnasium's own wrappers do not pass on what they lack."""
+    """Attribute of the outermost layer that has a given name; Gymnasium's own wrappers do not forward attributes."""
     while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
         env = env.env
     return getattr(env, name)

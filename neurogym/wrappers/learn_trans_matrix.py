@@ -1,4 +1,4 @@
-"""Show the agent what its choices have been followed by."""
+"""Transition statistics of the agent's own choices as additional input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neurogym.wrappers.base import Field, TrialWrapper
 
 
 class LearnTransMatrix(TrialWrapper):
-    """Append, for the agent's last choice, how often each choice has followed it: a transition matrix learned online.
+    """Append, for the agent's last choice, the frequency of each next choice: a transition matrix learned online.
 
     At the end of a trial the entry of the last and the present choice moves towards 1 by ``lr``, then every entry by
     ``decay``, and rows are normalised. Channels ``transition``; uniform before the first choice.
@@ -77,7 +77,7 @@ class LearnTransMatrix(TrialWrapper):
 
 
 def choice_actions(env: gym.Env, wrapper: str) -> list[int]:
-    """The actions that are choices: those named so, else all but the first.
+    """Return the actions that are choices: the actions named so, else all but the first.
 
     Raises:
         ValueError: If the actions are not discrete or there is no such action.

@@ -32,7 +32,7 @@ class MissTrialReward(TrialWrapper):
             self.task.r_tmax += r_miss
 
     def effect_on_ceiling(self) -> Effect:
-        """Return the effect on the ceiling: the best reward is not known where it may be better to miss trials."""
+        """Return the effect on the ceiling; the best reward is unknown if missing trials may pay more."""
         return LEAVES if self.r_miss <= 0 else LEAVES_PERFORMANCE
 
     def revise(self, trials: Trials) -> None:

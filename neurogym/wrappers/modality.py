@@ -1,4 +1,4 @@
-"""Show the stimulus in one of several modalities."""
+"""Stimulus presentation in a selectable modality."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neurogym.wrappers.base import TrialWrapper
 
 
 class Modality(TrialWrapper):
-    """Widen the observation to several rings of stimulus channels and show the stimulus on one of them.
+    """Widen the observation to several rings of stimulus channels and show the stimulus on a single ring.
 
     Args:
         env: A task whose observation has channels ``stimulus``, the last ones.

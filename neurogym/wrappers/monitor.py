@@ -32,7 +32,7 @@ BASIC = ("action", "reward", "cum_reward", "performance")
 
 
 class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
-    """Save, trial by trial, what the agent did, and draw its behaviour now and then.
+    """Save the agent's behaviour trial by trial, and draw figures at intervals.
 
     Files go to ``<local_dir>/<environment>/<time>/``, made when the first is written: ``trial_<n>.npz`` with one entry
     per trial since the last file (``action`` and ``reward`` of the last step, ``cum_reward``, ``performance``, and
@@ -176,7 +176,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             self.save_data()
 
     def save_data(self) -> Path:
-        """Write what was collected to a file and forget it; returns the file."""
+        """Write the collected data to a file, clear the buffer, and return the file."""
         path = self.save_dir / f"trial_{self.num_tr}.npz"
         if not self.data["action"] and path.exists():  # no trial has ended since it was written
             return path
@@ -207,7 +207,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     # -- figures ------------------------------------------------------------------------------------------------------
 
     def _record(self, action: Any, reward: float, ob: Any, info: Info, over: bool) -> None:
-        """Keep the first steps after a saving; draw them when there are enough."""
+        """Keep the first steps after each save; draw a figure when enough steps are recorded."""
         if not self.config.monitor.plot.create or self._recorded is None:
             return
         kept = self._recorded

@@ -75,12 +75,12 @@ class Noise(TrialWrapper):
 
     @property
     def traits(self) -> Traits:
-        """It works on a batch unless the noise depends on the agent."""
+        """Capabilities of the wrapper: batched unless the noise depends on the agent."""
         return Traits(ahead=True, batched=self.perf_th is None, memory=self.links_trials())
 
     @classmethod
     def links_trials(cls) -> bool:
-        """Noise is drawn anew in every trial, whatever its level."""
+        """Return False: noise is drawn independently in every trial."""
         return False
 
     def start_session(self) -> None:

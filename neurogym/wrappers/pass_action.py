@@ -1,4 +1,4 @@
-"""Show the agent its last action."""
+"""The agent's last action as additional input."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PassAction(TrialWrapper):
         self.observation_space = append_channels(env.observation_space, "action", width)
 
     def appended(self, action: Any, reward: Any, field: Field) -> Any:
-        """The action, its code, or all of its numbers."""
+        """The action, its code, or the flattened action vector."""
         if self._codes is not None:
             return self._codes[action]
         if not self._flat:

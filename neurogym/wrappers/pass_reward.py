@@ -1,4 +1,4 @@
-"""Show the agent its last reward."""
+"""The agent's last reward as additional input."""
 
 from __future__ import annotations
 

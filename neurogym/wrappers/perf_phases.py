@@ -13,7 +13,7 @@ from neurogym.wrappers.sampling import choices_of
 
 
 class PerfPhases(TrialWrapper):
-    """Count phases: one more whenever a flag is set and enough trials have passed since the last one.
+    """Count phases: advance whenever a flag is set and enough trials have passed since the last advance.
 
     A ``Variable_nch`` inside takes the phase as the largest number of choices. The trial's record has it as
     ``perf_phases_phase``.
@@ -63,7 +63,7 @@ class PerfPhases(TrialWrapper):
 
     @property
     def follows_agent(self) -> bool:
-        """The flag that it waits for does."""
+        """Return True: the flag depends on the agent."""
         return True
 
     def start_session(self) -> None:

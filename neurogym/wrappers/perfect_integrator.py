@@ -1,4 +1,4 @@
-"""Let an ideal integrator do the task and the agent follow it."""
+"""Task performance by an ideal integrator, whose choices the agent learns to follow."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class PerfectIntegrator(TrialWrapper):
         return np.append(self._shown, np.float32(reward)).astype(np.float32)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """The integrator takes the step; the agent's action is compared with its choice."""
+        """Step the environment with the integrator's action, and reward the agent for the same choice."""
         task = self.task
         self._evidence += task.ob[task.t_ind][self._columns]
         best = self._actions[int(np.argmax(self._evidence))]

@@ -1,4 +1,4 @@
-"""What wrappers share that train in phases."""
+"""Base of wrappers that train in phases."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Phased(TrialWrapper):
         return f"{type(self).__name__.lower()}_phase"
 
     def trial_ended(self, info: Info) -> None:
-        """Count the trial, and go on to the next phase if it is time."""
+        """Count the trial, and advance to the next phase when its criterion is met."""
         performance = float(info["performance"])
         if info["trial"].get(self._column) == 1 and self._first is not None:
             performance = float(self._first)
@@ -110,7 +110,7 @@ class Phased(TrialWrapper):
         return np.array(moves)
 
     def reward_any(self, trials: Trials) -> None:
-        """Every answer is right, but for one given too often in a row."""
+        """Make every response correct, except for a response repeated too often in a row."""
         for action in self._answers(trials):
             worn = action == self._choice and self._reps >= self.max_num_reps
             event = "fail" if worn else "correct"

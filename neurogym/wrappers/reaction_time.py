@@ -60,7 +60,7 @@ class ReactionTime(TrialWrapper):
         return LEAVES if self.urgency == 0 else LEAVES_PERFORMANCE
 
     def _ends_too_early(self) -> bool:
-        """Return whether anything after the stimulus differs between trials, or is paid on its own."""
+        """Return whether trials differ after the stimulus, or have rewards in other periods."""
         task: Any = copy.deepcopy(self.task)
         if getattr(task, "sigma", None):
             task.sigma = 0.0

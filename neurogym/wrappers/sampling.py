@@ -1,4 +1,4 @@
-"""What wrappers share that decide which trials come: choices, drawing from them, and blocks of trials."""
+"""Helpers of wrappers that select trials: choices, random draws, and blocks of trials."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def choices_of(env: gym.Env, wrapper: str) -> np.ndarray:
 
 
 def probability_rows(values: Any, n: int) -> np.ndarray:
-    """Probabilities with one row per trial, however they were passed on; shape (n, ...)."""
+    """Return probabilities with a row per trial, from any accepted format; shape (n, ...)."""
     return np.stack([np.asarray(value, dtype=float) for value in values]) if n else np.zeros((0, 0))
 
 
@@ -42,7 +42,7 @@ def check_probabilities(p: np.ndarray, choices: int, name: str) -> None:
 
 
 def draw(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:
-    """One index per row, with the probabilities of that row; shape (n,)."""
+    """Draw an index for each row, with the probabilities of that row; shape (n,)."""
     edges = np.cumsum(p, axis=1)
     return np.minimum((rng.random((len(p), 1)) * edges[:, -1:] >= edges).sum(axis=1), p.shape[1] - 1)
 
@@ -62,7 +62,7 @@ def restrict(p: np.ndarray, choices: np.ndarray, active: Any) -> np.ndarray:
 
 
 def another(rng: np.random.Generator, present: int, n: int) -> int:
-    """A random block that is not the present one, if there is another."""
+    """Return a random block other than the present block, if there are several."""
     if n == 1:
         return 0
     other = int(rng.integers(n - 1))

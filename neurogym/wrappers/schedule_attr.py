@@ -72,7 +72,7 @@ class ScheduleAttr(TrialWrapper):
 
     @property
     def traits(self) -> Traits:
-        """Trials for which different conditions are given are made one by one."""
+        """Capabilities of the wrapper; trials with different given conditions are made individually."""
         traits = super().traits
         return Traits(False, False, traits.memory) if self._differ else traits
 

@@ -13,7 +13,7 @@ from neurogym.wrappers.phased import Phased, mean_duration
 
 
 class Shaping(Phased):
-    """Train in six phases, from short noiseless trials in which any answer pays to the task as it is.
+    """Train in six phases, from short noiseless trials in which any answer is rewarded to the unchanged task.
 
     ===== ============================ ====== ================================================================
     phase periods but the last         noise  what is paid

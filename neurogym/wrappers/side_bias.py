@@ -75,7 +75,7 @@ class SideBias(TrialWrapper):
         return int(self.task.trial.get("side_bias_block", self._block))
 
     def effect_on_ceiling(self) -> Effect:
-        """Blocks with known probabilities, each followed by any of the others."""
+        """Effect of blocks with known probabilities, each followed by a random other block."""
         n, choices = self.choice_prob.shape
         others = (1 - np.eye(n)) / (n - 1) if n > 1 else np.ones((1, 1))
         rows = np.repeat(self.choice_prob[:, None], choices, axis=1)

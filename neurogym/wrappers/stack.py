@@ -60,31 +60,31 @@ class Stack:
 
     @property
     def shows(self) -> bool:
-        """Whether any of them changes observations."""
+        """Whether any wrapper changes observations."""
         return bool(self._observing)
 
     @property
     def revises(self) -> bool:
-        """Whether any of them changes trials that were made."""
+        """Whether any wrapper changes the trials made by the task."""
         return bool(self._revising)
 
     @property
     def only_hooks(self) -> bool:
-        """Whether the wrappers, and all between them and the task, only use hooks."""
+        """Whether the wrappers, and all layers between wrappers and task, only use hooks."""
         return self._passes and not any(wrapper.overrides("step", "reset", "new_trial") for wrapper in self.wrappers)
 
     @property
     def only_shows(self) -> bool:
-        """Whether none of them has a say in what trials are like."""
+        """Whether no wrapper affects the contents of trials."""
         return not (self._planning or self._revising or self.begins_trials)
 
     def start_session(self) -> None:
-        """Let all forget what they carried across trials."""
+        """Reset the state that wrappers keep across trials."""
         for wrapper in self.wrappers:
             wrapper.start_session()
 
     def trial_ended(self, info: Info) -> None:
-        """Let those take note of a trial that ended which follow what the agent does."""
+        """Report a finished trial to the wrappers that follow the agent's behaviour."""
         for wrapper in self._following:
             wrapper.trial_ended(info)
 
@@ -100,7 +100,7 @@ class Stack:
             wrapper.revise(trials)
 
     def observe(self, ob: Any, action: Any, reward: Any, field: Field, copied: bool = True) -> Any:
-        """Observations as the agent sees them.
+        """Return observations as the agent sees them.
 
         Args:
             ob: As in :meth:`TrialWrapper.observe`.
@@ -127,7 +127,7 @@ class Stack:
         return ob
 
     def _in_turn(self) -> list[Turn]:
-        """What is done to observations: asking a wrapper, or appending what several in a row append."""
+        """Operations on observations, in order: calls of a wrapper, or channels appended by consecutive wrappers."""
         turns: list[Turn] = []
         for wrapper in self._observing:
             if wrapper.overrides("observe"):
@@ -142,7 +142,7 @@ class Stack:
 
 
 def _with_more(ob: np.ndarray, width: int, values: list[tuple[Any, Any]]) -> np.ndarray:
-    """A batch of observations with more channels: values and their places, shape (environments,) for a single one."""
+    """Append channels to a batch of observations: values and places, shape (environments,) for a single channel."""
     wide = np.empty((*ob.shape[:-1], width), ob.dtype)
     wide[..., : ob.shape[-1]] = ob
     for value, place in values:
@@ -151,7 +151,7 @@ def _with_more(ob: np.ndarray, width: int, values: list[tuple[Any, Any]]) -> np.
 
 
 def traits(env: gym.Env) -> Traits:
-    """What can be done with a stack: what can be done with the task and with each of its wrappers."""
+    """Capabilities of a stack: the capabilities shared by the task and each of its wrappers."""
     if not isinstance(env.unwrapped, SingleTrial):
         return Traits(False, False, False)
     ahead, batched, memory = cast(TrialTask, env.unwrapped).traits

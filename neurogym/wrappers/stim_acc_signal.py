@@ -14,7 +14,7 @@ from neurogym.wrappers.noise import Noise
 
 
 class StimAccSignal(TrialWrapper):
-    """Replace the task's observation by its running sum within the trial.
+    """Replace the task's observation by the running sum within the trial.
 
     Args:
         env: The task, wrapped or not; its observation must be floating-point. Channels that wrappers append are shown
@@ -39,7 +39,7 @@ class StimAccSignal(TrialWrapper):
         self.observation_space = unbounded(env.observation_space)
 
     def effect_on_ceiling(self) -> Effect:
-        """None by itself: what is summed can be told from the sums; with noise on the sums it cannot."""
+        """Effect on the ceiling: none for sums alone, which can be inverted; unknown for noise on the sums."""
         noisy = any(isinstance(wrapper, Noise) for wrapper in self.task.wrappers)
         return unknown("no exact observer is known for noise on sums") if noisy else LEAVES
 

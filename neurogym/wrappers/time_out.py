@@ -13,7 +13,7 @@ from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
 
 
 class TimeOut(TrialWrapper):
-    """Give the trial after one that was not correct another fixation period.
+    """Lengthen the fixation period of the trial after an error or miss.
 
     The trial's record says so, as ``time_out_on``.
 

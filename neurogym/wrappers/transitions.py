@@ -1,4 +1,4 @@
-"""Transition matrices: the probability of the next ground truth (column) given the last one (row)."""
+"""Transition matrices: the probability of the next ground truth (column) given the last ground truth (row)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTEXTS = ("repeating", "ascending", "descending", "alternating")
 
 
 def preferring(targets: Sequence[int] | np.ndarray, p: float) -> np.ndarray:
-    """A matrix in which choice ``targets[i]`` follows choice i with probability ``p``, the others equally often."""
+    """Matrix in which choice ``targets[i]`` follows choice i with probability ``p``, other choices equally often."""
     n = len(targets)
     matrix = np.full((n, n), (1 - p) / (n - 1) if n > 1 else 0.0)
     matrix[np.arange(n), np.asarray(targets)] = p if n > 1 else 1.0
@@ -42,7 +42,7 @@ def context(name: str, n: int, p: float) -> np.ndarray:
 
 
 def matrices(probs: Any, n: int, contexts: Sequence[str]) -> np.ndarray:
-    """The matrices of all blocks, equal ones only once; shape (blocks, n, n).
+    """Return the distinct matrices of all blocks, shape (blocks, n, n).
 
     Args:
         probs: A number (then ``contexts`` says what it is the probability of), one matrix (n, n), or several.

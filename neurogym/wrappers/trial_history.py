@@ -110,7 +110,7 @@ class TrialHistory(TrialWrapper):
         return self.after_error is not None
 
     def effect_on_ceiling(self) -> Effect:
-        """Blocks with known transitions, one after the other or drawn at random."""
+        """Effect of blocks with known transitions, in fixed or random order."""
         if self.after_error is not None:
             return unknown("what comes next depends on the agent's errors")
         matrices, clock = self.tr_mats, self._clock
@@ -150,7 +150,7 @@ class TrialHistory(TrialWrapper):
             self._next_block()
 
     def _next_block(self) -> None:
-        """Set ``_block`` and ``_matrix`` to those of the next block: the following one, or a random context."""
+        """Set ``_block`` and ``_matrix`` to the next block: the following block, or a random context."""
         if self.rand_blcks:
             targets = transitions.random_targets(self.task.np_random, self.n_ch, self.balanced_probs)
             self._block, self._matrix = transitions.label(targets), transitions.preferring(targets, float(self.probs))
@@ -200,7 +200,7 @@ class TrialHistory(TrialWrapper):
         return {**rest, "ground_truth": self.choices[index]}
 
     def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
-        """The matrix among the choices in play; when these change, block and last choice are drawn again."""
+        """Return the matrix among the choices in play; when these change, draw block and last choice again."""
         if self._active is not None and active != self._active:
             self._first_block()
             in_play = np.flatnonzero(np.isin(self.choices, active))
@@ -210,7 +210,7 @@ class TrialHistory(TrialWrapper):
         return restrict(matrix, self.choices, [active] * self.n_ch)
 
     def revise(self, trials: Trials) -> None:
-        """Record block and matrix; the history goes on from the trials as they were made."""
+        """Record block and matrix, and continue the history from the ground truth of the final trials."""
         trials.info[f"{self._key}_block"], trials.info["probs"], _ = self.drawn
         if "ground_truth" in trials.info:
             found = np.flatnonzero(self.choices == trials.info["ground_truth"][-1])
@@ -218,7 +218,7 @@ class TrialHistory(TrialWrapper):
 
 
 class TrialHistoryV2(TrialHistory):
-    """Draw the ground truth from a Markov chain with one transition matrix, without blocks.
+    """Draw the ground truth from a Markov chain with a single transition matrix, without blocks.
 
     Blocks come from a ``ScheduleAttr`` outside that schedules ``probs``.
 
@@ -245,7 +245,7 @@ class TrialHistoryV2(TrialHistory):
 
 
 class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
-    """Trial history in two contexts: ``TrialHistory`` under the arguments it had for N alternatives.
+    """Trial history in two contexts: ``TrialHistory`` under the argument names of the version for N alternatives.
 
     Args:
         env: A task with choices.
@@ -303,7 +303,7 @@ class TrHReset(TrialHistory):
 
 
 class Persistence(TrialHistory):
-    """The last ground truth is right again with one probability; ``TrialHistory`` in one repeating block.
+    """Repeat the last ground truth with a given probability; ``TrialHistory`` with a single repeating block.
 
     Args:
         env: A task with choices.

@@ -14,7 +14,7 @@ from neurogym.wrappers.trial_history import TrialHistory
 
 
 class TrialHistoryEvolution(TrialHistory):
-    """Draw the ground truth from contexts out of a generation of random ones, which is sometimes replaced.
+    """Draw the ground truth from a set of random contexts, which is replaced now and then.
 
     A context says which choice is preferred after each. The trial's record has the context as
     ``trial_history_evolution_block`` (preferred successors, counted from 1, 0 for choices that are not in play),
@@ -111,7 +111,7 @@ class TrialHistoryEvolution(TrialHistory):
         return contexts
 
     def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
-        """The matrix; when the choices in play change, a new generation is made for them."""
+        """Return the matrix; when the choices in play change, make a new generation of contexts for the new choices."""
         if active == self._active:
             return self._matrix
         self._active = active

@@ -1,4 +1,4 @@
-"""Pulses that mark periods, as an experiment's hardware would send them."""
+"""Pulses that mark periods, like the TTL signals of experimental hardware."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class VariableMapping(TrialWrapper):
         self._age = 0
 
     def _new_session(self) -> None:
-        """Other stimuli: different patterns of ones and zeros."""
+        """Draw new stimuli: different patterns of ones and zeros."""
         rng, shape = self.task.np_random, self._patterns.shape
         patterns = rng.integers(2, size=shape)
         while len(np.unique(patterns, axis=0)) < len(patterns):
@@ -88,7 +88,7 @@ class VariableMapping(TrialWrapper):
         self._new_mapping()
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Give each trial its mapping."""
+        """Assign a mapping to each trial."""
         ends = self.task.np_random.random((n, 2)) < (self.sess_end_prob, self.mapp_ch_prob)
         mapping, self._shown = np.empty(n, dtype=object), np.empty((n, *self._patterns.shape))
         self._sessions = np.empty(n, np.int64)

@@ -28,7 +28,7 @@ DRAWS, STARTS = 48, 3
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter and where it lies.
+    """Model parameter with prior and range.
 
     Attributes:
         name: textbook name.

@@ -21,7 +21,7 @@ TINY = 1e-12
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial of many sessions.
+    """Simultaneous trial of many sessions.
 
     Attributes:
         stimuli: shape (sessions, stimuli).
@@ -76,7 +76,7 @@ class UnfitError(ValueError):
 
 @dataclass(frozen=True)
 class Problem:
-    """Material of one fit.
+    """Data and settings of a fit.
 
     Attributes:
         table: training sessions.
@@ -142,7 +142,7 @@ def log_softmax(logits: Floats) -> Floats:
 
 
 def one_hot(index: Ints, n: int) -> Floats:
-    """Return ones at the index along a new last axis; zeros where the index is negative."""
+    """Return ones at the index along a new last axis; zeros for negative indices."""
     return (index[..., None] == np.arange(n)).astype(float)
 
 

@@ -120,7 +120,7 @@ class Diffusion:
 
 
 def _means(strength: Floats, rt: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return strengths with the mean of the reaction times of correct choices (of all at strength 0) and its error."""
+    """Return strengths with mean reaction time of correct choices (all choices at strength 0) and standard error."""
     edges = np.unique(strength)
     if len(edges) > STRENGTHS:
         edges = np.unique(np.quantile(strength, np.linspace(0, 1, STRENGTHS)))

@@ -100,7 +100,7 @@ def diffuse(belief: Belief, walk: Walk) -> Belief:
 
 @dataclass(frozen=True)
 class Smoothed:
-    """Weights of all trials given all choices of their sessions.
+    """Posterior of the weights in all trials given all choices of a session.
 
     Attributes:
         mean: shape (trials, sessions, weights).

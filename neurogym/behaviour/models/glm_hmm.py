@@ -90,7 +90,7 @@ def expected_states(chain: Chain, x: Floats, choice: np.ndarray) -> Posterior:
 
 
 def improve(chain: Chain, posterior: Posterior, x: Floats, choice: np.ndarray, precision: Floats) -> Chain:
-    """Return better parameters: one step of Newton's method for the weights, expected counts for the chain."""
+    """Update the parameters: a step of Newton's method for the weights, expected counts for the chain."""
     valid = choice >= 0
     rows, chosen = x[valid], choice[valid]
     weights = chain.weights.copy()
@@ -180,7 +180,7 @@ class GlmHmm:
         )
 
     def _start(self, base: Floats, scale: Floats, rng: np.random.Generator, which: int) -> Chain:
-        """Return a start: weights of the plain regression with noise; in every second one, biases spread apart."""
+        """Return starting values: plain regression weights with noise; every second start spreads the biases."""
         k = self.states
         weights = base + rng.normal(0, 0.5, (k, len(base))) / scale
         if which % 2 == 0:
@@ -203,7 +203,7 @@ class GlmHmm:
 
 
 def _ordered(chain: Chain, posterior: Posterior, stimuli: int) -> tuple[Chain, Posterior]:
-    """Put the state with the largest stimulus weights first, the others by their bias."""
+    """Put the state with the largest stimulus weights first, then sort by bias."""
     engaged = (
         int((chain.weights[:, 1 : 1 + stimuli] ** 2).sum(1).argmax())
         if stimuli

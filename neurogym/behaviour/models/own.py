@@ -1,4 +1,4 @@
-"""A model of one's own as one plain function of one trial.
+"""User-defined model as a plain function of a trial.
 
     PARAMETERS = {"alpha": (0, 1), "beta": (0, 20)}
 

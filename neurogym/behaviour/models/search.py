@@ -1,4 +1,4 @@
-"""Many small maximisations at once, with gradients by finite differences and all evaluations in one call."""
+"""Batches of small maximisations, with finite-difference gradients and joint evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections of tasks: name to its functions, in their published order."""
+"""Collections of tasks: name to task functions, in published order."""
 
 COLLECTIONS: dict[str, tuple[str, ...]] = {
     "perceptualdecisionmaking": ("ibl20", "roitman02"),

@@ -1,4 +1,4 @@
-"""Two well-known forms of perceptual decision-making, each a task in one wrapper."""
+"""Two well-known versions of perceptual decision-making, each a task in a wrapper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _described(env: gym.Env, metadata: dict[str, Any]) -> gym.Env:
 
 
 def ibl20(**kwargs: Any) -> gym.Env:
-    """Perceptual decision-making in blocks of 90 trials in which one of the two directions has probability 0.8.
+    """Perceptual decision-making in blocks of 90 trials in which one direction has probability 0.8.
 
     Args:
         **kwargs: See :class:`~neurogym.envs.native.perceptualdecisionmaking.PerceptualDecisionMaking`.
@@ -32,7 +32,7 @@ def ibl20(**kwargs: Any) -> gym.Env:
 
 
 def roitman02(**kwargs: Any) -> gym.Env:
-    """Perceptual decision-making as a reaction-time task: the agent answers whenever it is ready.
+    """Perceptual decision-making as a reaction-time task: the agent may answer at any time.
 
     Args:
         **kwargs: See :class:`~neurogym.envs.native.perceptualdecisionmaking.PerceptualDecisionMaking`.

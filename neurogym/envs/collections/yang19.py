@@ -1,4 +1,4 @@
-"""Twenty tasks with one interface, from Yang, Joglekar, Song, Newsome & Wang 2019, 10.1038/s41593-018-0310-2.
+"""Twenty tasks with a common interface, from Yang, Joglekar, Song, Newsome & Wang 2019, 10.1038/s41593-018-0310-2.
 
 All have a fixation cue, two rings of ``dim_ring`` units (one per modality) and one action per direction. They are
 separate environments: nothing in the observation names the task, so one network that is to do them all needs the task
@@ -57,7 +57,7 @@ def _task(
     necessary: tuple[str, ...] = _BOTH,
     **fixed: Any,
 ) -> Callable[..., YangTask]:
-    """A function that makes one of the twenty tasks, with its metadata and its documentation."""
+    """Return a function that makes one of the twenty tasks, with metadata and documentation."""
     common = {Respond: ("steps action space", "n-alternative"), Decide: ("n-alternative",), Match: ("go-no-go",)}
     metadata = TaskInfo.of(
         {

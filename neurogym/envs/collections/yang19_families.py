@@ -18,7 +18,7 @@ MODALITIES = (1, 2)
 
 
 class YangTask(TrialEnv):
-    """What the twenty tasks share: a fixation cue, a ring of units for each of two modalities, one action a direction.
+    """Base of the twenty tasks: a fixation cue, a ring of units for each of two modalities, an action per direction.
 
     Args:
         dim_ring: Number of directions, and of units in each ring.
@@ -75,7 +75,7 @@ class YangTask(TrialEnv):
 
 
 class Respond(YangTask):
-    """Go and anti tasks: respond towards the stimulus, or away from it.
+    """Go and anti tasks: respond towards or away from the stimulus.
 
     Args:
         anti: Respond away from the stimulus.
@@ -181,7 +181,7 @@ class Decide(YangTask):
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
     def _combinations(self, trials: Trials) -> np.ndarray:
-        """Row of ``_table`` (strengths of each modality) for each trial: uniform over those asked for, ties last."""
+        """Draw each trial's row of ``_table`` (strengths per modality): uniform over the rows that match, ties last."""
         score = trials.rng.random((trials.n, len(self._table))) - self._tied
         for column, name in enumerate(self._names):
             if name in trials.given:
@@ -197,7 +197,7 @@ class Decide(YangTask):
 
 
 class Match(YangTask):
-    """Matching tasks: respond towards the test if it matches the sample (or if it does not), else withhold.
+    """Matching tasks: respond towards a matching (or non-matching) test, else withhold.
 
     Args:
         category: Match the half of the circle, in place of the direction itself.

@@ -54,7 +54,7 @@ ADVICE = frozenset({"metadata", "conditions", "arguments", "random_is_chance", "
 
 
 def check_all(subject: Subject) -> list[str]:
-    """Everything that is wrong with a task, one line each; empty if it keeps to the contract."""
+    """Run all contract checks and return a line for each problem; empty if the task passes."""
     problems = []
     for name, check in CHECKS.items():
         try:

@@ -25,7 +25,7 @@ def gymnasium_checker(subject: Subject) -> None:
 
 
 def same_seed_same_session(subject: Subject) -> None:
-    """Two environments with one seed go the same way, whatever is done in between; another seed goes another way."""
+    """Check that equal seeds give equal sessions regardless of steps in between, and different seeds differ."""
     first, second, other = subject.make(), subject.make(), subject.make()
     steps = 60 if subject.large else 300
     for _ in range(2):
@@ -38,7 +38,7 @@ def same_seed_same_session(subject: Subject) -> None:
 
 
 def _has_chance(subject: Subject) -> bool:
-    """Whether anything is sure to be drawn at random (a curriculum may not draw anything in its first stage)."""
+    """Whether any quantity is certain to be random (the first stage of a curriculum may have no randomness)."""
     env = subject.example
     if env.follows_agent:
         return False
@@ -78,7 +78,7 @@ def time_steps(subject: Subject) -> None:
 
 
 def random_steps(subject: Subject, steps: int = RANDOM_STEPS) -> None:
-    """Random actions do no harm; observations stay in their space, rewards are finite, trials end."""
+    """Check random actions: observations stay in the space, rewards are finite, trials end."""
     env = subject.make()
     env.reset(seed=2)
     env.action_space.seed(2)
@@ -99,7 +99,7 @@ def random_steps(subject: Subject, steps: int = RANDOM_STEPS) -> None:
 
 
 def batch_equals_single(subject: Subject) -> None:
-    """A batch gives what the same environments give one by one."""
+    """Check that a batch gives the same results as separate environments."""
     n, steps = 2, 30 if subject.large else 250
     batch = make_vec(subject.make, n)
     singles = [subject.make() for _ in range(n)]

@@ -1,4 +1,4 @@
-"""A task says what it is, and does what it is asked for."""
+"""Checks of a task's metadata and of responses to requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IMPOSSIBLE = -98765.4321  #: no condition has this value
 
 
 def metadata(subject: Subject) -> None:
-    """The task says what it is: paper, tags, description, names of channels and actions, what it differs in."""
+    """Check the metadata: paper, tags, description, names of channels and actions, differences."""
     env, meta = subject.example, subject.example.metadata
     for key in REQUIRED:
         require(key in meta, f"{subject.name}: metadata lacks {key!r}")

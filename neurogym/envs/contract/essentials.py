@@ -33,7 +33,7 @@ def trials_are_described(subject: Subject) -> None:
 
 
 def _own(env: Any, name: str) -> Any:
-    """Return a method that the task's own class defines, None where it is inherited from this package."""
+    """Return a method defined by the task's own class, None for methods inherited from this package."""
     for cls in type(env).__mro__:
         if name in vars(cls):
             return None if cls.__module__.split(".")[0] == "neurogym" else vars(cls)[name]
@@ -41,7 +41,7 @@ def _own(env: Any, name: str) -> Any:
 
 
 def ground_truth_is_an_action(subject: Subject) -> None:
-    """The right action of every step is one of the actions."""
+    """Check that the correct action of every step belongs to the action space."""
     env = subject.make()
     env.reset(seed=6)
     env.action_space.seed(6)

@@ -93,7 +93,7 @@ def _simple(subject: Subject) -> TrialEnv:
 
 
 def fix_timing(env: TrialEnv) -> None:
-    """Give every period whose duration is random one duration, the middle of its range."""
+    """Fix every random period duration to the middle of the range."""
     for name, spec in env.timing.items():
         low, high = Distribution.of(spec).bounds()
         if np.isfinite(high) and Distribution.of(spec)[0] != "until":
@@ -163,7 +163,7 @@ def hide(recording: Recording, part: str | Sequence[str]) -> np.ndarray:
 
 
 def predict(recording: Recording, ob: np.ndarray) -> np.ndarray:
-    """Actions of every second trial, predicted from the others by the observations ``ob``.
+    """Predict actions in every second trial from the remaining trials, using the observations ``ob``.
 
     Returns:
         Shape (trials, steps) or (trials, steps, components).
@@ -183,7 +183,7 @@ def predict(recording: Recording, ob: np.ndarray) -> np.ndarray:
 
 
 def _vote(tied: np.ndarray, answers: np.ndarray) -> np.ndarray:
-    """The most common of the tied answers; the mean if they are real numbers."""
+    """Most common of the tied answers; the mean for real-valued answers."""
     if np.issubdtype(answers.dtype, np.integer) and answers.ndim == 1:
         values, index = np.unique(answers, return_inverse=True)
         return values[(tied @ np.eye(len(values))[index]).argmax(axis=1)]

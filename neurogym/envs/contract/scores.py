@@ -13,7 +13,7 @@ STANDARD_ERRORS = 5.0
 
 
 def oracle(subject: Subject) -> None:
-    """The oracle's performance is 1 in every trial, its reward at least that of the random agent."""
+    """Check that the oracle's performance is 1 in every trial, and its reward at least the random agent's."""
     env = subject.make()
     env.reset(seed=3)
     task: TrialEnv = env.unwrapped  # type: ignore[assignment]
@@ -94,7 +94,7 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
 
 
 def _follow(subject: Subject, block: Trials, k: int) -> np.ndarray:
-    """Follow the ground truth through trial ``k``; returns what it earns more than each action at the answer."""
+    """Follow the ground truth through trial ``k``; return the advantage over every other action at the answer."""
     fields, rule = block.fields, block.env.rule
     first, last = int(block.offset[k]), int(block.offset[k] + block.length[k]) - 1
     ends, reward, gt = fields["event"] >= rules.END, fields["reward"], fields["gt"]

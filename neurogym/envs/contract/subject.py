@@ -46,7 +46,7 @@ class Subject:
 
     @functools.cached_property
     def example(self) -> TrialEnv:
-        """One environment for what does not change it."""
+        """Shared environment for checks that leave the environment unchanged."""
         return self.task()
 
     @property
@@ -56,13 +56,13 @@ class Subject:
 
     @property
     def chance_is_simulated(self) -> bool:
-        """Whether the task knows its chance score only by letting the random agent act."""
+        """Whether the task's chance score is only available from simulation."""
         follows_rule = self.example.traits.batched and not self.example.follows_agent
         return not follows_rule and type(self.example).chance is TrialEnv.chance
 
     @functools.cached_property
     def chance(self) -> dict[str, float]:
-        """Expected score of the random agent, as the task states it, or as the trials here say."""
+        """Expected score of the random agent, as declared by the task or estimated from trials."""
         if not self.chance_is_simulated:
             return self.example.chance()
         return {key: float(np.mean([trial[key] for trial in self.random_trials])) for key in ("performance", "reward")}

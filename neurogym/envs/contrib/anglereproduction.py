@@ -1,4 +1,4 @@
-"""Angle reproduction: rotate one's own state onto two remembered angles."""
+"""Angle reproduction: rotate the agent's own state to two remembered angles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def difference(target: Any, state: Any) -> Any:
 
 
 class AngleReproduction(TrialEnv):
-    """See two angles one after the other, then turn to the first and to the second when told so.
+    """See two angles in sequence, then turn to the first and to the second angle when cued.
 
     The own angle starts at pi and moves only in the two go periods, at ``speed``. In each go step the reward is
     ``correct`` minus the angular distance left (rad), at least ``fail``. Performance is the summed reward relative to
@@ -78,7 +78,7 @@ class AngleReproduction(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"stay": STAY, "plus": PLUS, "minus": MINUS})
 
     def _new_trials(self, trials: Trials) -> None:
-        """The own ring and the ground truth are laid out for the shortest way; :meth:`_step` corrects them."""
+        """Lay out own ring and ground truth for the shortest path; :meth:`_step` corrects both."""
         angles = [trials.draw("ground_truth1"), trials.draw("ground_truth2")]
         trials.add_period(list(self.default_timing))
         state = np.full(trials.n, START)
@@ -89,7 +89,7 @@ class AngleReproduction(TrialEnv):
             state = self._lay_out_go(trials, f"go{k}", state, angle)
 
     def _lay_out_go(self, trials: Trials, period: str, state: np.ndarray, angle: np.ndarray) -> np.ndarray:
-        """Ground truth and own ring of a go period that begins at ``state``; returns the state at its end."""
+        """Lay out ground truth and own ring of a go period from ``state``; return the state at the end."""
         turns = np.rint(difference(angle, state) / self.turn).astype(int)
         start, end = trials.starts[period], trials.ends[period]
 

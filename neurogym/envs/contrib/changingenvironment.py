@@ -15,7 +15,7 @@ COHS = (0, 6.4, 12.8, 25.6, 51.2)
 
 
 class ChangingEnvironment(TrialEnv):
-    """Report motion direction with the pair of targets that the present context has made the paying one.
+    """Report motion direction on the pair of targets that is rewarded in the present context.
 
     There is a left and a right target for each of two contexts. The context stays for tens of trials and is not shown
     (unless asked for): an error after clear motion says that it has changed, an error after weak motion says little.
@@ -79,7 +79,7 @@ class ChangingEnvironment(TrialEnv):
         self.context = None
 
     def _contexts(self, trials: Trials) -> np.ndarray:
-        """Context of each trial, 0 or 1: as asked for, else the hidden one, which changes between trials."""
+        """Context of each trial, 0 or 1: as requested, else the hidden context, which changes between trials."""
         if "context" in trials.given:
             return trials.draw("context")
         if self.context is None:

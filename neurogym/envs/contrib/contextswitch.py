@@ -12,7 +12,7 @@ from neurogym.trials import Trials
 
 
 class ContextSwitch(TrialEnv):
-    """Answer one of two stimuli by the map that holds at present. A trial is one step.
+    """Respond to one of two stimuli by the current mapping. A trial is a single step.
 
     In context 0 stimulus k asks for action k, in context 1 for the other action. The context is hidden; only the
     rewards of earlier trials say which one holds.

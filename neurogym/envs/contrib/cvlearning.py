@@ -96,7 +96,7 @@ class CVLearning(TrialEnv):
 
     @property
     def _asked_side(self) -> int:
-        """The side that alone pays after the other was chosen too often; 0 if either does, or one is drawn."""
+        """The only rewarded side after too many repeated choices; 0 if both sides count or a side is drawn."""
         return sum(SIDES) - self._last_choice if self.stage == FREE and self._run >= self.max_num_reps else 0
 
     def next_follows_from(self) -> int:
@@ -144,7 +144,7 @@ class CVLearning(TrialEnv):
         return self.ob_now, reward, False, False, info
 
     def _answer(self, choice: int) -> tuple[float, bool]:
-        """Reward of an answer, and whether it ends the trial."""
+        """Reward of an answer, and whether the answer ends the trial."""
         stage, right = self.stage, choice == self.trial["ground_truth"]
         either = stage == FREE and self._run < self.max_num_reps
         if not self._answered:
@@ -181,7 +181,7 @@ class CVLearning(TrialEnv):
         return sum(self._window) / len(self._window) if self._window else 0.0
 
     def trial_ended(self, info: Info) -> None:
-        """Take note of the trial and decide what the next one is like."""
+        """Record the trial and set the conditions of the next."""
         right = info["performance"] == 1
         self._window = [*self._window[-self.perf_len + 1 :], right] if self.perf_len > 1 else [right]
         self._day.append(right)

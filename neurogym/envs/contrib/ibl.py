@@ -1,4 +1,4 @@
-"""The one-step contrast choice of the International Brain Laboratory."""
+"""Contrast discrimination of the International Brain Laboratory in a single step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COHS = (1.6, 3.2, 6.4, 12.8, 25.6, 51.2)
 
 
 class IBL(TrialEnv):
-    """Choose the side with the higher contrast. A trial is one step.
+    """Choose the side with the higher contrast. A trial is a single step.
 
     Args:
         dt: Time step (ms).
@@ -55,7 +55,7 @@ class IBL(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the block; the next trial begins one."""
+        """Reset the block, so that the next trial begins a new block."""
         self._left_in_block, self._p1 = 0, 0.5
 
     def _probabilities(self, trials: Trials) -> np.ndarray:

@@ -16,7 +16,7 @@ POKE, PRESS = 0, 1
 
 
 class LeverPressWithPoke(TrialEnv):
-    """Press a lever ``n_press`` times, then poke. Nothing shows how many presses are left; they have to be counted.
+    """Press a lever ``n_press`` times, then poke. The remaining presses are not shown and must be counted.
 
     A trial ends with the rewarded poke, or when its time is over. A poke that comes too early is a step wasted, and so
     is a press too many. Performance is the smallest number of steps, n_press + 1, over the number taken.
@@ -62,7 +62,7 @@ class LeverPressWithPoke(TrialEnv):
 
     @property
     def optimal_random_reward(self) -> float:
-        """Average reward per step of the best policy that presses with one probability at every step."""
+        """Average reward per step of the best policy that presses with constant probability."""
         p = np.sqrt(self.n_press) / (1 + np.sqrt(self.n_press))
         return self.rewards["correct"] * p * (1 - p) / (self.n_press * (1 - p) + p)
 

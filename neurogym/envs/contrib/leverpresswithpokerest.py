@@ -17,7 +17,7 @@ SATED = -8.0  #: hidden thirst after a drink; it grows by 1 per step on average,
 
 
 class LeverPressWithPokeRest(TrialEnv):
-    """Press a lever ``n_press`` times, then poke for a drink that is worth as much as one is thirsty.
+    """Press a lever ``n_press`` times, then poke for a drink whose value grows with thirst.
 
     Presses and pokes cost effort, rest is free. Thirst grows from step to step and starts from far below zero after a
     drink, so that it pays to rest first. A trial ends with a drink, or when its time is over; thirst carries over.
@@ -68,7 +68,7 @@ class LeverPressWithPokeRest(TrialEnv):
 
     @property
     def thirst(self) -> float:
-        """Thirst as it is felt, 0 to 1."""
+        """Perceived thirst, 0 to 1."""
         return min(max(float(self._thirst), 0.0), 1.0)
 
     def _new_trials(self, trials: Trials) -> None:

@@ -24,7 +24,7 @@ NOT_YET = 2
 
 
 class MatchingPenny(TrialEnv):
-    """Choose what the opponent chooses. A trial is one step.
+    """Choose the same option as the opponent. A trial is a single step.
 
     The opponent predicts the agent: ``"random"`` does not; ``"mean_action"`` plays against the running mean of the
     agent's choices; ``"algorithm1"`` and ``"algorithm2"`` are those of the paper, which test whether the agent's next
@@ -84,7 +84,7 @@ class MatchingPenny(TrialEnv):
         self._counts: dict[tuple, list[int]] = {}  # what followed each pattern: how often 0, how often 1
 
     def next_follows_from(self) -> str:
-        """Nothing but what each session is asked for when its trial is described."""
+        """Return a constant: the next trial depends only on requests of the session at description time."""
         return "opponent"
 
     def _new_trials(self, trials: Trials) -> None:

@@ -1,4 +1,4 @@
-"""Memory recall: store flagged patterns, complete them from degraded cues."""
+"""Memory recall: store flagged patterns and complete degraded cues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neurogym.trials import Rows, StepResult, Trials
 
 
 class MemoryRecall(TrialEnv):
-    """See a stream of binary patterns, keep the flagged ones, and complete each from a degraded copy.
+    """See a stream of binary patterns, keep the flagged patterns, and complete each from a degraded copy.
 
     The patterns to store are flagged on a channel of their own. In the recall period their degraded copies come back
     in the order of storage or any other, one per step, and the action is the whole pattern.

@@ -1,4 +1,4 @@
-"""What the image tasks share: colour frames, small blocks of trials, and drawing with NumPy."""
+"""Base of the image tasks: colour frames, small blocks of trials, and drawing with NumPy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ImageTask(TrialEnv):
         self.pixel_x, self.pixel_y = pixel_positions(size)
 
     def _small(self) -> Any:
-        """A copy with tiny frames, for what does not depend on them."""
+        """Return a copy with tiny frames, for computations that do not depend on image size."""
         env = copy.deepcopy(self)
         env._resize(MINIATURE)
         return env

@@ -94,7 +94,7 @@ class RandomDotMotion(ImageTask):
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
     def ceiling(self) -> dict[str, Any]:
-        """Exact but for the size of pixels: where any dot is coherent, many lives have exactly its direction."""
+        """Ceiling, exact up to pixel size: if any dot is coherent, many dot lives show the exact direction."""
         none = np.clip(1 - self.cohs / 100 * round(DOTS * 4 / np.pi), 0, 1)
         return exact_ceiling(
             self, float(np.mean(1 - none + none / len(self.theta))), "the heading of every life is seen"

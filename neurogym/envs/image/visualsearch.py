@@ -17,7 +17,7 @@ NEAR = 0.01  #: square of the distance within which gaze is on a target, or on t
 
 
 class VisualSearch(ImageTask):
-    """Look at the line that equals the sample; the others differ from it in angle or in colour.
+    """Look at the line that equals the sample; the distractors differ in angle or in colour.
 
     The action is where to look. Looking away from the middle is a response.
 

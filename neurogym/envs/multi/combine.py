@@ -110,7 +110,7 @@ class Combine(OfSeveral, TrialEnv):
         return spaces.Box(low, high, name=names, dtype=np.float32)
 
     def name_here(self, j: int, kind: str, name: str) -> str:
-        """Periods and parameters of the distractor have its prefix; a reward is that of both."""
+        """Name in this environment: the distractor's periods and parameters have a prefix; rewards are shared."""
         return f"distractor_{name}" if j and kind != "rewards" else name
 
     def name_in(self, j: int, kind: str, name: str) -> str | None:
@@ -123,7 +123,7 @@ class Combine(OfSeveral, TrialEnv):
 
     @property  # type: ignore[misc]
     def choices(self) -> Any:
-        """Wrappers that draw the ground truth belong on one of the tasks.
+        """Refuse wrappers that draw the ground truth, since these must wrap a single task.
 
         Raises:
             AttributeError: Always.
@@ -131,7 +131,7 @@ class Combine(OfSeveral, TrialEnv):
         raise AttributeError("Combine has two tasks: put the wrapper on one of them, inside Combine")
 
     def start_session(self) -> None:
-        """Begin a session in both tasks, each with its own stream."""
+        """Begin a session in both tasks, each with a separate random stream."""
         for env in self.envs:
             env.reset(seed=int(self.np_random.integers(2**31)))
 
@@ -159,7 +159,7 @@ class Combine(OfSeveral, TrialEnv):
         return record
 
     def _drawn_kind(self) -> int:
-        """A type of trial drawn from ``mix``, as ``Generator.choice`` draws it, which takes four times as long."""
+        """Draw a trial type from ``mix`` with the result of ``Generator.choice``, four times faster."""
         edges = self.mix.cumsum()
         return int((edges / edges[-1]).searchsorted(self.np_random.random(), side="right"))
 
@@ -188,7 +188,7 @@ class Combine(OfSeveral, TrialEnv):
         gt[...] = self._joint(truth[0], truth[1])
 
     def _joint(self, main: Any, other: Any) -> Any:
-        """The right action, given those of the two tasks."""
+        """Correct joint action, given the correct actions of both tasks."""
         if self.share_action_space:
             return np.where(main != 0, main, other)
         return main * self._sizes[1] + other
@@ -220,7 +220,7 @@ class Combine(OfSeveral, TrialEnv):
         return self.ob_now, float(reward), False, False, info
 
     def _advance(self, j: int, action: Any, step: int) -> tuple[float, Any, dict[str, Any]]:
-        """One step of a task: its reward, ground truth and info."""
+        """Advance a task by a step; return reward, ground truth and info."""
         task = self.tasks[j]
         cursor = task.cursor
         row, gt = cursor.first + step, cursor.gt

@@ -1,4 +1,4 @@
-"""What environments of several tasks share: whether the tasks fit together, their names and their parameters."""
+"""Base of environments with several tasks: compatibility checks, names and parameters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from neurogym.wrappers.forwarding import layers
 
 
 class OfSeveral:
-    """An environment whose parameters are those of its tasks.
+    """Environment whose parameters are the parameters of several tasks.
 
     Attributes:
-        tasks: They.
+        tasks: The tasks, in order.
     """
 
     remakes: ClassVar[bool] = False
@@ -26,20 +26,20 @@ class OfSeveral:
     parameter_tables: dict[str, Settings]
 
     def name_in(self, j: int, kind: str, name: str) -> str | None:
-        """What a parameter, reward or period of this environment is called in task ``j``; None if it cannot have it."""
+        """Name in task ``j`` of a parameter, reward or period of this environment; None if absent."""
         return name
 
     def name_here(self, j: int, kind: str, name: str) -> str:
-        """What a parameter, reward or period of task ``j`` is called in this environment."""
+        """Name in this environment of a parameter, reward or period of task ``j``."""
         return name
 
     def known_names(self, kind: str) -> list[str]:
-        """What can be changed in any of the tasks."""
+        """Names of everything that can be changed in any task."""
         here = [self.name_here(j, kind, name) for j in range(len(self.tasks)) for name in self._names(j, kind)]
         return [name for name in dict.fromkeys(here) if self.takes(kind, name)]
 
     def takes(self, kind: str, name: str) -> bool:
-        """Whether one of the tasks has a parameter, reward or period."""
+        """Whether any task has a parameter, reward or period of this name."""
         return any(self.name_in(j, kind, name) in self._names(j, kind) for j in range(len(self.tasks)))
 
     def update_tables(
@@ -48,7 +48,7 @@ class OfSeveral:
         parameters: Mapping[str, Any] | None = None,
         assigned: bool = False,
     ) -> None:
-        """Pass on to each task what it has of these."""
+        """Pass changed parameters and dictionary entries on to the tasks that have these names."""
         for j, task in enumerate(self.tasks):
             own = {kind: self._own(j, kind, table) for kind, table in tables.items() if kind != "conditions"}
             task.update(**own, **self._own(j, "parameters", parameters or {}))
@@ -125,12 +125,12 @@ def _size(env: gym.Env) -> Any:
 
 
 def name_of(env: gym.Env) -> str:
-    """Id of a task, or the name of its class."""
+    """Id of a task, or the name of the class."""
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """The names, numbered where one occurs more than once."""
+    """Return the names with numbers appended to repeated names."""
     listed = list(names)
     return [
         name if listed.count(name) == 1 else f"{name}#{listed[:i].count(name) + 1}" for i, name in enumerate(listed)

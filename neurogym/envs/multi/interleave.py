@@ -1,4 +1,4 @@
-"""Trials of several tasks in one block.
+"""Combination of trials of several tasks into a block.
 
 Each task makes its own trials; :func:`interleave` lays them out in the order of a schedule, and :class:`MixedRule`
 applies to each trial the response rule of the task that it came from.
@@ -21,7 +21,7 @@ Parts = list[tuple[int, Trials, np.ndarray]]
 
 
 class Records(NamedTuple):
-    """What the records of some tasks have.
+    """Structure of the records of several tasks.
 
     Attributes:
         columns: Name to the type and shape of each entry.
@@ -35,7 +35,7 @@ class Records(NamedTuple):
 
 
 def records_of(tasks: Sequence[TrialEnv]) -> Records:
-    """What the records of some tasks have; makes a few trials of each.
+    """Determine the structure of the records of several tasks from a few trials of each task.
 
     The sizes decide how many trials are made ahead and thus what a seed gives, so they must not depend on chance or on
     what was looked at before: the trials have a seed of their own, and the tasks must be seeded afterwards.
@@ -83,7 +83,7 @@ def interleave(trials: Trials, parts: Parts, tables: bool) -> None:
 
 
 def _gather_limits(trials: Trials, parts: Parts) -> None:
-    """Periods (of no length in trials that lack them), what is paid, and where reaction times start."""
+    """Gather periods (of zero length in trials without the period), rewards, and onsets of reaction times."""
     trials.go, trials.bonus, trials.rewards = np.zeros(trials.n, np.int64), np.zeros(trials.n), {}
     counted_from = set()
     for _, part, at in parts:
@@ -99,7 +99,7 @@ def _gather_limits(trials: Trials, parts: Parts) -> None:
 
 
 def _gather_records(trials: Trials, parts: Parts) -> None:
-    """What describes the trials; nan (None if not a number) in trials of tasks that do not have it.
+    """Gather the records of trials; nan (None if not a number) for trials of tasks without the entry.
 
     Arrays that differ in shape between tasks are left out.
     """
@@ -122,7 +122,7 @@ def empty_column(shape: tuple[int, ...], dtypes: Sequence[np.dtype], complete: b
 
 
 class MixedRule:
-    """The response rules of several tasks, each applied to its own trials.
+    """Response rules of several tasks, each applied to the task's own trials.
 
     Args:
         tasks: The tasks, each with a declared rule.
@@ -141,7 +141,7 @@ class MixedRule:
         self.parts: Parts = []
 
     def compile(self, trials: Trials, abort: bool) -> None:
-        """Fill the tables of the trials, unless they were taken over with them."""
+        """Fill the tables of the trials, unless already copied with the trials."""
         if "event" in trials.fields:
             return
         actions = int(trials.env.action_space.n)
@@ -161,7 +161,7 @@ class MixedRule:
 
 
 def _subset(trials: Trials, part: Trials, at: np.ndarray) -> Trials:
-    """The trials ``at`` of a block as a block of their own, as far as a response rule looks at them."""
+    """Trials ``at`` of a block as a separate block, with the fields that response rules need."""
     own = Trials(trials.env, len(at))
     own.starts = {name: trials.starts[name][at] for name in part.starts}
     own.ends = {name: trials.ends[name][at] for name in part.starts}

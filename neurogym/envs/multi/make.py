@@ -1,4 +1,4 @@
-"""Several tasks in one environment, by name."""
+"""Construction of environments with several tasks, by name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_multi(
     pad: bool = True,
     **kwargs: Any,
 ) -> gym.Env:
-    """Make one environment of several tasks, each trial from one of them; see :class:`ScheduleEnvs`.
+    """Make an environment with several tasks, which alternate between trials; see :class:`ScheduleEnvs`.
 
     Args:
         ids: A collection (``"yang19"``), ids joined by ``+``, or a list of ids.

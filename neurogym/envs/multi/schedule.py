@@ -1,4 +1,4 @@
-"""Several tasks in one environment, one trial at a time."""
+"""Several tasks in a single environment, alternating between trials."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_IN_STOCK = 512  #: trials of one task
 
 
 class ScheduleEnvs(OfSeveral, TrialEnv):
-    """Present several tasks, each trial from the one that a schedule names.
+    """Present several tasks; a schedule selects the task of each trial.
 
     The trial's task is in its record as ``task``. Every task keeps a random stream of its own, and the first
     observation of a trial is that of its task. Wrappers that act on the trials of one task go inside, on that task;
@@ -122,7 +122,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         self._stock = [None] * len(self.tasks)
 
     def set_i(self, i: int) -> None:
-        """Let the next trial come from task ``i``; a schedule goes on from there, without one the task stays.
+        """Select task ``i`` for the next trial; a schedule continues from there, and without a schedule the task stays.
 
         Raises:
             ValueError: If there is no such task.
@@ -147,21 +147,21 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
 
     @property
     def traits(self) -> Traits:
-        """What can be done with all of the tasks."""
+        """Capabilities shared by all tasks."""
         return Traits(self._all_ahead, self._all_ahead, bool(self.metadata["carries"]))
 
     @property
     def shows_while_stepped(self) -> bool:
-        """Whether wrappers inside say what is shown only when they are stepped."""
+        """Whether observations of inner wrappers are only known when stepped."""
         return any(isinstance(w, TrialWrapper) and w.overrides("step") for env in self.envs for w in layers(env))
 
     def length_is_fixed(self) -> bool:
-        """Tasks differ in the length of their trials."""
+        """Return False: trial lengths differ between tasks."""
         return False
 
     @property  # type: ignore[misc]
     def choices(self) -> Any:
-        """What the ground truth can be, if it is the same in all tasks.
+        """Possible ground truths, if equal in all tasks.
 
         Raises:
             AttributeError: If tasks differ in it or one has no finite set.
@@ -172,7 +172,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         return first
 
     def start_session(self) -> None:
-        """Begin a session in every task, each with its own stream drawn from this environment's."""
+        """Begin a session in every task, with random streams drawn from this environment's generator."""
         self._chosen = 0 if self.schedule is None else None
         self._stock = [None] * len(self.tasks)
         if self.schedule is not None:
@@ -191,7 +191,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
                 env.reset(seed=seed)
 
     def check_conditions(self, given: Mapping[str, Any]) -> None:
-        """Refuse what none of the tasks takes; each checks its own values."""
+        """Refuse conditions that no task accepts; each task checks the values."""
         for name, value in given.items():
             if name not in self.conditions:
                 forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
@@ -258,7 +258,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
     # -- tasks that are stepped in their own stacks -------------------------------------------------------------------
 
     def _show(self, trials: Trials, ob: Any, row: int) -> None:
-        """Show what a task shows; channels that it lacks stay as they are."""
+        """Copy a task's observation; additional channels remain unchanged."""
         if np.ndim(ob) == 1:
             trials.ob[row, : len(ob)] = ob
         else:
@@ -288,7 +288,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         self.event = int(np.flatnonzero(outcome == OUTCOMES)[0])
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
-        """What the task and its wrappers said of the trial that ended holds."""
+        """Report the results of the task and inner wrappers for the trial that ended."""
         if info["new_trial"]:
             info.update(self._said)
         return ob, reward, terminated, truncated, info
@@ -296,7 +296,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
     # -- about the tasks ----------------------------------------------------------------------------------------------
 
     def oracle(self) -> Any:
-        """The best action at the current row, as the trial's task knows it."""
+        """Best action at the current row, from the oracle of the trial's task."""
         task = self.tasks[self.i_env]
         if not self._all_ahead:
             return task.oracle()
@@ -311,19 +311,19 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
 
     @property
     def shares(self) -> np.ndarray:
-        """How often each task comes in the long run, shape (tasks,)."""
+        """Long-run frequency of each task, shape (tasks,)."""
         if self.schedule is None:
             return np.eye(len(self.envs))[self._chosen or 0]
         return self.schedule.shares
 
     def __str__(self) -> str:
-        """The tasks, one per line."""
+        """List the tasks, a line for each."""
         listed = "".join(f"\n  {env}" for env in self.envs)
         return f"<{type(self).__name__} of {len(self.envs)} tasks{listed}>"
 
 
 class MultiEnvs(ScheduleEnvs):
-    """Several tasks of which the caller chooses one with ``set_i``: :class:`ScheduleEnvs` without a schedule.
+    """Several tasks selected by the caller with ``set_i``: :class:`ScheduleEnvs` without a schedule.
 
     Args:
         envs: The tasks, wrapped or not.

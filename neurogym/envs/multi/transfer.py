@@ -1,4 +1,4 @@
-"""Tasks one after the other."""
+"""Tasks in sequence, for transfer learning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neurogym.sampling.scheduler import OnceSchedule
 
 
 class TransferLearning(ScheduleEnvs):
-    """Present each task for a number of trials and go on to the next; the last one stays.
+    """Present each task for a number of trials, then the next task; the last task continues indefinitely.
 
     Tasks with fewer channels or actions are widened (see ``pad`` of :class:`ScheduleEnvs`). The trial's record has the
     task as ``task``.

@@ -170,7 +170,7 @@ class AnnubesEnv(TrialEnv):
         self._count = np.zeros(len(self.modalities) + 1, int)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AnnubesEnv:
-        """A copy goes its own way from the next trial on, unless the seed is frozen."""
+        """Copy the task; trials of the copy diverge from the next trial on, unless the seed is frozen."""
         twin = memo[id(self)] = type(self).__new__(type(self))
         twin.__dict__.update({name: deepcopy(value, memo) for name, value in self.__dict__.items()})
         if not self.frozen_seed:
@@ -181,7 +181,7 @@ class AnnubesEnv(TrialEnv):
         return twin
 
     def _draw(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
-        """Which stimulus each trial presents, and how many trials in a row have contained each modality."""
+        """Draw the stimulus of each trial, and count consecutive trials with each modality."""
         limits = np.array([np.inf if limit is None else limit for limit in self.max_sequential.values()])
         which, counts = np.zeros(trials.n, int), np.zeros((trials.n, len(limits)), int)
         given = trials.given.get("stim_types")

@@ -14,7 +14,7 @@ from neurogym.trials import Trials
 
 
 class AntiReach(TrialEnv):
-    """Respond in the direction opposite to the stimulus, or towards it.
+    """Respond opposite to the stimulus, or towards the stimulus.
 
     Args:
         anti: Whether the response is opposite to the stimulus; False: towards it.

@@ -17,7 +17,7 @@ from neurogym.trials import Trials
 
 
 class Bandit(TrialEnv):
-    """Choose one of n arms; each pays with its own probability. A trial is one step.
+    """Choose one of n arms with different reward probabilities. A trial is a single step.
 
     The observation is always zero: what was chosen and paid must come from ``PassAction`` and ``PassReward``.
 
@@ -87,7 +87,7 @@ class Bandit(TrialEnv):
 
     @staticmethod
     def _each(trials: Trials, name: str, usual: np.ndarray) -> np.ndarray:
-        """What each arm has in each trial, as asked for or as usual, shape (n, arms)."""
+        """Property of each arm in each trial, as requested or the default, shape (n, arms)."""
         rows = np.stack(list(trials.given[name])) if name in trials.given else np.tile(usual, (trials.n, 1))
         trials.info[name] = rows = rows.astype(float)
         return rows

@@ -15,7 +15,7 @@ LOWER = {"easy": 0.1, "medium": 0.25, "hard": 0.4}
 
 
 class ChangingBandit(TrialEnv):
-    """Find the better of several arms within a session; the next session has new arms. A trial is one step.
+    """Find the best arm within a session; each session has new arms. A trial is a single step.
 
     The only channel is on in the first trial of a session. What was chosen and paid must come from ``PassAction`` and
     ``PassReward``. Performance says whether the best arm was chosen.

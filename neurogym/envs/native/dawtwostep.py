@@ -20,7 +20,7 @@ SWITCH = 0.025  #: probability per trial that good and bad state change places
 
 
 class DawTwoStep(TrialEnv):
-    """Choose one of two actions, each of which leads commonly to its own state; one state pays often.
+    """Choose between two actions that commonly lead to different states, only one of which is often rewarded.
 
     In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state is paid
     at once. In the second step the state is shown and the agent waits. Which state pays often changes unannounced.

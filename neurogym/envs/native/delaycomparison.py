@@ -53,7 +53,7 @@ class DelayComparison(TrialEnv):
 
     @property
     def vall(self) -> np.ndarray:
-        """The magnitudes of all pairs, one after the other."""
+        """Magnitudes of all pairs, flattened."""
         return np.ravel(self.vpairs)
 
     @property

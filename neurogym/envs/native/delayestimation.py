@@ -59,7 +59,7 @@ class DelayEstimation(TrialEnv):
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, 1 + dim_ring)})
 
     def _colours(self, trials: Trials) -> np.ndarray:
-        """Colour of each place, one in each eighth of a turned wheel, in random order; shape (n, places)."""
+        """Colour of each place, from different eighths of a rotated wheel, in random order; shape (n, places)."""
         eighth = self.dim_ring // PLACES
         jitter = trials.rng.integers(max(1, eighth // 2 + 1), size=(trials.n, PLACES))
         turn = trials.rng.integers(self.dim_ring, size=(trials.n, 1))

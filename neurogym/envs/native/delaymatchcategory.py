@@ -14,7 +14,7 @@ from neurogym.trials import Trials
 
 
 class DelayMatchCategory(TrialEnv):
-    """Say whether sample and test direction belong to the same category, one half of the circle each.
+    """Report whether sample and test direction belong to the same category, defined as a half of the circle.
 
     Category 0 is the half of the circle around the first unit, so that two units tell the categories. The answer is
     given while the test is on.

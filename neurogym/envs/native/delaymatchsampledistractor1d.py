@@ -17,7 +17,7 @@ TESTS = ("test1", "test2", "test3")
 
 
 class DelayMatchSampleDistractor1D(TrialEnv):
-    """Respond to the one of three successive tests that equals the sample, and to nothing before it.
+    """Respond to the test that equals the sample, and ignore distractors before the match.
 
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).

@@ -17,7 +17,7 @@ ITEMS = (0.0, 0.5)  #: an item x is shown as (cos pi x, sin pi x)
 
 
 class DualDelayMatchSample(TrialEnv):
-    """Remember two samples; a cue says which of them the next test is compared with, twice.
+    """Remember two samples; before each of two tests, a cue selects the sample for comparison.
 
     The first response in each test counts. Performance is the fraction of the two tests that were right.
 

@@ -17,7 +17,7 @@ BACKGROUND = 0.01
 
 
 class DualTask(TrialEnv):
-    """Remember an odour for a later paired one, and do a go / no-go task in between.
+    """Remember an odour until a paired odour appears, and do a go / no-go task in between.
 
     Respond at the end if the second odour goes with the first; respond in between after the go odour. Which odours
     are pairs (two ways) and which distractor means go (two ways) is never shown and changes every ``block_dur``
@@ -132,7 +132,7 @@ class DualTask(TrialEnv):
         return self.ob_now, reward, False, False, {"new_trial": ended}
 
     def _answer(self, period: str, action: int, wanted: int) -> float:
-        """Reward of an action in a response period: the first response counts, or its absence at the end."""
+        """Reward of an action in a response period: the first response counts, or no response by the end."""
         last = self.t_ind + 1 == self.end_ind[period]
         if self._answered[period] or not (action or last):
             return 0.0

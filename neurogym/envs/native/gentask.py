@@ -17,7 +17,7 @@ ANY = ("truncated_exponential", (500, 200, 800))
 
 
 class GenTask(TrialEnv):
-    """Which of two stimuli is stronger: one task that becomes several.
+    """Compare the strength of two stimuli, in a configurable design.
 
     With ``simultaneous_stim`` both are shown at once (random dots); with a delay after them it is a delayed response;
     one after the other it is a delayed comparison; with ``gng`` the answer is to go if the first is the stronger and

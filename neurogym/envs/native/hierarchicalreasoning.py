@@ -18,7 +18,7 @@ BLOCK = (10, 20)  #: fewest and most trials of a block
 
 
 class HierarchicalReasoning(TrialEnv):
-    """Report the rule believed to hold, then apply it to an interval between two flashes.
+    """Report the rule believed to hold, then apply the rule to an interval between two flashes.
 
     Under rule 1 the response goes to the side of the flashes if the interval was long and away from it if it was short,
     under rule 0 the opposite. The rule changes every 10 to 20 trials without a sign. A trial is correct if the rule

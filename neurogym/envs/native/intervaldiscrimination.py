@@ -52,7 +52,7 @@ class IntervalDiscrimination(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice1": 1, "choice2": 2})
 
     def _durations(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
-        """Two different durations; the longer one is first or second with equal probability, if not asked for."""
+        """Draw two different durations; unless requested, the longer duration is first or second equally often."""
         asked = [name for name in ("duration1", "duration2") if name in trials.given]
         wanted = trials.draw("ground_truth") if not asked or "ground_truth" in trials.given else None
         durations = [np.zeros(trials.n), np.zeros(trials.n)]

@@ -1,4 +1,4 @@
-"""Production of one of two cued intervals."""
+"""Production of a short or a long cued interval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERVALS = np.array([800, 1500])  #: ms
 
 
 class MotorTiming(TrialEnv):
-    """Produce a short or a long interval, as cued; it counts from the onset of the set signal.
+    """Produce a short or a long interval, as cued, from the onset of the set signal.
 
     Args:
         prod_margin: Tolerance as a fraction of the interval.

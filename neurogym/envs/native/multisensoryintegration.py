@@ -108,7 +108,7 @@ class MultiSensoryIntegration(TrialEnv):
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
     def ceiling(self) -> Score | None:
-        """Exact for two directions: the sum of all samples decides, with the noise of two modalities or of one."""
+        """Ceiling, exact for two directions: the sum of all samples decides, with the noise of the shown modalities."""
         if len(self.theta) != 2:
             return None
         noise = [self.sigma * (1 / ALONE if m in ("first", "second") else np.sqrt(2)) for m in self.modalities]

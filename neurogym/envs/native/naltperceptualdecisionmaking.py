@@ -19,7 +19,7 @@ BLOCKS = 16
 
 
 class NAltPerceptualDecisionMaking(TrialEnv):
-    """Report which of n noisy stimuli is the strong one; any subset of them may be in play.
+    """Report the strongest of n noisy stimuli; any subset of stimuli may be in play.
 
     Args:
         n_ch: Number of alternatives, at least 2.
@@ -84,7 +84,7 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         self.action_space = spaces.Discrete(1 + self.n_ch, name={"fixation": 0, "choice": list(everything)})
 
     def _in_play(self, trials: Trials) -> np.ndarray:
-        """Which alternatives are in play, shape (n, alternatives)."""
+        """Alternatives in play, shape (n, alternatives)."""
         chosen = trials.draw("sel_chs", (self.conditions["sel_chs"][-1],))
         listed = [tuple(subset) for subset in chosen]
         places = {subset: place for place, subset in enumerate(dict.fromkeys(listed))}

@@ -13,7 +13,7 @@ from neurogym.trials import Trials
 
 
 class NBack(TrialEnv):
-    """Say of each item of a sequence whether it equals the one n items before. A trial is a sequence.
+    """Report for each item of a sequence whether the item n positions before was equal. A trial is a sequence.
 
     An item is shown, then the fixation cue goes off for the response; the action at the end of that time counts. The
     first n items need none, and follow each other without a pause. Performance is the fraction answered correctly.

@@ -10,7 +10,7 @@ from neurogym.trials import Trials
 
 
 class Null(TrialEnv):
-    """Do nothing: one action, an observation of zero, no reward. A trial lasts ten seconds.
+    """Do nothing: a single action, an observation of zero, no reward. A trial lasts ten seconds.
 
     Args:
         dt: Time step (ms).

@@ -1,4 +1,4 @@
-"""One-two-three-go: reproduce an interval that was heard twice."""
+"""One-two-three-go: reproduce an interval that was presented twice."""
 
 from __future__ import annotations
 

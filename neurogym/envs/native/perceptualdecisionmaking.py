@@ -1,4 +1,4 @@
-"""Perceptual decision-making: random-dots motion in its vector form."""
+"""Perceptual decision-making: random-dot motion in vector form."""
 
 from __future__ import annotations
 

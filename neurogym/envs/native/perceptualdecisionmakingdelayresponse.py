@@ -16,7 +16,7 @@ from neurogym.trials import Trials
 
 
 class PerceptualDecisionMakingDelayResponse(TrialEnv):
-    """Decide which of two noisy stimuli is stronger and report it after a delay of unknown length.
+    """Compare two noisy stimuli and report the stronger stimulus after a delay of random length.
 
     Args:
         stim_scale: Factor on the coherences 0, 6.4, 12.8, 25.6 and 51.2 percent.

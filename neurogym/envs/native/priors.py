@@ -62,7 +62,7 @@ class Priors(TrialEnv):
         self._done, self._side, self._first_block = 0, 0, 0
 
     def _draw_sides(self, trials: Trials) -> np.ndarray:
-        """The correct side (1 or 2) of each trial: a chain that repeats with the probability of its block."""
+        """Correct side (1 or 2) of each trial: a chain with the block's probability of repetition."""
         if self._side == 0:
             self._side, self._first_block = 1 + int(trials.rng.integers(2)), int(trials.rng.integers(2))
         block = (self._first_block + (self._done + np.arange(trials.n)) // self.block_dur) % 2

@@ -25,7 +25,7 @@ def _periods(n_loc: int) -> dict[str, Any]:
 
 
 class ProbabilisticReasoning(TrialEnv):
-    """Add up the evidence of shapes that appear one after the other, and choose the target that it favours.
+    """Add up the evidence of successive shapes, and choose the favoured target.
 
     Each shape has a weight; their sum is the log odds (base 10) that target 2 is rewarded. Which target is rewarded is
     drawn with these odds, so that even the best choice is sometimes wrong.
@@ -88,7 +88,7 @@ class ProbabilisticReasoning(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
     def _shapes(self, trials: Trials) -> np.ndarray:
-        """Shapes in order of appearance, shape (n, n_loc), and the target that their log odds drew."""
+        """Draw shapes in order of appearance, shape (n, n_loc), and the target according to the log odds."""
         rng, n = trials.rng, trials.n
         shapes, target = np.zeros((n, self.n_loc), int), np.zeros(n, int)
         left = np.arange(n)

@@ -22,7 +22,7 @@ def _periods(n_bin: int) -> dict[str, int]:
 
 
 class PulseDecisionMaking(TrialEnv):
-    """Report on which side more pulses were delivered. If both had the same number, one side is right by chance.
+    """Report the side with more pulses. For equal numbers, a random side is correct.
 
     Args:
         dt: Time step (ms). A pulse lasts at least one step.

@@ -18,7 +18,7 @@ TURNS = (0, 1, -1)  #: direction of rotation of each action
 
 
 class Reaching1D(TrialEnv):
-    """Rotate towards a target angle and stay on it; the own angle is seen as well.
+    """Rotate towards a target angle and stay there; the agent's own angle is also shown.
 
     Each step of the reach pays the more, the closer the own angle is to the target. Performance compares this with
     what the shortest way would have earned from the angle at which the reach began.
@@ -130,7 +130,7 @@ class Reaching1D(TrialEnv):
         return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
-        """Show the own angle as it is, in place of that on the shortest way."""
+        """Show the agent's own angle in place of the angle on the shortest path."""
         planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:
             shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)

@@ -16,7 +16,7 @@ BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
 
 
 class ReachingDelayResponse(TrialEnv):
-    """Remember a scalar through a delay and report it when the go cue comes on.
+    """Remember a scalar through a delay and report the value at the go cue.
 
     The action has two components: respond if the first is positive, and the value reported.
 

@@ -1,4 +1,4 @@
-"""Ready-set-go: measure an interval and reproduce it."""
+"""Ready-set-go: measure and reproduce an interval."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from neurogym.envs.native.readysetgosingleprior import ReadySetGoSinglePrior
 
 
 class ReadySetGoDoublePrior(ReadySetGoSinglePrior):
-    """Measure an interval and produce it again; a cue says whether it is one of the short or of the long ones.
+    """Measure and reproduce an interval; a cue shows whether the interval is from the short or the long range.
 
     Args:
         input_noise: S.d. of the cue, as a fraction of its height.

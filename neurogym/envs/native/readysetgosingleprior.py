@@ -1,4 +1,4 @@
-"""Reproduction of an interval by a ramp, intervals from one prior."""
+"""Reproduction of an interval by a ramp, with a single prior over intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neurogym.trials import Trials
 
 
 class ReadySetGoSinglePrior(CueSetGo):
-    """Measure the interval between the ready and the set pulse and produce it again, with a ramp of output.
+    """Measure the interval between the ready and the set pulse and reproduce the interval with a ramp of output.
 
     With ``weber`` the interval that is shown (``measured`` in the trial's record) scatters around the one that is to be
     produced, with a spread in proportion to it, as that of human observers does (Jazayeri & Shadlen 2010,
@@ -64,7 +64,7 @@ class ReadySetGoSinglePrior(CueSetGo):
         return exact_ceiling(self, float(hits) / len(listed), "posterior over the intervals of the cue")
 
     def _most_hits(self, intervals: np.ndarray) -> float:
-        """Expected correct responses to one trial of each interval (ms), measured with noise."""
+        """Expected number of correct responses, with a trial of each interval (ms), measured with noise."""
         from scipy.special import ndtr
 
         sd = self.weber * intervals / self.dt

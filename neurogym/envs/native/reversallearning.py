@@ -13,7 +13,7 @@ from neurogym.trials import Trials
 
 
 class ReversalLearning(TrialEnv):
-    """Choose the picture that pays more often; without notice the other one becomes the better.
+    """Choose the picture with the higher reward probability; reversals are not announced.
 
     The pictures change sides from trial to trial. What was chosen and paid must come from ``PassAction`` and
     ``PassReward``. Performance says whether the better picture was chosen, whether or not it paid.

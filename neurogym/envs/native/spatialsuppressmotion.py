@@ -78,7 +78,7 @@ class SpatialSuppressMotion(TrialEnv):
         )
 
     def _contrast(self, trials: Trials) -> np.ndarray:
-        """Contrast of each trial; it goes with the diameter, either can be asked for."""
+        """Contrast of each trial; contrast determines diameter, and either can be requested."""
         if "diameter" in trials.given and "contrast" not in trials.given:
             trials.given["contrast"] = np.where(np.asarray(trials.given["diameter"]) == 1, *DIAMETER)
         contrast = trials.draw("contrast")
@@ -107,7 +107,7 @@ class SpatialSuppressMotion(TrialEnv):
         trials.set_groundtruth(probabilities)
 
     def _show(self, trials: Trials, direction: np.ndarray, contrast: np.ndarray) -> None:
-        """Drive the channels that prefer the direction, as many sizes of them as the stimulus covers."""
+        """Drive the channels tuned to the direction, for all sizes that the stimulus covers."""
         drive = contrast[:, None] * (1 + np.cos(self.theta - self.theta[direction][:, None])) / 2
         covered = np.arange(SIZES) < trials.info["diameter"][:, None]
         stimulus = drive[:, :, None] * covered[:, None]

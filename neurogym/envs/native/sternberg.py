@@ -15,7 +15,7 @@ from neurogym.trials import Rows, Trials
 
 
 class Sternberg(TrialEnv):
-    """Say whether a probe was among the items of a list, shown one by one before a delay.
+    """Report whether a probe was among the items of a list, shown successively before a delay.
 
     Args:
         timing: Replaces entries of ``default_timing`` (ms); ``item`` is the time from one item to the next.
@@ -65,7 +65,7 @@ class Sternberg(TrialEnv):
         start = trials.starts["list"]
 
         def shown(rows: Rows) -> np.ndarray:
-            """Each item of the list, off in its last step, so that the same item could be told from two."""
+            """Show each item of the list, off in the last step, so that repeated items can be told apart."""
             position, step = np.divmod(rows.step - start[rows.trial], item[rows.trial])
             on = step < item[rows.trial] - 1
             return np.eye(self.n_items)[order[rows.trial, position]] * on[:, None]

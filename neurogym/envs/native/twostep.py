@@ -13,7 +13,7 @@ from neurogym.trials import StepResult, Trials
 
 
 class TwoStep(TrialEnv):
-    """Choose one of two options; each usually leads to its own second stage, one of which usually pays.
+    """Choose between two options that usually lead to different second stages, only one of which usually pays.
 
     Which second stage is the better one switches at random, so that a rare transition that pays speaks for the option
     that was not chosen. A trial is two steps: choose, then see the second stage and collect (any action). Sessions
