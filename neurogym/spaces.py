@@ -99,7 +99,7 @@ def channels(name: Mapping[str, Index], low: float = -np.inf, high: float = np.i
     """The space of observations that are a vector with named channels.
 
     Args:
-        name: Label to index or indices; there are as many channels as these say.
+        name: Label to index or indices; these determine the number of channels.
         low: Lower bound.
         high: Upper bound.
 

@@ -34,7 +34,7 @@ class Remade(Protocol):
         """Take over the attributes in which another task differs."""
 
     def forget_trials_ahead(self) -> None:
-        """Let the next trial be made anew."""
+        """Discard trials made ahead."""
 
 
 class Parameter:

@@ -15,7 +15,7 @@ class Changed(Protocol):
     is_made: bool
 
     def forget_trials_ahead(self) -> None:
-        """Let the next trial be made anew."""
+        """Discard trials made ahead."""
 
     def update_tables(self, tables: Mapping[str, Mapping[str, Any]], *, assigned: bool) -> None:
         """Change entries of dictionaries."""

@@ -42,7 +42,7 @@ class LegacyGenerator:
         return dict(self.generator.bit_generator.state)
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state that :meth:`get_state` gave."""
+        """Restore a state returned by :meth:`get_state`."""
         self.generator.bit_generator.state = state
 
     def random_sample(self, size: Any = None) -> Any:

@@ -89,7 +89,7 @@ def check_place(env: Any, path: str) -> None:
 
 
 def check_ready(block: Any, known: Mapping[str, np.ndarray]) -> None:
-    """Refuse trials with which an environment of a batch cannot go on.
+    """Refuse trials from which an environment of a batch cannot continue.
 
     Args:
         block: Its trials from the current one on.

@@ -58,7 +58,7 @@ class RowArrays(Layout):
 
     Attributes:
         fields: Everything with one row per step: ``ob``, ``gt``, the tables of the response rule, wrappers' own.
-        has_gt: Whether anything has been said to be right.
+        has_gt: Whether a ground truth has been set.
     """
 
     def __init__(self, env: Task, n: int):
@@ -103,7 +103,7 @@ class RowArrays(Layout):
         return value
 
     def by_row(self, value: Any, rows: Rows, columns: bool) -> Any:
-        """A value per trial (first axis) as a value per row; a callable is asked for the rows.
+        """Expand a value per trial (first axis) to a value per row; a callable is called with the rows.
 
         Args:
             value: A number, shape (n,) or (1,), or with further axes, or a callable that takes :class:`Rows`.

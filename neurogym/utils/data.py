@@ -123,7 +123,7 @@ class Dataset:
         """The next batch.
 
         Args:
-            **kwargs: Conditions of the trials; streams begin anew when they change.
+            **kwargs: Conditions of the trials; streams restart when conditions change.
         """
         self._ask_for(kwargs)
         window = self._next()
@@ -132,7 +132,7 @@ class Dataset:
         return Batch(**columns, mask=window.inside.astype(np.float32), trials=window.records)
 
     def _ask_for(self, given: dict[str, Any]) -> None:
-        """Let the coming trials have some conditions."""
+        """Set the conditions of the next trials."""
         self._start_once()
         if repr(given) != repr(self._given):
             self._given = given
@@ -144,7 +144,7 @@ class Dataset:
             self._started = True
 
     def _cache(self, **kwargs: Any) -> None:
-        """Make what the next batch needs anew, as scripts ask that changed ``envs`` or want a batch of some conditions.
+        """Remake the next batch, for scripts that changed ``envs`` or request conditions.
 
         Args:
             **kwargs: Conditions of these trials; later ones have none.

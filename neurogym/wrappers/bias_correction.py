@@ -1,4 +1,4 @@
-"""Pay less for a side that the agent prefers."""
+"""Lower reward for a side that the agent prefers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from neurogym.wrappers.base import TrialWrapper, task_of
 class CatchTrials(TrialWrapper):
     """Give the right answer another reward in randomly chosen trials; the ground truth stays.
 
-    The trial's record says whether it is one, as ``catch_trials_catch``.
+    The trial's record marks catch trials as ``catch_trials_catch``.
 
     Args:
         env: A task with a declared response rule.

@@ -46,7 +46,7 @@ class LearnTransMatrix(TrialWrapper):
         self.start_session()
 
     def effect_on_ceiling(self) -> Effect:
-        """None where trials are independent of each other; else the agent's choices tell about the next trial."""
+        """Effect on the ceiling: none for independent trials, else unknown, since choices predict the next trial."""
         linked = self.task.traits.memory or any(
             wrapper.links_trials() for wrapper in self.task.wrappers if wrapper is not self
         )

@@ -21,7 +21,7 @@ class Noise(TrialWrapper):
 
     With ``perf_th`` the level adapts: it starts at 0, grows by ``step_noise`` after a trial if the mean performance of
     the last ``w`` trials exceeds the threshold, and shrinks if it is below. The level is in ``info["std_noise"]`` at
-    the end of each trial, beside the mean, ``info["perf_mean"]``.
+    the end of each trial, with the mean, ``info["perf_mean"]``.
 
     Args:
         env: The task, wrapped or not; its observation must be floating-point.

@@ -26,7 +26,7 @@ class RandomGroundTruth(TrialWrapper):
 
     Raises:
         AttributeError: If the task has no choices.
-        ValueError: If ``p`` is no distribution over them.
+        ValueError: If ``p`` is not a distribution over the choices.
     """
 
     metadata = WrapperInfo(

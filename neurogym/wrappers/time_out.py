@@ -15,7 +15,7 @@ from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
 class TimeOut(TrialWrapper):
     """Lengthen the fixation period of the trial after an error or miss.
 
-    The trial's record says so, as ``time_out_on``.
+    The trial's record marks such trials as ``time_out_on``.
 
     Args:
         env: A task with a period called ``fixation``.

@@ -16,7 +16,7 @@ from neurogym.wrappers.trial_history import TrialHistory
 class TrialHistoryEvolution(TrialHistory):
     """Draw the ground truth from a set of random contexts, which is replaced now and then.
 
-    A context says which choice is preferred after each. The trial's record has the context as
+    A context defines the preferred choice after each choice. The trial's record has the context as
     ``trial_history_evolution_block`` (preferred successors, counted from 1, 0 for choices that are not in play),
     the number of its generation as ``trial_history_evolution_generation`` and the matrix as ``probs``.
 

@@ -117,7 +117,7 @@ class Agent:
         """Refuse tables that do not suit the model.
 
         Raises:
-            UnfitError: says why.
+            UnfitError: if the model does not suit the table, with the reason.
         """
         if self.needs_rewards:
             require_rewards(table, self.name)

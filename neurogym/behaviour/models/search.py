@@ -57,7 +57,7 @@ def minimise(
 
 
 def _updated(inverse: Floats, s: Floats, y: Floats, moved: np.ndarray) -> Floats:
-    """Return the inverse Hessians after a step; begin anew where the step failed or the curvature is not positive."""
+    """Return the inverse Hessians after a step; reset after a failed step or for non-positive curvature."""
     sy = np.einsum("fi,fi->f", s, y)
     fine = moved & (sy > 1e-10)
     rho = np.where(fine, 1 / np.where(fine, sy, 1.0), 0.0)[:, None, None]

@@ -20,7 +20,7 @@ class ContractError(AssertionError):
 
 
 class NothingToCheck(Exception):
-    """A check has nothing to look at in a task; the message says why."""
+    """Raised by checks that do not apply to a task, with the reason."""
 
 
 def require(condition: Any, message: str) -> None:

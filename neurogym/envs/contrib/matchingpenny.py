@@ -34,7 +34,7 @@ class MatchingPenny(TrialEnv):
     Args:
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
-        timing: Accepted for old scripts; there are no periods to time, as a warning says.
+        timing: Accepted for old scripts, with a warning; there are no periods to time.
         opponent_type: One of ``mean_action``, ``random``, ``algorithm1``, ``algorithm2``.
         learning_rate: Of the running mean.
 
@@ -124,7 +124,7 @@ class MatchingPenny(TrialEnv):
         return best
 
     def trial_ended(self, info: Info) -> None:
-        """Let the opponent take note of the trial."""
+        """Update the opponent's memory with the finished trial."""
         action, opponent = int(info["choice"]), int(info["trial"]["opponent_action"])
         self._last_opponent = opponent
         self.mean_action += self.learning_rate * (action - self.mean_action)

@@ -75,7 +75,7 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
         steps_wrappers: Whether it steps the wrappers that are inside, so that they may override ``step``.
 
     Raises:
-        TypeError: If one is no trial-based task.
+        TypeError: If an environment is not a trial-based task.
         ValueError: If a wrapper is inside that must be outside, or time steps differ.
     """
     for env in envs:

@@ -42,7 +42,7 @@ class AnnubesEnv(TrialEnv):
 
     Raises:
         ValueError: If a weight, probability or limit cannot be met, or intensities do not fit or are given twice.
-        TypeError: If ``session`` is no dictionary, a modality no string, or ``max_sequential`` of another type.
+        TypeError: If ``session`` is not a dictionary, a modality not a string, or ``max_sequential`` of another type.
     """
 
     metadata = TaskInfo(

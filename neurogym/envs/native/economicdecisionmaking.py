@@ -21,7 +21,7 @@ WORTH = 2.2  #: drops of B worth one drop of A
 class EconomicDecisionMaking(TrialEnv):
     """Choose between an amount of juice A and an amount of juice B, worth less per drop.
 
-    The reward is the value of what was chosen; performance says whether it was the better option.
+    The reward is the value of what was chosen; performance is 1 if it was the better option.
 
     Args:
         rewards: Replaces entries of ``default_rewards``; ``correct`` is the value of one drop of A.

@@ -33,7 +33,7 @@ class PulseDecisionMaking(TrialEnv):
         abort: Whether breaking fixation ends the trial.
 
     Raises:
-        ValueError: If ``p_pulse`` is no pair of probabilities, or ``n_bin`` is less than 1.
+        ValueError: If ``p_pulse`` is not a pair of probabilities, or ``n_bin`` is less than 1.
 
     Source: Scott, Constantinople, Erlich, Tank & Brody 2015, 10.7554/eLife.11308.
     """
