@@ -1,4 +1,4 @@
-"""The experiment runner of ngym: configuration, training, recording, evaluation and figures behind one command.
+"""Experiment runner of ngym: configuration, training, recording, evaluation and figures behind a single command.
 
 From Python, with the names of the command line:
 

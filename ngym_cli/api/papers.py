@@ -21,7 +21,7 @@ def reproduce(
     reproductions: str | Path = "reproductions",
     trust: bool = False,
 ) -> Reproduction:
-    """Repeat the experiments of a paper, test its claims, and return the outcome.
+    """Repeat the experiments of a paper, test the paper's claims, and return the outcome.
 
     Args:
         paper: name of a paper (``ngym list papers``), or folder of your own.
@@ -71,11 +71,11 @@ class Reproduction:
 
     @property
     def claims(self) -> Any:
-        """One row per claim, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
+        """Claims with results, a row each, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         plain = (str, int, float, bool, type(None))
         rows = [{k: v for k, v in row.items() if isinstance(v, plain)} for row in self.document["claims"]]
         return tables.frame_of_rows(rows)
 
     def __repr__(self) -> str:
-        """Return one line about the object."""
+        """Return a short description."""
         return f"<Reproduction {self.path}: {len(self.document['claims'])} claims>"

@@ -20,7 +20,7 @@ FOLDER = Path("ngym_parts")
 
 
 def reference_of(kind: str, part: Any) -> str:
-    """Return the name of a part: its own if built in, else ``path/to/file.py:Name`` or ``package.module:Name``.
+    """Return the reference of a part: a built-in name, ``path/to/file.py:Name`` or ``package.module:Name``.
 
     A class of a notebook or an interactive session is written to a file in ``ngym_parts/`` first, with the imports and
     definitions that it uses; a changed class gets another file.
@@ -72,13 +72,13 @@ def _built_in(kind: str, part: Any) -> str | None:
 
 
 def _short(path: Path) -> Path:
-    """Return a path relative to the current folder where it lies below."""
+    """Return a path relative to the current folder if inside, else the absolute path."""
     path, here = path.resolve(), Path.cwd().resolve()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def refuse_while_importing() -> None:
-    """Refuse to train from a file that is imported because it holds a part.
+    """Refuse to train from a file that is imported because the file contains a part.
 
     Raises:
         UserError: says where the call belongs.
@@ -182,7 +182,7 @@ def _python(lines: list[str]) -> list[str]:
 
 
 def _free_names(text: str) -> list[str]:
-    """Return names that a definition reads from its module, in the order in which they appear."""
+    """Return names that a definition reads from the surrounding module, in order of appearance."""
     tree = ast.parse(text)
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}

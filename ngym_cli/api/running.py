@@ -30,7 +30,7 @@ def start(config: RunConfig, root: Path, name: str | None, overwrite: bool, prog
 
 
 def go_on(run: runs.Run, trust: bool, progress: bool) -> Path:
-    """Continue a run and return its folder; arguments as of ``ngym_cli.training.main_loop.resume``."""
+    """Continue a run and return the run folder; arguments as of ``ngym_cli.training.main_loop.resume``."""
     _prepare()
     from ngym_cli.training import main_loop
 

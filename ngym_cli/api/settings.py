@@ -55,7 +55,7 @@ class Settings(TypedDict, total=False):
 
 
 def _names() -> dict[str, Flag]:
-    """Return every name of an argument with its flag: that of the flag, and that of the configuration."""
+    """Return the flag of every argument name, both flag names and configuration keys."""
     found = {flag.name.strip("_"): flag for flag in FLAGS.values()}
     return found | {flag.key: flag for flag in FLAGS.values() if "." not in flag.key}
 
@@ -98,7 +98,7 @@ def nested(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(flag: Flag, value: Any) -> Any:
-    """Return a value as a configuration holds it: parts as references, arrays as lists."""
+    """Return a value in the form of a configuration: parts as references, arrays as lists."""
     if flag.key == "wrappers":
         return stack(value)
     if flag.key in PARTS:
@@ -125,7 +125,7 @@ def simple(value: Any) -> Any:
 
 
 def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
-    """Return wrappers as a configuration holds them.
+    """Return wrappers in the form of a configuration.
 
     Args:
         wrappers: text as on the command line, or a list, innermost first, of names, classes and pairs of these with a

@@ -91,7 +91,7 @@ def _key(word: str) -> str:
 
 
 def _values(varied: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the values of arguments by dotted key; one value is the same for all runs."""
+    """Return the values of arguments by dotted key; a single value is the same for all runs."""
     found: dict[str, list[Any]] = {}
     for key, values in settings.flat(varied, _alternatives).items():
         if isinstance(values, Mapping):
@@ -102,7 +102,7 @@ def _values(varied: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _alternatives(flag: Flag, value: Any) -> Any:
-    """Return the alternatives of an argument; of a table those of each entry."""
+    """Return the alternatives of an argument; for a table, the alternatives of each entry."""
     if flag.kind == "table":
         if not isinstance(value, Mapping):
             raise UserError(f"{flag.name.strip('_')}: expected a dictionary, not {value!r}")
@@ -117,7 +117,7 @@ def _several(value: Any) -> list[Any]:
 
 
 class Sweep:
-    """A sweep: its runs and their results.
+    """Sweep with runs and results.
 
     Args:
         path: folder of the sweep.
@@ -143,14 +143,14 @@ class Sweep:
 
     @property
     def results(self) -> Any:
-        """One row per run, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
+        """Results with a row per run, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         from ngym_cli.sweeps import results
 
         return tables.frame_of_rows(results.table(*self._rows))
 
     @property
     def settings(self) -> Any:
-        """One row per setting, with mean performance and intervals over seeds."""
+        """Results with a row per setting: mean performance and intervals over seeds."""
         from ngym_cli.sweeps import results
 
         rows = results.settings(*self._rows)
@@ -162,7 +162,7 @@ class Sweep:
         return [Run(row["id"], trust=True) for row in self._rows[1] if row["state"] != "queued" and row["id"]]
 
     def __repr__(self) -> str:
-        """Return one line about the object."""
+        """Return a short description."""
         rows = self._rows[1]
         return f"<Sweep {self.path}: {sum(row['state'] == 'done' for row in rows)} of {len(rows)} runs done>"
 

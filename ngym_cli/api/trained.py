@@ -1,4 +1,4 @@
-"""A run and its evaluations as objects: trial tables, new evaluations, figures, and the trained agent."""
+"""Runs and evaluations as objects: trial tables, new evaluations, figures, and the trained agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHANGES = {flag.key for flag in FLAGS.values() if flag.changes}
 
 
 def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: bool = False) -> Run:
-    """Return a run: its trials, evaluations, figures and trained agent.
+    """Return a run with trials, evaluations, figures and trained agent.
 
     Args:
         run: run folder, name of a run, or ``latest``.
@@ -118,7 +118,7 @@ class Evaluation(_Shown):
         return tables.frame_of_trials(read_trials(self.folder / "trials.parquet"))
 
     def __repr__(self) -> str:
-        """Return one line about the object."""
+        """Return a short description."""
         performance = "" if self.performance is None else f", performance {self.performance:.3f}"
         return f"<Evaluation {self.name}: {self.summary.get('trials', 0):,} trials{performance}>"
 
@@ -145,7 +145,7 @@ class Run(_Shown):
 
     @property
     def run(self) -> runs.Run:
-        """Folder of the run, as ``ngym_cli.runs`` reads it."""
+        """Folder of the run as an ``ngym_cli.runs.Run``."""
         return runs.Run(self.path)
 
     @property
@@ -248,7 +248,7 @@ class Run(_Shown):
         return found if checkpoints is not None else found[0]
 
     def resume(self, progress: bool = True) -> Run:
-        """Continue an interrupted run from its last checkpoint.
+        """Continue an interrupted run from the last checkpoint.
 
         Args:
             progress: show a progress bar.
@@ -260,10 +260,10 @@ class Run(_Shown):
         return self
 
     def report(self, out: Path | None = None) -> Path:
-        """Write an HTML page about the run and return its path.
+        """Write an HTML page about the run and return the path of the page.
 
         Args:
-            out: file (default: ``report.html`` in the folder of the run); replaced if it exists.
+            out: file (default: ``report.html`` in the folder of the run); replaced if present.
         """
         from ngym_cli.figures import report
 
@@ -283,7 +283,7 @@ class Run(_Shown):
 
     @property
     def module(self) -> StepModule:
-        """One step of the network as a ``torch.nn.Module``; see `LoadedAgent`."""
+        """Network step as a ``torch.nn.Module``; see `LoadedAgent`."""
         return self.agent.module
 
     @property
@@ -314,7 +314,7 @@ class Run(_Shown):
         return self.agent.activity(observations, state)
 
     def __repr__(self) -> str:
-        """Return one line about the object."""
+        """Return a short description."""
         manifest = self.manifest()
         performance = manifest.get("performance")
         said = "" if performance is None else f", performance {performance:.3f}"
@@ -327,7 +327,7 @@ class Run(_Shown):
         return table + self._curve()
 
     def _curve(self) -> str:
-        """Return the learning curve as an image for HTML; empty where it cannot be drawn."""
+        """Return the learning curve as an image for HTML; empty if drawing fails."""
         import base64
         import io
 

@@ -58,7 +58,7 @@ def train(
 
 def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, trust: bool = False,
            progress: bool = True) -> Run:  # fmt: skip
-    """Continue an interrupted run from its last checkpoint and return the run.
+    """Continue an interrupted run from the last checkpoint and return the run.
 
     Args:
         run: run folder, name of a run, or ``latest``.

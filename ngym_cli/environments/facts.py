@@ -1,4 +1,4 @@
-"""What is known of a task with its wrappers; the scores of reference agents are found when they are asked for."""
+"""Known properties of a task with wrappers; the scores of reference agents are computed on request."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ TRIALS_SEEN = 16
 
 @dataclass(frozen=True)
 class Facts:
-    """What a run needs to know of its task and wrappers.
+    """Properties of a task and wrappers that a run needs.
 
-    The scores of reference agents take seconds for some tasks; each is found once, when it is first asked for.
+    The scores of reference agents take seconds for some tasks; each score is computed on first access.
 
     Attributes:
         env: the stack, which has been reset; it is not stepped.
@@ -60,7 +60,7 @@ class Facts:
 
     @property
     def inner(self) -> TrialEnv:
-        """The task without its wrappers."""
+        """The task without wrappers."""
         return inner_task(self.env)
 
     @property
@@ -80,7 +80,7 @@ class Facts:
 
     @property
     def lacks_reward(self) -> bool:
-        """Whether the task needs the last reward as input and the agent is not shown it."""
+        """Whether the task needs the last reward as input and the agent does not see the last reward."""
         return needs_reward(self.env) and not sees_reward(self.env)
 
     @property
@@ -113,7 +113,7 @@ class Facts:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What task and wrappers say that they are about, names in ``neurogym.analysis.measures.MEASURES``."""
+        """Measures declared by task and wrappers, names in ``neurogym.analysis.measures.MEASURES``."""
         told = [self.task.metadata, *(layer.metadata for layer in (self.inner, *layers(self.env)))]
         found = (name for part in told for name in part.get("measures", ()))
         return tuple(dict.fromkeys(found))
@@ -139,7 +139,7 @@ class Facts:
 
     @property
     def no_ceiling(self) -> str:
-        """Why the ceiling is not known; empty where it is."""
+        """Reason for an unknown ceiling; empty where the ceiling is known."""
         return self._best.why
 
     @cached_property
@@ -149,7 +149,7 @@ class Facts:
 
     @cached_property
     def tasks(self) -> dict[str, dict[str, float | None]]:
-        """Of several tasks in one session, ``chance``, ``blind`` and ``ceiling`` of each by name."""
+        """Scores ``chance``, ``blind`` and ``ceiling`` of each task by name, for sessions of several tasks."""
         several, told = self.inner, sees_reward(self.env)
         if not isinstance(several, ScheduleEnvs):
             return {}
@@ -165,9 +165,9 @@ class Facts:
 
     @property
     def chance_among_answers(self) -> float | None:
-        """Performance of an agent that answers when it should and draws its answer, or None.
+        """Performance of an agent that responds at the right time with a random answer, or None.
 
-        It is known where all answers bear one label: two or more choices beside fixation.
+        The value is known where all answers have the same label: two or more choices besides fixation.
         """
         found = {name: np.size(list(where) if isinstance(where, range) else where)
                  for name, where in self.labels["action"].items() if name != "fixation"}  # fmt: skip
@@ -186,14 +186,14 @@ class Facts:
 
 
 def inspect(config: RunConfig, trained: bool = False) -> Facts:
-    """Build one environment, try it with random actions, and report what is known of it.
+    """Build an environment, try random actions, and return the properties of the task.
 
     Args:
-        config: task and wrappers are taken from it.
-        trained: whether an agent is to be trained on it, so that checkpoints must be able to hold its state.
+        config: provides task and wrappers.
+        trained: whether an agent will be trained, so that checkpoints must be able to store the environment's state.
 
     Raises:
-        UserError: if it cannot be built, fails while it is stepped, or has an attribute that cannot be saved.
+        UserError: if the environment cannot be built, fails in a step, or has an attribute that cannot be saved.
     """
     task = find_task(config.task)
     env = make_env(task, config)
@@ -211,7 +211,7 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
 
 
 def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
-    """Return the score of the ideal observer of a task with its wrappers, None where it is not known.
+    """Return the score of the ideal observer of a task with wrappers, None where unknown.
 
     Raises:
         UserError: if the task cannot be built.
@@ -237,7 +237,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
 
 
 def carries(env: gym.Env, task: Task) -> bool:
-    """Say whether a task or one of its wrappers carries information across trials."""
+    """Return whether a task or a wrapper carries information across trials."""
     return traits(env).memory or bool(task.metadata.get("carries"))
 
 

@@ -56,7 +56,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Trials of an evaluation and what they say.
+    """Trials of an evaluation and summary.
 
     Attributes:
         table: one row per trial, columns as in the trial table of a run.
@@ -105,13 +105,13 @@ class Quota:
         return len(self.trials)
 
     def counts(self, place: np.ndarray, env: np.ndarray) -> np.ndarray:
-        """Return whether trials count, from their places in their environments."""
+        """Return whether trials count, from environment and position in the environment's session."""
         return (place >= self.warm[env]) & (place < (self.warm + self.trials)[env])
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How trials of an evaluation differ from those of training.
+    """Settings of an evaluation that differ from training.
 
     Attributes:
         deterministic: take the most probable action instead of drawing one.
@@ -198,7 +198,7 @@ def evaluate(
 
 
 def measure(evaluation: Evaluation, facts: Facts) -> None:
-    """Add to an evaluation what the task is about, its ``measures``."""
+    """Add the task's ``measures`` to an evaluation."""
     evaluation.summary["measures"] = [each.to_dict() for each in measures(facts.measures, evaluation.table)]
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation found, as it is printed."""
+"""Printed results of an evaluation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
 
 
 def _reward_in_words(found: Mapping[str, Any]) -> str:
-    """Return the mean reward with its interval and, where known, the reward of the ideal observer."""
+    """Return the mean reward with an interval and, where known, the reward of the ideal observer."""
     text = f"{found['reward_per_trial']:.4f}"
     if found.get("reward_ci"):
         text += f"  95 % interval {_range(found['reward_ci'])}"
@@ -70,7 +70,7 @@ def _reward_in_words(found: Mapping[str, Any]) -> str:
 
 
 def measure_in_words(row: Mapping[str, object]) -> str:
-    """Return a measure with its interval and its unit."""
+    """Return a measure with interval and unit."""
     digits = 0 if row["unit"] == "ms" else 4
     value, low, high = (row.get(name) for name in ("value", "low", "high"))
     unit = f" {row['unit']}" if row["unit"] else ""
@@ -80,7 +80,7 @@ def measure_in_words(row: Mapping[str, object]) -> str:
 
 
 def references_in_words(found: Mapping[str, Any]) -> list[str]:
-    """Return what the performance is beside, and how far it is from chance to the ceiling: a line each."""
+    """Return lines with the reference scores and the performance relative to chance and ceiling."""
     known = [(name, found.get(name)) for name in REFERENCES]
     known.insert(1, ("chance among answers", found.get("chance_among_answers")))
     lines = [", ".join(f"{name} {value:.4f}" for name, value in known if value is not None)]
@@ -100,7 +100,7 @@ def _range(interval: Sequence[float]) -> str:
 
 
 def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = False) -> None:
-    """Print one evaluation: in full, or as a line where there are several; then what was written, and distances."""
+    """Print an evaluation, in full or as a single line, then the written files and the distances to other data."""
     out = terminal.console()
     if several:
         low, high = found["performance_ci"]

@@ -87,7 +87,7 @@ def population(view: View, series: Series | None = None) -> Population:
 
 
 def _conditions(view: View, table: Table) -> list[str]:
-    """Return the columns that split the trials: those asked for, else side and strength, else the first condition."""
+    """Return the columns that split the trials: as requested, else side and strength, else the first condition."""
     if view.by:
         for name in view.by:
             if name not in table:
@@ -103,7 +103,7 @@ def _conditions(view: View, table: Table) -> list[str]:
 
 
 def to_response(found: Population) -> Population | None:
-    """Return the activity around the answer, or None if trials end with it at once or have none."""
+    """Return the activity around the response, or None if trials end with the response or contain no response."""
     table = found.table
     if not {"rt", "rt_from"} <= set(table):
         return None

@@ -155,7 +155,11 @@ def determined(fit: PsychometricFit) -> bool:
 
 
 def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
-    """Return the parameters of a psychometric function as they stand in a legend.
+    """Return the parameters of a psychometric function for a legend.
+
+    The PSE is the signed strength at which both choices are equally likely, apart from lapses; the threshold is the
+    distance from the PSE to the strength at which three quarters of the range between the lapses are reached. Both are
+    undetermined with two strengths.
 
     The PSE is the signed strength at which both choices are equally likely, lapses apart; the threshold is how far from
     there three quarters of the way between the lapses are reached. Two strengths determine neither.
@@ -171,7 +175,7 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
 
 
 def second_choice(table: Table, labels: Mapping[str, Any], pair: tuple[float, float] | None = None) -> str:
-    """Return the name of the second of two choices, which are by default those that occur, in their order."""
+    """Return the name of the second of two choices, by default the choices that occur, in ascending order."""
     from neurogym.analysis.trial_tables import numbers, responded
 
     found = np.unique(numbers(table["choice"])[responded(table)]) if pair is None else np.array(pair)
@@ -191,7 +195,7 @@ def _times_vary(view: View) -> None:
     columns=("coh", "rt", "outcome"), check=_times_vary,
 )  # fmt: skip
 def chronometric(view: View) -> Figure:
-    """Draw reaction times, the diffusion to a bound that predicts them, and the accuracy that it implies."""
+    """Draw reaction times and accuracy with the prediction of a diffusion to a bound."""
     figure, (left, right) = new_figure(1, 2)
     chronometric_axes(left, right, view.parts())
     legend_below(left)
@@ -247,6 +251,6 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> Non
 
 
 def at_the_floor(times: np.ndarray) -> float:
-    """Return the share of reaction times that are the shortest one; measured times, all different, have no floor."""
+    """Return the share of reaction times equal to the shortest; measured times, all different, have no floor."""
     known = times[np.isfinite(times)]
     return float(np.mean(known == known.min())) if len(known) else 1.0

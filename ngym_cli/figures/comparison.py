@@ -1,4 +1,4 @@
-"""An agent beside an animal or a person: the same analyses of both, a distance per statistic, one figure."""
+"""Comparison of an agent with an animal or a person: the same analyses of both, a distance per statistic, a figure."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ DRAWS = 100
 
 @cache
 def read(data: Path, columns: Path) -> Table:
-    """Read a table of trials and name its columns as ours.
+    """Read a table of trials and rename the columns to the toolkit's names.
 
     Raises:
-        UserError: if either file is missing or damaged, or they do not fit together.
+        UserError: if either file is missing or damaged, or the files do not match.
     """
     from neurogym.analysis import load_trials
 

@@ -35,13 +35,13 @@ Table = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Panel:
-    """One condition as it is drawn.
+    """Condition and the scores to draw.
 
     Attributes:
         name: column of the trials.
-        values: of it, in order.
+        values: values of the condition, in order.
         words: for each value.
-        ceiling: at each value, None where it is not known.
+        ceiling: at each value, None where unknown.
         chance: at each value.
     """
 
@@ -187,7 +187,7 @@ def _family(task: str) -> str:
 
 
 def _task_name(task: str) -> str:
-    """Return the name of a task without its collection and version."""
+    """Return the name of a task without collection and version."""
     return task.rpartition(".")[2].removesuffix("-v0")
 
 
@@ -205,7 +205,7 @@ def _one_answer(view: View) -> None:
     columns=("ground_truth", "choice", "outcome", "rt"), check=_one_answer,
 )  # fmt: skip
 def responses(view: View) -> Figure:
-    """Draw how often the agent answers where it should and where it should not; reaction times where they vary."""
+    """Draw the rates of hits and false alarms, and reaction times if variable."""
     from neurogym.analysis.intervals import clusters, proportion_curve
 
     parts = view.parts()
@@ -238,7 +238,7 @@ def responses(view: View) -> Figure:
 
 
 def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> float:
-    """Return d', with half a trial added to each cell so that it is finite (Hautus 1995, 10.3758/BF03203619).
+    """Return d', with half a trial added to each cell to keep the result finite (Hautus 1995, 10.3758/BF03203619).
 
     >>> round(sensitivity(84, 100, 16, 100), 1)
     2.0
@@ -249,15 +249,15 @@ def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> float:
 
 
 def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | None]:
-    """Return the ceiling at each value of a condition, None where it is not known.
+    """Return the ceiling at each value of a condition, None where unknown.
 
-    It is that of an agent that knows the condition, which none can exceed that does not. It is computed by the task
-    that holds this value only; where trials depend on earlier ones that would be another task, and nothing is known.
+    The result is the ceiling of an agent that knows the condition, an upper limit for all other agents, computed by
+    a task that has this value alone. Where trials depend on earlier trials, that would be a different task: None.
 
     Args:
         source: the run.
         name: column of the condition; ``task`` for the tasks of a session.
-        values: of it.
+        values: values of the condition.
     """
     if name == "task":
         return [source.facts.tasks.get(value, {}).get("ceiling") for value in values]

@@ -94,7 +94,7 @@ def _recurrent(view: View) -> None:
 
 
 def _dynamics(view: View, by: tuple[str, ...] = ()) -> Dynamics:
-    """Return the network of the first run, its visited states and its points; kept for the next figure."""
+    """Return the network of the first run with visited states and points, cached for the next figure."""
     by = by or view.by
     key = f"dynamics {by}"
     if key in view.memory:
@@ -124,7 +124,7 @@ def _dynamics(view: View, by: tuple[str, ...] = ()) -> Dynamics:
 
 
 def _table(searched: Sequence[tuple[InputSet, FixedPoints]], dt: float) -> dict[str, np.ndarray]:
-    """Return one row for each point: input, speed, stability, leading eigenvalue, time constant (ms) and state."""
+    """Return a row for each point: input, speed, stability, leading eigenvalue, time constant (ms) and state."""
     parts = [
         {"input": np.full(len(points), each.label, dtype=object), **points.to_table(dt)} for each, points in searched
     ]
@@ -263,7 +263,7 @@ def _colours(n: int) -> list[str]:
 
 
 def _draw_paths(plane: Axes, found: Dynamics) -> None:
-    """Draw paths of trials: by choice where there is one condition, else in the colour of the condition."""
+    """Draw paths of trials, coloured by choice if there is a single condition, else by condition."""
     sets = [each for each, _ in found.searched]
     choice = found.population.table["choice"]
     if choice.ndim > 1:  # a movement

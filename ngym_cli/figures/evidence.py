@@ -1,4 +1,4 @@
-"""How evidence is used: over time, by context, over modalities, and for a bet on the own decision."""
+"""Use of evidence: over time, by context, over modalities, and for a wager on the agent's own decision."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _stimulus_fluctuates(view: View) -> None:
 
 
 def _pairs(view: View) -> dict[str, tuple[int, int]]:
-    """Return the channels that speak for the first and for the second choice, by what they show."""
+    """Return the channels that favour the first and the second choice, by name of the stimulus."""
     labels: dict[str, Any] = view.facts.labels.get("observation", {})
     found = {}
     for name, where in labels.items():
@@ -117,14 +117,14 @@ def _flat(observations: np.ndarray) -> np.ndarray:
 
 
 def _weak(table: dict[str, np.ndarray]) -> np.ndarray:
-    """Return which trials are among those of weakest evidence."""
+    """Return a mask of the trials with the weakest evidence."""
     strength = np.abs(table["coh"]) if "coh" in table else np.zeros(len(table["trial"]))
     levels = np.unique(strength)
     return np.asarray(strength <= levels[min(WEAKEST, len(levels)) - 1])
 
 
 def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """Return the evidence without its mean in trials of the same kind."""
+    """Return the evidence minus the mean over trials of the same kind."""
     names = [name for name in ("ground_truth", "coh", "coh_1", "coh_2", "other_choice", "context") if name in table]
     columns = [table[name][rows] for name in names if table[name].ndim == 1 and table[name].dtype != object]
     kinds = np.stack([np.unique(column, return_inverse=True)[1] for column in columns], axis=1) if columns else None
@@ -246,7 +246,7 @@ def cues(view: View) -> Figure:
 
 
 def shown_in_each(table: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the strength that each presented modality carries: where both share it, the mean of their parts (%)."""
+    """Return the strength of each presented modality: where both share the evidence, the mean of the two parts (%)."""
     if not {"coh_1", "coh_2"} <= set(table):
         return table["coh"]
     both = table["modality"].astype(str) == "both"
@@ -263,7 +263,7 @@ def _presented(name: str) -> str:
     columns=("wager", "coh", "choice", "outcome"),
 )  # fmt: skip
 def wagering(view: View) -> Figure:
-    """Draw how often the sure option is taken, and the accuracy with and without it on offer."""
+    """Draw the use of the sure option, and the accuracy with and without the sure option on offer."""
     from neurogym.analysis import from_trials
 
     sure = view.facts.labels.get("action", {}).get("sure", 3)

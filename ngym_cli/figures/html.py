@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: templates of this package, and figures put into them as markup."""
+"""Self-contained HTML pages: templates of this package, with figures embedded as markup."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def render(template: str, contents: Mapping[str, object]) -> str:
 
 
 def drawing(figure: Figure, name: str, caption: str) -> dict[str, Any]:
-    """Return a figure as the templates take it: under a name, with a caption, narrow or wide."""
+    """Return a figure as data for the templates: name, caption, picture, and narrow or wide."""
     kind = "narrow" if figure.get_figwidth() <= NARROW else "wide"
     return {"id": name, "caption": caption, "picture": inline(figure, name, caption), "kind": kind}
 
 
 def inline(figure: Figure, name: str, alt: str) -> Any:
-    """Return a figure as markup: vector graphics with the letters drawn, or pixels where these would be large."""
+    """Return a figure as markup: vector graphics with letters as paths, or pixels if the graphics would be large."""
     import matplotlib
     from markupsafe import Markup, escape
 

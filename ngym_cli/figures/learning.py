@@ -33,7 +33,7 @@ def _trained(view: View) -> None:
 
 @registry.figure("performance along training; over seeds the interquartile mean", check=_trained)
 def learning(view: View) -> Figure:
-    """Draw performance against the steps of training; for one run also reward, fixation breaks and misses."""
+    """Draw performance against the steps of training; for a single run also reward, fixation breaks and misses."""
     if len(view.sources) == 1:
         return _one(view)
     groups: dict[str, list[Source]] = {}
@@ -51,7 +51,7 @@ def learning(view: View) -> Figure:
 
 
 def _group(axes: Axes, label: str, sources: list[Source], colour: ColorType) -> None:
-    """Draw the interquartile mean of several runs with its bootstrap interval, or the one run with Wilson's."""
+    """Draw the interquartile mean of several runs with a bootstrap interval, or a single run with Wilson's interval."""
     from neurogym.analysis import from_trials
 
     if len(sources) == 1:
@@ -116,7 +116,7 @@ def _one(view: View) -> Figure:
 
 
 def _evaluated(axes: Axes, source: Source) -> None:
-    """Draw the evaluations that were made along training and after it."""
+    """Draw the evaluations made during and after training."""
     found = {row["step"]: row for row in source.manifest.get("evaluations", ())}
     for each in source.evaluations:
         if each.intact and each.summary.get("model_steps") is not None:
@@ -137,7 +137,7 @@ def _evaluated(axes: Axes, source: Source) -> None:
 
 
 def _stages(axes: Axes, source: Source) -> None:
-    """Mark where the stages of a curriculum began, with their names."""
+    """Mark the start of each stage of a curriculum with the name of the stage."""
     for number, stage in enumerate(source.manifest.get("stages") or (), start=1):
         begin = stage.get("from_step") or 0
         if number > 1:

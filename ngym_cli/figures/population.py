@@ -41,7 +41,7 @@ def _psth(found: Population) -> PSTH:
 
 
 def _styles(conditions: tuple[dict[str, Any], ...], words: Wording) -> list[dict[str, Any]]:
-    """Return colour and line of each condition: the last column by shade, the one before by line."""
+    """Return colour and line style of each condition: the last column by shade, the previous column by line style."""
     if not conditions or not conditions[0]:
         return [{"color": COLOURS[0], "label": "all trials"} for _ in conditions]
     names = list(conditions[0])
@@ -196,7 +196,7 @@ def decoding(view: View) -> Figure:
 
 @registry.figure("share of units selective to each task variable", record=("activity",))
 def selectivity(view: View) -> Figure:
-    """Draw the share of units that tell apart each task variable, and how units mix them."""
+    """Draw the share of units selective for each task variable, and the mixture of selectivities."""
     from neurogym.analysis import selectivity_table
 
     found = population(view)

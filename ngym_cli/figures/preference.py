@@ -69,7 +69,7 @@ def _intervals_vary(view: View) -> None:
     "reproduced against target interval", ["timing"], columns=("production", "rt", "outcome"), check=_intervals_vary
 )
 def interval(view: View) -> Figure:
-    """Draw produced against target intervals, and their error."""
+    """Draw produced against target intervals, and the error."""
     from neurogym.analysis import Curve
 
     figure, (left, right) = new_figure(1, 2)
@@ -99,7 +99,7 @@ def interval(view: View) -> Figure:
 
 
 def _intervals(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interval to be produced and the produced one (ms) of the trials that were answered."""
+    """Return the target interval and the produced interval (ms) of the answered trials."""
     table = part.table
     lag = table["period_set"] if "period_set" in table and _counts_from(table, "production") else 0.0
     rows = np.isin(table["outcome"].astype(str), ("correct", "error")) & np.isfinite(table["rt"])

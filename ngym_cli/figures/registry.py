@@ -1,4 +1,4 @@
-"""Figures: functions that declare what they need, the table of built-in figures, and the refusal of empty ones."""
+"""Figures: functions with declared requirements, the table of built-in figures, and a check against empty figures."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class FigureSpec:
                 raise Unavailable(f"no {name} recorded; ngym eval --record {name} does it")
 
     def suits(self, view: View, tags: Collection[str]) -> bool:
-        """Return whether the figure is drawn by default for these runs.
+        """Return whether the figure is drawn by default for the given runs.
 
         Args:
             view: the runs.
@@ -175,7 +175,7 @@ def find_figure(figure: Any) -> FigureSpec:
 
 
 class _BuiltIn(Mapping[str, FigureSpec]):
-    """Built-in figures by name; a figure's module, and with it Matplotlib, is imported on access."""
+    """Built-in figures by name; a figure's module, which needs Matplotlib, is imported on access."""
 
     def __init__(self) -> None:
         self._module = {name: module for module, names in MODULES.items() for name in names}
@@ -200,7 +200,7 @@ FIGURES: Mapping[str, FigureSpec] = _BuiltIn()
 
 
 def tags_of(view: View) -> set[str]:
-    """Return the tags of the first run's task, and those that its wrappers add."""
+    """Return the tags of the first run's task, and the tags added by wrappers."""
     from ngym_cli.config.tasks import find_task
 
     config = view.first.config

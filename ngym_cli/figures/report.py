@@ -1,4 +1,4 @@
-"""``ngym report``: one HTML page about a run that needs nothing else, neither files nor scripts nor a network."""
+"""Implementation of ``ngym report``: a self-contained HTML page about a run, without files, scripts or network."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def report(
 
 
 def _contents(seen: View, further: Sequence[str] = ()) -> dict[str, Any]:
-    """Return all that stands on the page, by the names that the template has for it."""
+    """Return the content of the page, by the names used in the template."""
     from ngym_cli.figures.style import Unavailable
 
     source = seen.first
@@ -122,7 +122,7 @@ def _lead(source: Source) -> str:
 
 
 def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the few numbers that matter most, each with what it is."""
+    """Return the most important numbers, each with a description."""
     low, high = found["performance_ci"]
     return [
         (f"{found['performance']:.3f}", f"performance [{low:.3f}, {high:.3f}], n = {found['trials']:,}"),
@@ -133,7 +133,7 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return the figures that the run calls for, and why others are missing."""
+    """Return the figures suited to the run, and the reasons for missing figures."""
     found, left_out = [], []
     specs = [*requests.natural_figures(seen), *map(find_figure, further)]
     for spec in {spec.name: spec for spec in specs}.values():
@@ -181,7 +181,7 @@ def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
 
 
 def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
-    """Return the tables of comparisons with animals, each with its figure."""
+    """Return the tables of comparisons with animals, each with a figure."""
     from markupsafe import Markup
 
     for number, each in enumerate(source.evaluations):

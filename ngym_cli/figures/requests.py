@@ -1,4 +1,4 @@
-"""What ``ngym plot`` draws of runs, and why something cannot be drawn."""
+"""Implementation of ``ngym plot`` for runs, with reasons for figures that cannot be drawn."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def view(
 
 
 def _pair(text: str | None) -> tuple[float, float] | None:
-    """Return two choices as they are numbered in the trial table."""
+    """Return two choices by number in the trial table."""
     if text is None:
         return None
     parts = split_entries(text)
@@ -152,7 +152,7 @@ def draw(
 
 
 class Drawn(NamedTuple):
-    """A figure, or None, why it could not be drawn, and whether that is because the run is damaged."""
+    """Figure, or None with the reason, and whether the run is damaged."""
 
     figure: Figure | None
     reason: str | None
@@ -160,7 +160,7 @@ class Drawn(NamedTuple):
 
 
 def natural_figures(seen: View) -> list[FigureSpec]:
-    """Return the figures that the runs call for, those that cannot be drawn of them left out."""
+    """Return the figures suited to the runs, except figures that cannot be drawn."""
     tags = tags_of(seen)
     return [spec for spec in FIGURES.values() if spec.suits(seen, tags)]
 
@@ -176,7 +176,7 @@ def suffix(seen: View) -> str:
 
 
 def _run_names(seen: View) -> str:
-    """Return names of runs as part of a file's name, another one for every other set of runs."""
+    """Return the names of runs as part of a file name that is unique to the set of runs."""
     names = [source.run.name for source in seen.sources]
     joined = "-vs-".join(names)
     parents = {source.run.path.parent.resolve() for source in seen.sources}
@@ -205,7 +205,7 @@ def _draw_one(seen: View, spec: FigureSpec, style: str, path: Path) -> dict[str,
 
 
 def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
-    """Return a figure, or None and why it could not be drawn; no figure stands in the way of another.
+    """Return a figure, or None and the reason; a failure does not affect other figures.
 
     Args:
         seen: the runs.
@@ -227,14 +227,14 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
 
 
 def telling(run: runs.Run, quick: bool = True, facts: Facts | None = None) -> tuple[str, Figure] | None:
-    """Return the figure of behaviour that says most of a run's evaluation and its name, or None if there is none.
+    """Return the most informative figure of a run's evaluation and the figure's name, or None if no figure is suitable.
 
-    A figure of such tasks comes before one that every task has, and one that is about more columns before others.
+    Figures specific to the kind of task precede general figures, and figures of more columns precede others.
 
     Args:
         run: the run.
-        quick: draw intervals of few bootstrap samples: it is made when a run ends, while somebody waits.
-        facts: what is known of its task, where that has been found out already.
+        quick: use few bootstrap samples, because the user waits at the end of a run.
+        facts: properties of the task, where already known.
     """
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import View
@@ -250,7 +250,7 @@ def telling(run: runs.Run, quick: bool = True, facts: Facts | None = None) -> tu
 
 
 def available(seen: View) -> list[dict[str, Any]]:
-    """Return every figure with whether it can be drawn of the runs, whether it is by default, and why not.
+    """Return every figure with availability, default and reason.
 
     Returns:
         Rows of ``id``, ``description``, ``available``, ``default`` and ``reason``.

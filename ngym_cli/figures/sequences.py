@@ -1,4 +1,4 @@
-"""How trials bear on later ones: choice history, two-step stay probabilities, regret, reversals."""
+"""Influence of trials on later trials: choice history, two-step stay probabilities, regret, reversals."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def stay(view: View) -> Figure:
 
 
 def _sessions(part: Part) -> Part:
-    """Return trials whose sessions are told apart where the task has several in a row; incomplete ones are left out."""
+    """Return complete trials, with sessions numbered separately where the task has several in a row."""
     from neurogym.analysis.trial_tables import in_sequence, select
 
     table = part.table
@@ -180,7 +180,7 @@ def _arms(part: Part) -> list[str]:
 
 @registry.figure("choices around reversals", ["learning"], columns=("better", "choice", "ground_truth"))
 def reversal(view: View) -> Figure:
-    """Draw the share of choices of what is better after a reversal, trial by trial around it."""
+    """Draw the share of better choices, trial by trial around a reversal."""
     from neurogym.analysis import from_trials
     from neurogym.analysis.trial_tables import numbers
 

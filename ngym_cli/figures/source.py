@@ -1,4 +1,4 @@
-"""One run as figures see it: its configuration, evaluations, training trials and network."""
+"""Run as seen by figures: configuration, evaluations, training trials and network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """One evaluation of a run: its folder and its summary."""
+    """Evaluation of a run: folder and summary."""
 
     folder: Path
     summary: Mapping[str, Any]
@@ -36,12 +36,12 @@ class Evaluated:
 
     @property
     def along_training(self) -> bool:
-        """Whether it is of a checkpoint."""
+        """Whether the evaluation is of a checkpoint."""
         return self.summary.get("checkpoint") is not None
 
     @property
     def intact(self) -> bool:
-        """Whether it is of the final network, as it is, under the conditions of training."""
+        """Whether the evaluation is of the final, unperturbed network under the conditions of training."""
         return not self.perturbed and not self.along_training and not self.summary.get("changes")
 
     @property
@@ -51,12 +51,12 @@ class Evaluated:
 
 
 class Source:
-    """What one run offers; read when it is first needed.
+    """Data of a run, read on first use.
 
     Args:
         run: the run.
-        trust: let its record name a user's own code.
-        facts: what is known of its task, where that has been found out already.
+        trust: let the run's record name a user's own code.
+        facts: properties of the task, where already known.
     """
 
     def __init__(self, run: runs.Run, trust: bool = False, facts: Facts | None = None):
@@ -65,25 +65,25 @@ class Source:
 
     @cached_property
     def config(self) -> RunConfig:
-        """Its configuration."""
+        """Configuration of the run's last stage."""
         return self.run.config(self.trust).in_stage(-1)
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the task."""
+        """Known properties of the task."""
         from ngym_cli.environments.facts import inspect
 
         return inspect(self.config) if self._facts is None else self._facts
 
     @cached_property
     def evaluations(self) -> list[Evaluated]:
-        """All its evaluations, oldest first."""
+        """All evaluations of the run, oldest first."""
         folders = self.run.evaluations()
         return [Evaluated(folder, records.read(folder / "summary.json", records.Summary)) for folder in folders]
 
     @cached_property
     def training(self) -> Table:
-        """The trials of its training: what a learning curve needs of them."""
+        """Training trials, with the columns of a learning curve."""
         columns = ("trial", "step", "performance", "reward", "aborts", "outcome", "env", "linked", "session_trial")
         if not self.manifest.get("trials") and not (self.run.path / runs.TRIALS).exists():
             return {}
@@ -91,7 +91,7 @@ class Source:
 
     @cached_property
     def policy(self) -> BasePolicy:
-        """Its trained policy.
+        """Trained policy of the run.
 
         Raises:
             Unavailable: if the run has no model yet.
@@ -103,7 +103,7 @@ class Source:
 
     @cached_property
     def actor(self) -> Actor | BasePolicy:
-        """What acts as its trained policy; see ``policy``."""
+        """Acting copy of the trained policy; see ``policy``."""
         from ngym_cli.agents.frozen import load_to_act
 
         self._need_model()
@@ -132,10 +132,10 @@ class Source:
         return (intact or found)[-1]
 
     def named(self, name: str) -> Evaluated:
-        """Return an evaluation by its name.
+        """Return an evaluation by name.
 
         Raises:
-            UserError: if there is none, with the nearest.
+            UserError: if the name is unknown, with the nearest name.
         """
         for each in self.evaluations:
             if each.folder.name == name:
@@ -143,5 +143,5 @@ class Source:
         raise unknown(f"evaluation of {self.run.name}", name, [each.folder.name for each in self.evaluations])
 
     def property(self, name: str) -> str:
-        """Return what tells this run from others: ``alg``, ``network``, ``seed``, ``task`` or ``run``."""
+        """Return the property that distinguishes runs: ``alg``, ``network``, ``seed``, ``task`` or ``run``."""
         return self.run.name if name == "run" else str(self.manifest.get(name, getattr(self.config, name)))

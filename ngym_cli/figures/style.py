@@ -73,7 +73,7 @@ _scale = contextvars.ContextVar("scale", default=1.0)
 
 
 class Unavailable(Exception):
-    """A figure cannot be drawn from these trials; the message says why."""
+    """Error for a figure that cannot be drawn from the given trials; the message contains the reason."""
 
 
 @contextlib.contextmanager
@@ -102,13 +102,13 @@ def shades(n: int) -> list[Any]:
 
 
 def interval_points(axes: Axes, curve: Curve, **options: Any) -> ErrorbarContainer:
-    """Draw the points of a ``Curve`` with their intervals."""
+    """Draw the points of a ``Curve`` with intervals."""
     spread = np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
     return axes.errorbar(curve.x, curve.value, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
 
 
 def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate], **options: Any) -> None:
-    """Draw estimates as points with intervals above their names."""
+    """Draw estimates as points with intervals, each above the name."""
     values, lows, highs = (np.array(part) for part in zip(*((e.value, e.low, e.high) for e in estimates), strict=True))
     spread = np.nan_to_num(np.clip([values - lows, highs - values], 0, None))
     place = options.pop("offset", 0.0) + np.arange(len(names))
@@ -124,11 +124,11 @@ def figure_of(axes: Axes) -> Figure:
 
 
 def category_ticks(axes: Axes, names: Sequence[str]) -> None:
-    """Write names below the places 0, 1, 2, ... of an axis, slanted where they would touch.
+    """Write names below the positions 0, 1, 2, ... of an axis, slanted where names would touch.
 
     Args:
-        axes: whose horizontal axis.
-        names: what stands below each place; a line break in it is kept.
+        axes: the axes with the horizontal axis to label.
+        names: text below each position; line breaks are kept.
     """
     figure = figure_of(axes)
     place = axes.get_subplotspec()
@@ -146,11 +146,11 @@ def category_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
-    """Put the legend of axes below the figure, its words folded so that they fit.
+    """Put the legend of axes below the figure, with long labels folded.
 
     Args:
-        axes: whose legend.
-        columns: entries side by side.
+        axes: the axes with the legend.
+        columns: number of columns of entries.
         side: ``left`` or ``right``.
     """
     figure = figure_of(axes)
@@ -164,12 +164,12 @@ def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
 
 
 def _folded(text: str, width: float) -> str:
-    """Return text with line breaks, so that it is not wider than so many inches."""
+    """Return text with line breaks, so that lines are not wider than a number of inches."""
     return "\n".join(textwrap.wrap(text, max(int(15 * width / _scale.get()) - 4, 20)))
 
 
 def capitalise_titles(figure: Figure) -> None:
-    """Begin the titles of a figure and its panels with a capital letter."""
+    """Capitalise the titles of a figure and of all panels."""
     for axes in figure.axes:
         titles = {axes.get_title(place) for place in ("left", "center", "right")}
         for text in axes.get_children():
@@ -180,7 +180,7 @@ def capitalise_titles(figure: Figure) -> None:
 
 
 def footnote(figure: Figure, lines: Sequence[str]) -> None:
-    """Write lines below a figure, under its legend if there is one."""
+    """Write lines below a figure, under the legend if present."""
     if not lines:
         return
     handles: list[Artist] = []
@@ -202,7 +202,7 @@ def footnote(figure: Figure, lines: Sequence[str]) -> None:
 def new_figure(
     rows: int = 1, columns: int = 1, width: float = 4.2, height: float = 3.2, **options: Any
 ) -> tuple[Figure, Any]:
-    """Return a figure and its axes (an array unless there is one); no window system is needed."""
+    """Return a figure and the axes (an array unless there is only a single panel); no window system is needed."""
     scale = _scale.get()
     figure = Figure(figsize=(scale * width * columns, scale * height * rows))
     return figure, figure.subplots(rows, columns, **options)

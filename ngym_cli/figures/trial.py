@@ -1,4 +1,4 @@
-"""One trial as arrays, recorded from an agent of a run or from the oracle of a task.
+"""Trial as arrays, recorded from an agent of a run or from the oracle of a task.
 
 Drawings (``trial_drawing``), text (``trial_text``) and pages are made from the same ``Trial``.
 """
@@ -32,7 +32,7 @@ ANSWERS = ("ground_truth", "other_choice")
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial; row t of each array belongs to the same step.
+    """Trial as arrays; row t of each array belongs to the same step.
 
     Attributes:
         observations: shape (steps, channels); of images the mean of each colour.
@@ -77,7 +77,7 @@ class Trial:
         return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
 
     def as_row(self) -> dict[str, Any]:
-        """Return plain data for JSON, a list with one entry per step for each array."""
+        """Return plain data for JSON: each array as a list with an entry per step."""
         pick = slice(None) if not self.discrete else 0
         truth = self.ground_truth
         return {
@@ -91,7 +91,7 @@ class Trial:
 
 
 def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Trial:
-    """Let the oracle of a task perform one trial.
+    """Let the oracle of a task perform a trial.
 
     Args:
         env: the task.
@@ -121,7 +121,7 @@ def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Tri
 
 
 class _OracleOfATrial(Oracle):
-    """Keeps the periods of the trial that it begins with."""
+    """Oracle that stores the periods of the first trial."""
 
     periods: dict[str, tuple[int, int]] = {}  # noqa: RUF012  (replaced, never changed)
 
@@ -187,7 +187,7 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
 
 
 def _channels(observation: np.ndarray) -> np.ndarray:
-    """Return one row of channels; an image (colours first) as the mean of each colour."""
+    """Return a row of channels; an image (colours first) as the mean of each colour."""
     return observation.reshape(len(observation), -1).mean(axis=1) if observation.ndim == 3 else np.ravel(observation)
 
 
@@ -239,7 +239,7 @@ def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> 
 
 
 def _of_all_steps(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """Return what the one environment has at each step, shape (steps, ...); None if the agent has no such thing."""
+    """Return the values of the single environment at each step, shape (steps, ...); None if missing."""
     known = [part[0] for part in parts if part is not None]
     return np.stack(known) if known else None
 

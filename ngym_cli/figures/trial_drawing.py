@@ -29,13 +29,13 @@ SHADES = ("#F2F2F2", "#E4E4E4")
 
 
 class TrialPanel(NamedTuple):
-    """One quantity of one trial.
+    """Quantity of a trial to be drawn.
 
     Attributes:
-        axis: where it is drawn.
+        axis: the axes to draw on.
         trial: the trial.
-        first: whether it is the first trial of the figure.
-        last: whether it is the last.
+        first: whether the trial is the first of the figure.
+        last: whether the trial is the last of the figure.
         order: of the units; None without memory.
         scale: largest absolute value of each channel over all trials.
     """
@@ -98,7 +98,7 @@ def _title(trial: Trial, words: Wording) -> str:
 
 
 def by_peak(activity: np.ndarray) -> np.ndarray:
-    """Return the units in the order of the time at which they are farthest from their mean; shape (units,)."""
+    """Return the units ordered by the time of the largest deviation from the mean; shape (units,)."""
     away = np.abs(activity - activity.mean(axis=0))
     return np.argsort(away.argmax(axis=0), kind="stable")
 
@@ -115,7 +115,7 @@ def _shade(axis: Axes, trial: Trial) -> None:
 
 
 def _name_periods(axis: Axes, trial: Trial, room: float) -> float:
-    """Write the names of the periods above a panel ``room`` inches wide; return the height they take in points."""
+    """Write the names of the periods above a panel ``room`` inches wide; return the height of the text in points."""
     spans = sorted((begin, end, name) for name, (begin, end) in trial.periods.items() if end > begin)
     middles = [(begin + end) / 2 / len(trial) for begin, end, _ in spans]
     lines = _lines([(middle, name) for middle, (_, _, name) in zip(middles, spans, strict=True)], 0.05 / room)
@@ -130,11 +130,11 @@ def _name_periods(axis: Axes, trial: Trial, room: float) -> float:
 
 
 def _lines(names: Sequence[tuple[float, str]], letter: float) -> list[int]:
-    """Return the line on which each name stands so that none touches the one before.
+    """Return the line of each name, so that no name touches the previous name.
 
     Args:
-        names: place and name of each, the place as a fraction of the width.
-        letter: half of the width of a letter, as such a fraction.
+        names: place and name, the place as a fraction of the width.
+        letter: half of the width of a letter, as a fraction of the width.
     """
     found: list[int] = []
     last = -np.inf
@@ -212,7 +212,7 @@ def _reward(panel: TrialPanel) -> None:
 
 
 class PanelKind(NamedTuple):
-    """A kind of panel: its height relative to the others, and what draws it."""
+    """Kind of panel: relative height and drawing function."""
 
     height: float
     draw: Callable[[TrialPanel], None]
@@ -229,7 +229,7 @@ PANELS = {
 
 
 def groups(labels: Mapping[str, Any], n: int) -> list[tuple[str, np.ndarray]]:
-    """Return the named groups of channels in the order of their first, and what has no name as a group each.
+    """Return the named groups of channels by first index, and each unnamed channel as a group.
 
     >>> [(name, list(map(int, where))) for name, where in groups({"fixation": 0, "stimulus": [1, 2]}, 4)]
     [('fixation', [0]), ('stimulus', [1, 2]), ('3', [3])]
@@ -261,7 +261,7 @@ def largest(observations: np.ndarray, labels: Mapping[str, object]) -> np.ndarra
 def channel_image(
     axes: Axes, edges: np.ndarray, observations: np.ndarray, labels: Mapping[str, object], scale: np.ndarray
 ) -> QuadMesh:
-    """Draw observations, each group of channels relative to its largest absolute value, which stands at its right.
+    """Draw observations, each group of channels relative to the largest absolute value, which is printed to the right.
 
     Args:
         axes: where to.
@@ -286,7 +286,7 @@ def channel_image(
 
 
 def scale_words(axes: Axes, scale: np.ndarray, labels: Mapping[str, object]) -> None:
-    """Write the largest absolute value of each group of channels to the right of its rows."""
+    """Write the largest absolute value of each group of channels to the right of the group's rows."""
     for _, where in groups(labels, len(scale)):
         axes.annotate(
             f"{scale[where[0]]:.2g}", (1, where.mean() + 0.5), xycoords=("axes fraction", "data"),

@@ -1,4 +1,4 @@
-"""A trial in characters: an overview with one column for each step, and a list with one line for each step."""
+"""Trial in characters: an overview with a column for each step, and a list with a line for each step."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _sparkline(values: Iterable[float], low: float, high: float) -> str:
 
 
 def _acts(label: str, acts: np.ndarray | None, columns: list[np.ndarray]) -> list[tuple[str, str]]:
-    """Return the rows of discrete actions (one character each) or of each component of continuous ones."""
+    """Return the rows of discrete actions (a character each) or of each component of continuous actions."""
     if acts is None:
         return []
     if acts.shape[1] == 1 and np.all(acts == np.round(acts)) and acts.min() >= 0:
@@ -93,7 +93,7 @@ def step_by_step(trial: Trial, number: int) -> Iterator[str]:
 
 
 def _row(trial: Trial, step: int, words: Wording, scale: np.ndarray) -> dict[str, str]:
-    """Return the columns of one step."""
+    """Return the columns of a step."""
     periods = [name for name, (begin, end) in trial.periods.items() if begin <= step < end]
     row = {"ms": f"{step * trial.dt:g}", "period": "+".join(periods), "inputs": _bars(trial.observations[step] / scale)}
     if trial.activity is not None:
@@ -117,6 +117,6 @@ def _action(action: np.ndarray, words: Wording, discrete: bool) -> str:
 
 
 def _bars(values: Any) -> str:
-    """Return a character for each value from -1 to 1, its height the size; a minus sign stands for negative ones."""
+    """Return a character for each value from -1 to 1, of corresponding height; a minus sign for negative values."""
     parts = [float(part.mean()) for part in np.array_split(np.asarray(values), min(len(values), MOST_CHARACTERS))]
     return "".join("-" if part < -0.06 else BLOCKS[round(min(max(part, 0), 1) * (len(BLOCKS) - 1))] for part in parts)

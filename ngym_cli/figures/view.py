@@ -1,4 +1,4 @@
-"""What a figure is drawn from: trials, recordings and networks of one or more runs, as series of one colour each."""
+"""Data of figures: trials, recordings and networks of runs, as series with a colour each."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ MOST_PERTURBED = 5
 
 @dataclass
 class Series:
-    """Trials that belong together: one evaluation, or those of several runs.
+    """Trials that are drawn together: of a single evaluation, or of several runs.
 
     Attributes:
         label: name in the legend.
-        colour: its colour.
+        colour: colour of the series.
         members: run and evaluation of each part.
     """
 
@@ -59,10 +59,10 @@ class Series:
 
     @cached_property
     def recording(self) -> recordings.Recording:
-        """What was recorded in the first of the evaluations.
+        """Recording of the first evaluation.
 
         Raises:
-            Unavailable: if nothing was.
+            Unavailable: if nothing was recorded.
         """
         if not self.members[0][1].recorded:
             raise Unavailable("nothing was recorded; ngym eval --record activity,observations does")
@@ -76,11 +76,11 @@ class Series:
 
 @dataclass
 class Part:
-    """Trials of one series under one condition, as they are drawn.
+    """Trials of a series under a condition, as drawn.
 
     Attributes:
         label: name in the legend.
-        colour: its colour.
+        colour: colour of the part.
         table: the trials.
     """
 
@@ -128,17 +128,17 @@ class View:
 
     @property
     def facts(self) -> Facts:
-        """What is known of the task of the first run."""
+        """Known properties of the task of the first run."""
         return self.first.facts
 
     @property
     def references(self) -> dict[str, float | None]:
-        """Scores to draw beside training, each where it is the same for all runs."""
+        """Reference scores next to training performance, where equal for all runs."""
         return _common([source.manifest for source in self.sources])
 
     @property
     def evaluated_references(self) -> dict[str, float | None]:
-        """Scores to draw beside evaluations, each where it is the same for all of them."""
+        """Reference scores next to evaluation performance, where equal for all evaluations."""
         return _common([evaluated.summary for series in self.series for _, evaluated in series.members])
 
     @property
@@ -196,7 +196,7 @@ class View:
 
     @property
     def recorded(self) -> Series:
-        """The latest recorded evaluation of the first run, as it was not perturbed; else the first series.
+        """Latest recorded evaluation of the first run without perturbation; else the first series.
 
         Raises:
             Unavailable: if nothing was recorded.
@@ -252,14 +252,14 @@ class View:
         return found
 
     def analysed(self, parts: Sequence[Part], analysis: Callable[[Part], Found]) -> list[tuple[Part, Found]]:
-        """Return every part with what an analysis finds in it; one that cannot be analysed is noted in ``left_out``.
+        """Return every part with the result of an analysis; parts that cannot be analysed are noted in ``left_out``.
 
         Args:
-            parts: trials, one colour each.
-            analysis: returns the result, or raises ``ValueError`` with the reason why there is none.
+            parts: trials, with a colour each.
+            analysis: returns the result, or raises ``ValueError`` with the reason.
 
         Raises:
-            Unavailable: if none can be analysed.
+            Unavailable: if no part can be analysed.
         """
         found, failed = [], {}
         for part in parts:

@@ -68,7 +68,7 @@ def _in_data(line: Line2D, axes: Axes) -> bool:
 
 
 def _points_of_line(line: Line2D) -> int:
-    """Return the number of visible points: with markers all, else those that are joined to a neighbour."""
+    """Return the number of visible points: all points with markers, else points that are joined to a neighbour."""
     if same_color(line.get_color(), GREY):
         return 0
     known = _known(line.get_xdata()) & _known(line.get_ydata())

@@ -33,16 +33,16 @@ def examples(view: View) -> Figure:
 
 
 def film(figure: Figure, trials: Sequence[Trial], path: Path, speed: float = 1.0) -> None:
-    """Write a film in which the trials of a figure are uncovered one after the other.
+    """Write a film in which the trials of a figure are uncovered in sequence.
 
     Args:
         figure: from ``trials_figure``.
         trials: the same trials.
         path: mp4 (needs ffmpeg) or gif.
-        speed: how much faster than in the trial time passes; 1 is its own speed.
+        speed: speed relative to the time in the trial; 1 is real time.
 
     Raises:
-        UserError: if the format is unknown, or the program that writes it is not there.
+        UserError: if the format is unknown, or the required program is not installed.
     """
     from matplotlib import animation
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -88,14 +88,14 @@ def _covers(figure: Figure, trials: Sequence[Trial]) -> list[list[Rectangle]]:
 def watched(
     reference: str, root: Path, trust: bool, trials: int, where: str | None, seed: int, drawn: bool
 ) -> tuple[Source, list[Trial]]:
-    """Return a run and trials of it.
+    """Return a run and some of the run's trials.
 
     Args:
         reference: folder, name or ``latest``.
         root: folder of all runs.
         trust: let the run's record name a user's own code.
-        trials: how many.
-        where: which, as ``trial.conditions_wanted`` reads it.
+        trials: number of trials.
+        where: conditions of the trials, in the format of ``trial.conditions_wanted``.
         seed: of the trials.
         drawn: draw actions instead of taking the most probable.
 
@@ -110,14 +110,14 @@ def watched(
 
 
 def save(source: Source, trials: Sequence[Trial], out: Path | None, speed: float, overwrite: bool = False) -> Path:
-    """Write a figure or a film of trials and return where it is.
+    """Write a figure or a film of trials and return the path.
 
     Args:
         source: the run.
-        trials: of it.
+        trials: trials of the run.
         out: file; default ``figures/watch.png`` in the run's folder.
         speed: of a film.
-        overwrite: replace the file that the user names.
+        overwrite: replace an existing file named by the user.
 
     Raises:
         UserError: on an unknown format, or if the file exists or cannot be written.

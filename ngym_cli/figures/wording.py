@@ -1,4 +1,4 @@
-"""Words for columns, their values, channels and actions, as they stand on axes and in legends."""
+"""Words for columns, values, channels and actions, on axes and in legends."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def axis(name: str) -> str:
 
 
 def short(name: str) -> str:
-    """Return what a column is called in running text, without its unit."""
+    """Return the name of a column for running text, without the unit."""
     return axis(name).split(" (")[0]
 
 
 class Wording:
-    """Words for the values of one task's columns.
+    """Words for the values of a task's columns.
 
     Args:
         labels: of the task: ``observation`` and ``action``, each label to index or indices.
-        table: trials of it, from which it is learned which action each ground truth asks for.
+        table: trials of the task, which show the correct action of each ground truth.
     """
 
     def __init__(self, labels: Mapping[str, Any], table: Mapping[str, np.ndarray] | None = None):
@@ -67,11 +67,11 @@ class Wording:
         self._right = _right_actions(table) if table is not None else {}
 
     def action(self, index: float) -> str:
-        """Return the name of an action, its number where it has none."""
+        """Return the name of an action, or the number of unnamed actions."""
         return self.actions.get(int(index), f"action {index:g}")
 
     def value(self, name: str, value: object) -> str:
-        """Return a value as it stands below a tick: ``choice 1``, ``6.4``, ``common transition``."""
+        """Return a value as printed below a tick: ``choice 1``, ``6.4``, ``common transition``."""
         if name == "ground_truth" and value in self._right:
             return self._answer(self._right[value])
         if name == "choice" and isinstance(value, int | float):
@@ -85,7 +85,7 @@ class Wording:
         return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
     def phrase(self, name: str, value: object) -> str:
-        """Return a value with its name, as it stands in a legend: ``choice 1 is right``, ``coherence 6.4 %``."""
+        """Return a value with the column's name for a legend: ``choice 1 is right``, ``coherence 6.4 %``."""
         words = self.value(name, value)
         if name == "ground_truth" and value in self._right:
             return f"{words} is right"
@@ -98,7 +98,7 @@ class Wording:
         return f"{short(name)} {words}{UNITS.get(name, '')}"
 
     def _answer(self, action: float) -> str:
-        """Return the name of the right action; holding fixation is to withhold the only other one."""
+        """Return the name of the correct action; fixation is named as withholding of the only alternative."""
         name = self.action(action)
         others = [other for index, other in self.actions.items() if index != action]
         return f"no {others[0]}" if name == "fixation" and len(others) == 1 else name
@@ -121,7 +121,7 @@ def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Any, float]:
 
 
 def index_names(labels: Mapping[str, Any]) -> dict[int, str]:
-    """Return one name per index: a label with several indices is numbered.
+    """Return a name per index: a label with several indices is numbered.
 
     >>> index_names({"fixation": 0, "choice": [1, 2]})
     {0: 'fixation', 1: 'choice 1', 2: 'choice 2'}
@@ -134,6 +134,6 @@ def index_names(labels: Mapping[str, Any]) -> dict[int, str]:
 
 
 def channel_names(labels: Mapping[str, object], n: int) -> list[str]:
-    """Return a name for each of ``n`` channels, its number where it has none."""
+    """Return a name for each of ``n`` channels; unnamed channels are numbered."""
     names = index_names(labels)
     return [names.get(index, str(index)) for index in range(n)]

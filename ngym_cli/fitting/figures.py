@@ -220,7 +220,7 @@ def _evidence(fit: Fit) -> tuple[np.ndarray, str]:
 
 
 def _lagged(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return predictors, choices and indices of the trials with enough trials before them in their session."""
+    """Return predictors, choices and indices of the trials that follow enough trials of the same session."""
     choice = np.asarray(fit.trials["choice"]).astype(int)
     side = np.where(choice < 0, 0.0, 2.0 * choice - 1)
     reward = np.nan_to_num(np.asarray(fit.trials["reward"], float))

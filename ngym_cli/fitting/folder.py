@@ -56,7 +56,7 @@ class FitFolder:
         return self.path / MODELS / (re.sub(r"[^A-Za-z0-9._=-]", "+", label) + suffix)
 
     def save(self, label: str, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Write a complete model: arrays first, so that its JSON says that it is complete."""
+        """Write a complete model: arrays first, so that a JSON file implies complete arrays."""
         path = self.model_path(label, ".npz")
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(path) as temporary, temporary.open("wb") as file:
@@ -77,7 +77,7 @@ class FitFolder:
 
 
 def place(root: Path, table: Path, name: str | None) -> Path:
-    """Return the folder of a fit; without a name the next free one."""
+    """Return the folder of a fit, by default with the next free name."""
     above = root / runs.safe_name(table.stem) / "fit"
     if name is not None:
         if not runs.is_plain_name(name):

@@ -234,7 +234,7 @@ class Recurrent:
         return Fitted(self.name, policy, {}, float("nan"), {"units": self.units})
 
     def _train(self, table: Behaviour, scale: Floats, seed: int, which: int) -> ChoiceNetwork:
-        """Return a network trained on all but one inner fold, as it was when it predicted that fold best."""
+        """Return a network trained on all but a held-out inner fold, as of the best prediction of that fold."""
         sessions = [_scaled(each, scale) for each in table.in_blocks(INNER).sessions]
         data = pack(sessions, len(table.choices), table.subjects)
         with torch.random.fork_rng(devices=[]):

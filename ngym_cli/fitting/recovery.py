@@ -62,7 +62,7 @@ def recover(
 
 
 def _varied(fit: Fitted, rng: np.random.Generator) -> Fitted:
-    """Return a fit whose parameters, if it has few, are drawn around the fitted ones."""
+    """Return a fit with parameters drawn around the fitted values; models with many parameters are unchanged."""
     policy = fit.policy
     if not isinstance(policy, AgentPolicy):
         return fit
@@ -86,7 +86,7 @@ def _compared(truths: list[Fitted], found: list[Fitted]) -> dict[str, dict[str, 
 
 
 def _criteria(fits: list[Fitted], simulated: list[Behaviour]) -> np.ndarray:
-    """Return the Bayesian information criterion of each fit to its simulation."""
+    """Return the Bayesian information criterion of each fit for the corresponding simulation."""
     found = []
     for fit, data in zip(fits, simulated, strict=True):
         p = predict(fit.policy, data.sessions)

@@ -30,7 +30,7 @@ CHANCE, MIXTURE = "chance", "mixture"
 
 @dataclass(frozen=True)
 class Settings:
-    """What determines a fit.
+    """Settings of a fit.
 
     Attributes:
         table: file of the behaviour.
@@ -87,7 +87,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fit is written.
+    """Location of a fit on disk.
 
     Attributes:
         runs: folder of all runs.
@@ -101,7 +101,7 @@ class Place:
 
 
 def run(settings: Settings, where: Place, progress: Progress | None = None, recover: int = 0) -> dict[str, Any]:
-    """Fit models, score them on held-out sessions and write the folder.
+    """Fit models, compute held-out scores by session and write the folder.
 
     Models that are complete in a folder of this name and these settings are not fitted again.
 
@@ -150,7 +150,7 @@ def run(settings: Settings, where: Place, progress: Progress | None = None, reco
 
 
 def _opened(settings: Settings, where: Place) -> tuple[FitFolder, dict[str, Any]]:
-    """Return the folder and the first entries of its record."""
+    """Return the folder and the first entries of the record."""
     path = place(where.runs, Path(settings.table), where.name)
     folder = FitFolder(path)
     asked = settings.to_dict()
@@ -187,7 +187,7 @@ def _through_json(value: Any) -> Any:
 def _fitted(
     label: str, model: Model, table: Behaviour, test: Behaviour | None, protocol: Protocol, folder: FitFolder
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Fit one model and write it; an error in a user's own code is one line."""
+    """Fit and save a model; errors in a user's own code become a single line."""
     try:
         if ".py:" in label:
             with user_errors(f"model {label}"):
@@ -235,7 +235,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _trials(table: Behaviour, predictions: Mapping[str, list[Floats]]) -> dict[str, np.ndarray]:
-    """Return one row per trial: what happened, and the held-out probability of the last choice for each model."""
+    """Return a table of trials: the data, and each model's held-out probability of the choice."""
     sessions = table.sessions
     rows: dict[str, np.ndarray] = {
         "subject": np.concatenate([np.full(len(each), each.subject, object) for each in sessions]),

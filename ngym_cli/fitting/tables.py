@@ -1,4 +1,4 @@
-"""Tables of behaviour as commands read and print them."""
+"""Tables of behaviour, read and printed by commands."""
 
 from __future__ import annotations
 

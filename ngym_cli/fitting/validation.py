@@ -1,4 +1,4 @@
-"""Cross-validation by session: each trial is predicted by a model that was fitted without its session."""
+"""Cross-validation by session: each trial is predicted by a model fitted without the session of the trial."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUBJECTS = ("each", "pooled", "hierarchical")
 
 @dataclass(frozen=True)
 class Protocol:
-    """How models are fitted and scored.
+    """Settings of fitting and scoring.
 
     Attributes:
         folds: number of folds; session k of a subject is in fold k modulo this number.
@@ -59,7 +59,7 @@ def groups_of(table: Behaviour, protocol: Protocol) -> dict[str, Behaviour]:
 
 
 def prepared(table: Behaviour, protocol: Protocol) -> Behaviour:
-    """Return a table in which each subject has at least as many sessions, or blocks of one, as there are folds."""
+    """Return a table in which each subject has at least as many sessions, or blocks of a session, as folds."""
     parts: list[Session] = []
     for name, own in groups_of(table, protocol).items():
         cut = own.in_blocks(protocol.folds)

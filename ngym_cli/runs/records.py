@@ -1,7 +1,7 @@
-"""What the JSON files of a run hold: of each entry that is used, its type. Further entries may be there.
+"""Types of the entries in a run's JSON files. Only used entries are listed; further entries are allowed.
 
-A record may come from anywhere. It is read by ``read`` alone, so that what is of another type than it should be is one
-line, once, and not a different accident in each command.
+A record may come from anywhere. All records are read by ``read``, so that an entry of the wrong type leads to a single
+clear message instead of different errors in each command.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Code(Record):
 
 
 class Manifest(Record):
-    """What a run says about itself (``manifest.json``)."""
+    """Record of a run (``manifest.json``)."""
 
     status: State
     task: str | None = None
@@ -99,7 +99,7 @@ class Manifest(Record):
 
 
 class Condition(Record):
-    """Performance at one value of a condition."""
+    """Performance at a value of a condition."""
 
     condition: str
     value: Scalar
@@ -109,7 +109,7 @@ class Condition(Record):
 
 
 class Change(Record):
-    """What was done to units during an evaluation."""
+    """Perturbation of units during an evaluation."""
 
     kind: str
     units: list[int] | None = None
@@ -154,7 +154,7 @@ class Summary(Record):
 
 
 class Number(Record):
-    """A statistic of one table of trials."""
+    """Statistic of a table of trials."""
 
     value: float | None
 
@@ -179,7 +179,7 @@ class Comparison(Record):
 
 
 class Description(Record):
-    """What rebuilds a network (``model.json``)."""
+    """Description from which a network is rebuilt (``model.json``)."""
 
     format: int
     alg: str
@@ -192,7 +192,7 @@ class Description(Record):
 
 
 class Best(Record):
-    """Which checkpoint is the best so far (``best.json``)."""
+    """Best checkpoint so far (``best.json``)."""
 
     name: str
     step: Count
@@ -200,10 +200,10 @@ class Best(Record):
 
 
 def read(path: Path, kind: type[Record]) -> dict[str, Any]:
-    """Read a JSON file of a run and check that it holds what it should.
+    """Read and validate a JSON file of a run.
 
     Raises:
-        UserError: if it is missing or damaged, or an entry is of another type; names the first.
+        UserError: if the file is missing or damaged, or an entry is of the wrong type; names the first such entry.
     """
     data = read_json(path)
     try:

@@ -1,4 +1,4 @@
-"""What a trial table says in a few numbers. TensorBoard, the live display, evaluations and figures all ask here."""
+"""Summary of a trial table in a few numbers, used by TensorBoard, the live display, evaluations and figures."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def choice_probabilities(table: Mapping[str, np.ndarray]) -> dict[int, float]:
 
 
 def condition_names(conditions: Mapping[str, object], table: Mapping[str, np.ndarray]) -> list[str]:
-    """Return the conditions worth breaking performance down by: the task, and those that take a few known values.
+    """Return the conditions by which performance is broken down: the task, and conditions with a few known values.
 
     Args:
         conditions: the task's own, name to its values or to a distribution; may be empty.
@@ -69,7 +69,7 @@ def condition_names(conditions: Mapping[str, object], table: Mapping[str, np.nda
 
 
 def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
-    """Return those of a task's conditions that take a few known values, the answers aside."""
+    """Return a task's conditions with a few known values, answers excluded."""
     return [name for name, values in conditions.items() if (_few(values) or name == "task") and name not in ANSWERS]
 
 
@@ -89,7 +89,7 @@ def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
 
 
 def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return performance at each value of each condition, with its interval.
+    """Return performance at each value of each condition, with an interval.
 
     Returns:
         Rows of ``condition``, ``value``, ``trials``, ``performance``, ``performance_ci``.
@@ -123,7 +123,7 @@ def label(value: object) -> str:
 
 
 def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tuple[float, float]:
-    """Return the 95 % interval of the mean of a column; where trials are linked it comes from their sessions.
+    """Return the 95 % interval of the mean of a column, based on sessions where trials are linked.
 
     Args:
         table: the trials.
@@ -136,7 +136,7 @@ def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tu
 
 
 def scalars(table: Mapping[str, np.ndarray], conditions: Sequence[str]) -> dict[str, float]:
-    """Return what TensorBoard shows of the trials of one stretch of a run, tag to number; nan is left out.
+    """Return the TensorBoard scalars of a stretch of trials, tag to number; nan is left out.
 
     Args:
         table: the trials of the stretch.

@@ -11,7 +11,7 @@ __all__ = ["EXCEPTIONS", "Exceptional", "exceptional"]
 
 @dataclass(frozen=True)
 class Exceptional:
-    """Defaults of a task that differ from those of the algorithm.
+    """Task-specific defaults that replace the algorithm's defaults.
 
     Attributes:
         hyperparameters: replace the algorithm's defaults; settings of the user have priority.

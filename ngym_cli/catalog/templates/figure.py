@@ -1,4 +1,4 @@
-"""A figure of your own: one function of a run's trials and recordings that says what it needs."""
+"""A figure of your own: a function of a run's trials and recordings, with declared requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task of your own; change it line by line, and let ``ngym check`` look after each step."""
+"""A task of your own. Edit the example line by line and run ``ngym check`` after each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task of your own in the style of NeuroGym: one trial at a time, rewards in ``_step``."""
+"""A task of your own in the style of NeuroGym: a single trial at a time, rewards in ``_step``."""
 
 from __future__ import annotations
 

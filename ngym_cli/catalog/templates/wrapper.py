@@ -1,4 +1,4 @@
-"""A wrapper of your own: any wrapper of Gymnasium works; its arguments become flags."""
+"""A wrapper of your own: any wrapper of Gymnasium works, and the arguments become flags."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def in_queue() -> set[str]:
 
 
 def minutes(text: str) -> int:
-    """Return a time as Slurm writes it (``90``, ``2:00:00``, ``30:00``, ``1-12``, ``1-12:30:00``) in whole minutes.
+    """Return a time in Slurm's format (``90``, ``2:00:00``, ``30:00``, ``1-12``, ``1-12:30:00``) in whole minutes.
 
     Raises:
         UserError: if it is none.
