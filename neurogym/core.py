@@ -1,6 +1,6 @@
 """Base class of tasks: :class:`TrialEnv`.
 
-A task says in ``_new_trials`` what its trials are like and declares in ``rule`` how they are answered::
+A task describes its trials in ``_new_trials`` and declares in ``rule`` how they are answered::
 
     class Match(TrialEnv):
         default_timing = {"fixation": 200, "stimulus": 500, "decision": 200}

@@ -37,7 +37,7 @@ class Rule:
       it earns ``rewards["correct"]`` and performance 1, else ``rewards["fail"]``.
     * A trial that runs out earns ``rewards["miss"]`` if an answer was needed; if the ground truth was to withhold, it
       earns ``rewards["withhold"]`` and performance 1.
-    * Everywhere else actions are free. What :meth:`Trials.pay` says takes precedence.
+    * Everywhere else actions are free. Rewards set with :meth:`Trials.pay` take precedence.
 
     Attributes:
         fixate: Names of periods, or ``"*"`` for everything outside the answer periods.
@@ -64,7 +64,7 @@ class Rule:
         self.set_go(trials)
 
     def _what_decides(self, trials: Trials, abort: bool) -> Any:
-        """All that the tables of a trial made alone follow from; None if more does than can be told quickly."""
+        """Cache key of everything that determines the tables of a single trial; None for complex trials."""
         paid = tuple([trials.rewards.get(event, 0.0) for event in PAID])
         layout = trials.layout_key if trials.n == 1 and not trials.payments and type(trials.bonus) is float else None
         if layout is None or trials.total > _MOST_ROWS or not set(map(type, paid)) <= {float, int}:
@@ -104,7 +104,7 @@ class Rule:
         return {"reward": reward, "performance": performance, "event": event}
 
     def set_go(self, trials: Trials) -> None:
-        """Let reaction times count from the answer periods."""
+        """Set the onset of reaction times to the answer periods."""
         if trials.go is None and self.answer != ():
             if self.answer is None:
                 trials.go, trials.go_period = np.zeros(trials.n, np.int64), "trial"

@@ -12,7 +12,7 @@ _OFFERED: dict[str, Callable[[Any], Any]] = {}
 
 
 def offer(what: str, function: Callable[[Any], Any]) -> None:
-    """Say what computes a score.
+    """Register the function that computes a score.
 
     Args:
         what: Its name.

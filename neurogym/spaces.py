@@ -99,7 +99,7 @@ def channels(name: Mapping[str, Index], low: float = -np.inf, high: float = np.i
     """The space of observations that are a vector with named channels.
 
     Args:
-        name: Label to index or indices; there are as many channels as these say.
+        name: Label to index or indices; these determine the number of channels.
         low: Lower bound.
         high: Upper bound.
 
@@ -166,5 +166,5 @@ def append_channels(space: Space, label: str, n: int, low: float = -np.inf, high
 
 
 def unbounded(space: Any) -> Box:
-    """A Box of the same shape, type and names without bounds."""
+    """Box of the same shape, type and names, without bounds."""
     return Box(-np.inf, np.inf, name=names_of(space) or None, shape=space.shape, dtype=space.dtype.type)

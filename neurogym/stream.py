@@ -75,7 +75,7 @@ class GroundTruthStream:
         self.forget()
 
     def forget(self) -> None:
-        """Let nothing have been done yet."""
+        """Reset the last action and reward."""
         self._last: tuple[Any, float] = no_action(self.task.action_space), 0.0
 
     def restart(self, seed: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Animal and human data beside an agent's: loading outside tables, and the distance per statistic."""
+"""Comparison of agents with animal and human data: loading external tables, and the distance per statistic."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_ord
     """Read trials from a CSV file and convert the columns to the names and units of trial tables.
 
     ``columns`` maps each column of the trial row to one of the file: its name, or a mapping with ``column`` (the name)
-    and optionally ``scale`` and ``offset`` (value * scale + offset) and ``values`` (from what the file says to what the
+    and optionally ``scale`` and ``offset`` (value * scale + offset) and ``values`` (from file values to those of the
     trial row says), or with ``constant`` alone. As TOML::
 
         coh = { column = "coherence", scale = 100 }     # fraction to percent

@@ -1,4 +1,4 @@
-"""Agents to compare with in bandits whose arms are drawn anew for every session: Thompson sampling, the best policy."""
+"""Reference agents for bandits with new arms in every session: Thompson sampling, the best policy."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MOST_LAPSE, LEAST_SHIFT, LEAST_EASY = 0.1, 5.0, 0.9
 
 @dataclass(frozen=True)
 class BlockPsychometrics(Result):
-    """Psychometric functions by block, and what the criteria ask.
+    """Psychometric functions by block, and the training criteria.
 
     Attributes:
         fits: by the value of the block's column, as text.
@@ -59,7 +59,7 @@ def block_psychometrics(data: TrialData, block: str, strength: str = "coh", **op
 
     Args:
         data: trial table with ``choice``, ``outcome``, the strength and the block.
-        block: column that says which block a trial is of, such as its probability of a side.
+        block: column with the block of each trial, such as the probability of a side.
         strength: column with the unsigned strength.
         **options: see `fit_psychometric`.
 

@@ -98,7 +98,7 @@ def fit_chronometric(
 
     Raises:
         ValueError: fewer than two strengths with at least two reaction times each, or reaction times that do not fall
-            with strength, from which the parameters cannot be told.
+            with strength, which does not identify the parameters.
     """
     x, t, c = np.abs(np.asarray(strength, float)), np.asarray(rt, float), np.asarray(correct, float)
     timed = np.isfinite(t)

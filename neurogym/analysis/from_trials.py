@@ -78,7 +78,7 @@ def choice_history(
 ) -> history.ChoiceHistory:
     """Regress choices on stimulus and history; with ``strength=None`` the stimulus enters as left or right only.
 
-    Trials without an answer stay in the sequence, as trials that say nothing; so do answers that are none of
+    Trials without an answer stay in the sequence, as uninformative trials; so do answers other than
     ``choices``. These are by default the two that are in play throughout (`Variable_nch` records which are), or that
     occur. Where there are more than two, an error does not tell the side of the stimulus, which then counts as absent.
     """
@@ -153,7 +153,7 @@ def cue_combination(
 
 
 def cue_weights(data: TrialData, choices: Choices = None, **options: Any) -> multisensory.CueWeights:
-    """Regress choices on what two modalities carry: ``coh_1`` and ``coh_2``, or ``coh`` divided by ``coh_prop``."""
+    """Regress choices on the evidence of two modalities: ``coh_1`` and ``coh_2``, or ``coh`` split by ``coh_prop``."""
     table, second = two_choices(data, choices)
     if "coh_1" in table and "coh_2" in table:
         side = np.where(second == is_correct(table), 1.0, -1.0)

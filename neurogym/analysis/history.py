@@ -65,7 +65,7 @@ def choice_history(
     """Regress choices on the stimulus, on past choices and on past transitions, after correct and after error trials.
 
     Hermoso-Mendizabal et al. 2020, 10.1038/s41467-020-14824-w, and Molano-Mazon et al. 2023,
-    10.1016/j.cub.2022.12.044 (reset index). The transition into the last trial is no regressor: together with the last
+    10.1016/j.cub.2022.12.044 (reset index). The transition into the last trial is not included: together with the last
     choice it is the choice two trials back.
 
     Args:
@@ -79,7 +79,7 @@ def choice_history(
             `regress_choice`.
 
     Raises:
-        ValueError: fewer than two lags (the first transition that can be told from a choice has lag 2), or no trials
+        ValueError: fewer than two lags (the first transition that differs from a choice has lag 2), or no trials
             after a correct or after an error trial.
     """
     if n_lags < 2:

@@ -1,7 +1,7 @@
 """Summary measures of a task: each task declares measures, which evaluations report first.
 
-A task says ``metadata["measures"] = ("detection",)``; the names are those of `MEASURES`. Each takes the trial table of
-an evaluation and returns a few `Measure`; trials that cannot tell give none.
+A task declares ``metadata["measures"] = ("detection",)``, names in `MEASURES`. Each function takes the trial table of
+an evaluation and returns a few `Measure`; trials without the necessary columns give none.
 """
 
 from __future__ import annotations

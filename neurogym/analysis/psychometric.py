@@ -140,7 +140,7 @@ def fit_psychometric(
         level: coverage of the intervals.
         seed: seed of the bootstrap.
         groups: session or block of each trial where trials are linked, shape (trials,): points, threshold and slope get
-            their intervals from resampled groups, and goodness of fit is not told.
+            their intervals from resampled groups, and goodness of fit is not reported.
         profile: whether to look for the intervals of the asymptotes, which takes most of the time without a bootstrap.
 
     Raises:

@@ -87,7 +87,7 @@ class Estimate(Result):
         return cls(float(finite.mean()), float(finite.mean()) - half, float(finite.mean()) + half, se)
 
     def __contains__(self, value: float) -> bool:
-        """Tell whether ``value`` lies inside the interval."""
+        """Return whether ``value`` lies inside the interval."""
         return self.low <= value <= self.high
 
 

@@ -123,7 +123,7 @@ def sessions(data: TrialData) -> NDArray[np.int64]:
     """Return the session of each trial, numbered from 0.
 
     A session is one environment (column ``env``; without it all trials are of one) and begins anew where
-    ``session_trial`` is 0; ``trial`` says in which order trials came.
+    ``session_trial`` is 0; ``trial`` is the order of trials.
     """
     table = as_table(data)
     n = n_trials(table)

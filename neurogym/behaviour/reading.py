@@ -38,7 +38,7 @@ def read(
     Args:
         path: CSV, Parquet or NWB file.
         given: columns of roles (see `neurogym.behaviour.roles.NAMES`; ``stimuli``: a sequence of names); what is not
-            given is guessed. None as a value says that there is no such column.
+            given is guessed. None as a value means that the table has no such column.
         columns: column map as of `neurogym.analysis.load_trials`; replaces the guess.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Behaviour of fitted models: a policy chooses in a world that pays."""
+"""Simulated behaviour of fitted models in environments with rewards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class World(Protocol):
 
 @dataclass
 class Decisions:
-    """Trials of a table with a known correct choice, which pays 1."""
+    """Trials of a table with known correct choices; correct choices have reward 1."""
 
     stimuli: Floats
     truth: Ints

@@ -4,7 +4,7 @@
 the agent remembers earlier trials), or unknown. *Blind*: the best of the agents that see nothing but how much of the
 trial has passed. *Chance*: the agent that draws every action uniformly.
 
-Every wrapper says what it does to the ceiling (:mod:`neurogym.ceilings.effects`); one that does not makes it unknown.
+Every wrapper declares its effect on the ceiling (:mod:`neurogym.ceilings.effects`); without it the ceiling is unknown.
 What takes long is computed once and stored with the package (``python -m experiments.ceilings``).
 
 Belongs here: what scores of ideal, blind and random agents follow from. May use: `envs` and all below.

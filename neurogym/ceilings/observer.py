@@ -38,7 +38,7 @@ class Settings:
         draws: Noise-free trials from which the templates are collected.
         prior: Probability of each ground truth, if the task draws them from a chain; None: as drawn.
         floor: Whether observations are cut off at zero.
-        said: What is said of the result.
+        said: Description of the method in the result.
     """
 
     draws: int = 6000

@@ -53,7 +53,7 @@ class Process:
 
     @property
     def remembers(self) -> bool:
-        """Whether earlier trials tell something about the next."""
+        """Whether earlier trials are informative about the next trial."""
         first = self.matrices[:1, :1]
         return bool(np.ptp(self.matrices - first) > 1e-12)
 

@@ -85,7 +85,7 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
     Args:
         env: The stack.
         memory: Whether the agent remembers earlier trials.
-        told: Whether the agent is shown its last reward; None: as the stack says.
+        told: Whether the agent is shown its last reward; None: according to the stack.
     """
     task = env.unwrapped
     if not isinstance(task, TrialEnv):
@@ -287,7 +287,7 @@ def _answering_pays(task: TrialEnv) -> bool:
 
 
 def _skipping_is_best_escape(task: TrialEnv) -> bool:
-    """Whether the only alternative to an answer that can pay is to let the trial run out."""
+    """Whether the only rewarded alternative to an answer is to let the trial run out."""
     paid = task.rewards
     return not set(paid) - set(PAID) and paid.get("abort", 0.0) <= min(0.0, paid.get("miss", 0.0))
 
@@ -337,7 +337,7 @@ def simulated(likelihood: Floats, truth: np.ndarray, process: Process, told: boo
         likelihood: Of each ground truth, for trials that are drawn from, shape (n, choices).
         truth: Index of the ground truth of these trials, shape (n,).
         process: What draws the ground truth.
-        told: Whether the observer is told after each trial whether it was right.
+        told: Whether the observer learns the outcome of each trial.
     """
     rng = np.random.default_rng(1)
     choices = likelihood.shape[1]
@@ -377,7 +377,7 @@ def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] |
         told: Whether the agent is shown its last reward.
 
     Returns:
-        None if that of one of the tasks is not known, or the agent is not told which task runs.
+        None if that of one of the tasks is not known, or the agent does not see which task runs.
     """
     shares = several.shares
     if np.count_nonzero(shares) > 1 and not several.env_input:

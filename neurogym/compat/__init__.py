@@ -1,6 +1,6 @@
 """Support for scripts written for NeuroGym, beyond this package's own names.
 
-``table`` says where everything old is now; ``finder`` lets old paths and names be imported; ``members`` has the old
+``table`` lists where old names are now; ``finder`` lets old paths and names be imported; ``members`` has the old
 attributes of environments; ``leniency`` warns where NeuroGym accepts in silence; ``script`` reads an old script and
 says what of it has changed.
 

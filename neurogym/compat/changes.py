@@ -18,7 +18,7 @@ class Change(NamedTuple):
         what: What is different there.
         sign: What a script that is concerned has written: ``name()``, ``name(argument=)``, ``.attribute``, a subscript
             such as ``info["trial"]``, or a count such as ``step: 4 values``. Empty if it cannot be seen.
-        status: What a check says of it.
+        status: Result of a check.
     """
 
     part: str

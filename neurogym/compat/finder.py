@@ -68,7 +68,7 @@ class OldModule(ModuleType):
     """Stand-in for an old module: names come from the table, then from the present module."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the name stands for at present."""
+        """Return the present object behind an older name."""
         if name == "__all__":
             return self.__dir__()
         path, names = self.__name__, table.names_in_old(self.__name__)
@@ -163,7 +163,7 @@ class _AsNeuroGym(Distribution):
 
 
 def install() -> None:
-    """Put the finder first, once, and let modules loaded before answer to older names, too."""
+    """Install the finder once as the first finder, and add older names to modules that are already loaded."""
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
     sys.meta_path.insert(0, Finder())

@@ -34,15 +34,15 @@ def strictly() -> Iterator[None]:
 
 
 def forgive(message: str, then: str = "", error: type[Exception] = ValueError) -> None:
-    """Warn of something that old scripts do, once for each message.
+    """Warn about an outdated use in old scripts, once per message.
 
     Args:
         message: One line: what was wrong, what was expected, the nearest valid name.
         then: What follows from it here, added to the warning.
-        error: What to raise where strictness is asked for.
+        error: Exception to raise in strict mode.
 
     Raises:
-        Exception: ``error``, where strictness is asked for.
+        Exception: ``error``, in strict mode.
     """
     if _strict.get() or os.environ.get("NGYM_STRICT", "0") != "0":
         raise error(message)

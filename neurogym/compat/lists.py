@@ -1,4 +1,4 @@
-"""Lists, constants and functions that NeuroGym had and this package keeps in another form; made when asked for."""
+"""Lists, constants and functions of NeuroGym that this package keeps in another form; made on request."""
 
 from __future__ import annotations
 

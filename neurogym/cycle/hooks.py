@@ -28,7 +28,7 @@ class TaskHooks(TrialMaker):
     Attributes:
         event: What the last step meant (a constant of :mod:`neurogym.rules`).
         trial_aborts: Breaks of fixation in the current trial so far.
-        trial_choice: The choice of the trial and its step, where :meth:`choose` said so.
+        trial_choice: The choice of the trial and its step, if :meth:`choose` was called.
     """
 
     no_rt: float | None = nan  #: reaction time of a trial without a response
@@ -45,7 +45,7 @@ class TaskHooks(TrialMaker):
 
     @property
     def shows_while_stepped(self) -> bool:
-        """Whether what is shown is known only when the trial is stepped."""
+        """Whether observations depend on the steps of the trial."""
         return False
 
     @property
@@ -68,7 +68,7 @@ class TaskHooks(TrialMaker):
         """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
 
     def report(self, event: int) -> None:
-        """Say what the current step meant (a constant of :mod:`neurogym.rules`); for tasks that program ``_step``."""
+        """Report the outcome of the step (a constant of :mod:`neurogym.rules`), in tasks that override ``_step``."""
         self.event = event
         self.trial_aborts += event == ABORT
 

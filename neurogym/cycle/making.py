@@ -28,14 +28,14 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class TrialMaker(Changeable, SingleTrial):
-    """Makes trials, alone and with the wrappers that are on the task.
+    """Construction of a task's trials, with or without wrappers.
 
     Args:
         dt: Time step in ms.
 
     Attributes:
         ahead: The trials made in advance.
-        top: What is asked for new trials: the task, or the outermost :class:`TrialWrapper` on it.
+        top: Source of new trials: the task, or the outermost :class:`TrialWrapper` around it.
         most_ahead: Most trials to make in advance; None: what fits into memory.
         action_limit: Discrete actions below it are accepted, in place of those of the action space.
     """
@@ -93,7 +93,7 @@ class TrialMaker(Changeable, SingleTrial):
         return self._stack
 
     def set_top(self, wrapper: gym.Env) -> None:
-        """Let ``wrapper`` be asked for new trials; called when a :class:`TrialWrapper` is put on."""
+        """Make ``wrapper`` the source of new trials; called when a :class:`TrialWrapper` is added."""
         self.top, self._stack = wrapper, None
         self.ahead.restart()
 
@@ -119,7 +119,7 @@ class TrialMaker(Changeable, SingleTrial):
         return trials.record(0)
 
     def next_follows_from(self) -> Hashable:
-        """All that the next trial depends on of what the session remembers; None if that is not said.
+        """Part of the session's state on which the next trial depends, as a hashable value; None if undeclared.
 
         Worth saying of a task that follows the agent: in a batch, tasks that are equal in it describe their next trials
         together. ``_new_trials`` is then asked once, of one of them, for one trial of each; what it draws comes from
@@ -206,7 +206,7 @@ class TrialMaker(Changeable, SingleTrial):
         return accepts.difference(self.conditions) if accepts else accepts
 
     def make_checked(self, n: int, given: dict[str, np.ndarray], answered: bool = True) -> Trials:
-        """:meth:`make_trials` with conditions that are known to be possible.
+        """:meth:`make_trials` with conditions that have been checked.
 
         Args:
             n: Number of trials.
@@ -277,7 +277,7 @@ class TrialMaker(Changeable, SingleTrial):
         return self.ahead.make(self.make_trials, self.most_ahead)
 
     def forget_trials_ahead(self) -> None:
-        """Let the next trial be made anew; called when a parameter has changed."""
+        """Discard trials made ahead; called when a parameter has changed."""
         self.ahead.drop()
 
 

@@ -1,7 +1,7 @@
 """Cycle of a task with trials: act, report, begin the next trial.
 
 At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step that
-ends a trial reports it and returns row 0 of the next one. What an action does is said in :meth:`TrialCycle.act_at` and
+ends a trial reports it and returns row 0 of the next one. Actions take effect in :meth:`TrialCycle.act_at` and
 nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 """
 
@@ -51,7 +51,7 @@ class TrialCycle(Rendered, TaskHooks):
     _shapes_steps: bool = False
 
     def __init_subclass__(cls, **kwargs: Any):
-        """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
+        """Treat ``new_trial`` in a subclass like ``_new_trial``."""
         super().__init_subclass__(**kwargs)
         if "adaptive" in cls.__dict__:
             raise TypeError(f"{cls.__name__}: adaptive is not declared any more; override trial_ended instead")
@@ -124,7 +124,7 @@ class TrialCycle(Rendered, TaskHooks):
         return self.trial
 
     def set_top(self, wrapper: gym.Env) -> None:
-        """Let ``wrapper`` be asked for the next trial already."""
+        """Make ``wrapper`` the source of new trials, from the next trial on."""
         super().set_top(wrapper)
         self._made_ahead = False
 
@@ -144,7 +144,7 @@ class TrialCycle(Rendered, TaskHooks):
         """Start a session at row 0 of the first trial, without taking a step.
 
         Args:
-            seed: Starts the generator anew; the whole session, wrappers included, follows from it.
+            seed: Restarts the generator; determines the whole session, wrappers included.
             options: Conditions of the first trial, as for :meth:`new_trial`; ``no_step`` and ``step_fn`` of older
                 versions have no effect.
             **old: ``no_step`` and ``step_fn`` of older versions, without effect.
@@ -254,8 +254,8 @@ class TrialCycle(Rendered, TaskHooks):
             stack: The wrappers that show it, None if there are none.
             action: The action.
             reward: What it earned.
-            info: What there is to say of it.
-            told: What a programmed step told beside it.
+            info: Report of the trial.
+            told: Results of an overridden ``_step`` apart from the reward.
         """
         cursor = self.cursor
         ob = cursor.ob[cursor.row]
@@ -295,7 +295,7 @@ class TrialCycle(Rendered, TaskHooks):
 
         Returns:
             What the action meant (an outcome, plus :data:`neurogym.rules.END` if it ended the trial), the reward, and
-            what a programmed ``_step`` told beside it (None if the declared rule was applied).
+            the results of an overridden ``_step`` apart from it (None if the declared rule was applied).
 
         Raises:
             ValueError: If ``_step`` does not return five values.
@@ -342,7 +342,7 @@ class TrialCycle(Rendered, TaskHooks):
         return event + END * ended, reward, told
 
     def _tell(self, info: Info) -> None:
-        """Tell task and wrappers of a trial that has ended."""
+        """Report a finished trial to task and wrappers."""
         self.trial_ended(info)
         self.stack.trial_ended(info)
 

@@ -165,7 +165,7 @@ class Attractor(Result):
 
 
 def describe_attractor(found: FixedPoints, slow_mode: float = SLOW_MODE) -> Attractor:
-    """Tell isolated points from line, ring and plane attractors.
+    """Classify an attractor as isolated points, line, ring or plane.
 
     Points are a continuum of dimension d if at least six points have d eigenvalues within ``slow_mode`` of 1 and the
     step to the

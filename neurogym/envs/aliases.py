@@ -1,4 +1,4 @@
-"""Old ids and the present task, with parameters, that each stands for."""
+"""Old ids with the equivalent present task and parameters."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: Any) -> np.ndar
 
 
 def exact_ceiling(env: TrialEnv, performance: float, method: str) -> dict[str, Any]:
-    """The ceiling of a task that pays ``correct`` or ``fail``, from the probability of being correct.
+    """Ceiling of a task with rewards ``correct`` and ``fail``, from the probability of a correct response.
 
     Args:
         env: The task; gives the rewards.

@@ -1,6 +1,6 @@
 """Registry of tasks: ids, old names, tags, and making of environments.
 
-The tables of ids live beside the tasks (``native/__init__.py`` and its siblings), so that everything can be listed
+The tables of ids are next to the tasks (``native/__init__.py`` and its siblings), so that everything can be listed
 without importing a single task.
 """
 
@@ -42,7 +42,7 @@ _TASKS = _table()
 
 
 def register_all() -> None:
-    """Tell Gymnasium of every task and old name; called once by ``import neurogym``."""
+    """Register every task and old name with Gymnasium; called once by ``import neurogym``."""
     for id_, (_, entry_point) in _TASKS.items():
         register(id_, entry_point=entry_point)
     for alias, (target, kwargs) in ALIASES.items():
@@ -121,7 +121,7 @@ def registered_id(id_: str) -> str:
 
 
 def resolve(id_: str) -> str:
-    """The present id of a task: old names and missing versions are looked up.
+    """Present id of a task, from an old name or a name without version.
 
     Raises:
         gymnasium.error.NameNotFound: If there is no such task.
@@ -155,7 +155,7 @@ def group(id_: str) -> str:
 def all_envs(
     tag: str | None = None, psychopy: bool = False, contrib: bool = False, collections: bool = False
 ) -> list[str]:
-    """Sorted ids of the native tasks, and of other groups if asked for.
+    """Sorted ids of the native tasks, and of other groups on request.
 
     Args:
         tag: Only tasks that have this tag.

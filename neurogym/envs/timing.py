@@ -11,7 +11,7 @@ from neurogym.trials import Rows, Trials
 
 
 def possible_durations(spec: Any, dt: float) -> Any:
-    """Durations (ms) that a specification can give once floored to whole steps.
+    """Possible durations (ms) of a specification, floored to whole steps.
 
     Args:
         spec: An entry of ``timing``.
@@ -33,7 +33,7 @@ def possible_durations(spec: Any, dt: float) -> Any:
 def pay_for_time(
     trials: Trials, period: str, since: np.ndarray, target: np.ndarray, margin: float, action: int = 1
 ) -> None:
-    """Pay the first response of a period by the time produced, and set the ground truth at the best row.
+    """Reward the first response of a period by the produced time, and set the ground truth at the best row.
 
     With e the distance of the produced from the target time and h = margin * target + 25 ms, a response earns
     ``correct`` * max(0.1, (1 - e/h)^1.5) and performance 1 if e <= h, else ``fail``. The best row, nearest to the

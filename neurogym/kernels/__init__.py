@@ -35,7 +35,7 @@ logger = logging.getLogger("neurogym")
 
 
 class KernelError(ImportError):
-    """A variant that was asked for cannot be used here."""
+    """Error for a requested variant that cannot be used on this machine."""
 
 
 class _Loaded(NamedTuple):
@@ -155,7 +155,7 @@ def _problem(name: str) -> str | None:
 def _is_cut_short(path: Path) -> bool:
     """Whether the end of an ELF file is missing, which the system notices only by ending the process.
 
-    The last thing in such a file is the table of its sections; the header says where.
+    The last thing in such a file is the table of its sections, at the position given in the header.
     """
     with path.open("rb") as file:
         head = file.read(64)

@@ -66,7 +66,7 @@ class Changeable(metaclass=EnvMeta):
         self.is_made = True
 
     def forget_trials_ahead(self) -> None:
-        """Let the next trial be made anew; called when a parameter has changed."""
+        """Discard trials made ahead; called when a parameter has changed."""
         raise NotImplementedError
 
     def update(
@@ -139,7 +139,7 @@ class Changeable(metaclass=EnvMeta):
 
     @classmethod
     def parameters(cls) -> list[str]:
-        """Names of the arguments that can be changed, beside ``rewards`` and ``timing``."""
+        """Names of the arguments that can be changed, apart from ``rewards`` and ``timing``."""
         return [name for name in cls._parameters() if name not in OTHERS]
 
     def arguments(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Changeable(metaclass=EnvMeta):
         return made
 
     def _other_space(self, made: Any) -> str:
-        """Name of a space that is not that of another task; empty if both are."""
+        """Name of a space that differs from another task's; empty if both spaces are equal."""
         if self.observation_space != made.observation_space:
             return "observation_space"
         return "action_space" if self.action_space != made.action_space else ""

@@ -45,7 +45,7 @@ def plot_env(
         env: An environment or the id of one.
         num_steps: Steps to run.
         num_trials: Run until so many trials have ended instead.
-        def_act: Action to take always, if there is no model; default random.
+        def_act: Constant action if there is no model; default random.
         model: Anything with ``predict``.
         name: Title; default the task's name.
         legend: Whether to draw legends.

@@ -22,13 +22,13 @@ class ActivationProbe:
     """Records the activity of a PyTorch layer, trial by trial, during interaction with an environment.
 
     A trace begins with the first forward pass after the end of a trial. In training mode only passes of one row, an
-    agent that acts, are recorded: batches to learn from are not, unless asked for.
+    agent that acts, are recorded: training batches are not, unless requested.
 
     Args:
         module: A Linear, RNN, GRU or LSTM layer, or an activation function.
         steps: Most steps of a trace; what a shorter trial lacks is masked. None: traces as long as they get.
         monitor_during_training: Whether to record whole batches in training mode, too.
-        monitor: Who tells of the end of trials.
+        monitor: Monitor that reports the end of trials.
 
     Attributes:
         history: Population (``output``, ``hidden``, ``cell``) to traces, one masked array (steps, units) per trial.
@@ -69,7 +69,7 @@ class ActivationProbe:
         self._begins = True
 
     def remove(self) -> None:
-        """Take the probe off the layer; the history stays."""
+        """Remove the probe from the layer, and keep the history."""
         self._handle.remove()
 
     def _record(self, layer: Any, inputs: Any, output: Any) -> None:

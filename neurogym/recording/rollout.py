@@ -65,7 +65,7 @@ class Oracle:
         return self.task.oracle()
 
     def trial_ended(self) -> None:
-        """Nothing is kept from trial to trial."""
+        """Do nothing, since no state persists across trials."""
 
 
 class Agent:
@@ -74,8 +74,8 @@ class Agent:
     Args:
         env: Where the actions are taken.
         model: Anything with ``predict(observation)``; Stable-Baselines3 models also get their recurrent state.
-        action: The action to take always, if there is no model.
-        reset_each_trial: Whether the model's recurrent state starts anew with every trial.
+        action: Constant action if there is no model.
+        reset_each_trial: Whether the model's recurrent state is reset at every trial.
         deterministic: Whether the model takes its most probable action.
     """
 
@@ -128,12 +128,12 @@ def run_env(
     """Run an environment from a reset and return what happened at each step.
 
     Args:
-        env: An environment, or a ``DummyVecEnv`` of which the first is run.
+        env: An environment, or a ``DummyVecEnv``, whose first environment is run.
         num_steps: Steps to run.
         num_trials: Run until so many trials have ended instead (100,000 steps at most).
-        def_act: Action to take always, if there is no model; default random.
+        def_act: Constant action if there is no model; default random.
         model: Anything with ``predict``.
-        reset_each_trial: Whether a recurrent model's state starts anew with every trial.
+        reset_each_trial: Whether a recurrent model's state is reset at every trial.
 
     Returns:
         ``ob`` (observation returned by each step), ``initial_ob``, ``ob_cum`` (its running sum within the trial),

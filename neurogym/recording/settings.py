@@ -100,7 +100,7 @@ class Config(_Section):
         super().__init__(**{**merged, "config_file": config_file})
 
     def model_post_init(self, context: Any) -> None:
-        """Let figures be titled by the environment if no title is given."""
+        """Use the environment's name as title of figures by default."""
         if not self.monitor.plot.title:
             self.monitor.plot.title = self.env.name
 

@@ -31,7 +31,7 @@ class Distribution(NamedTuple):
 
     @classmethod
     def of(cls, spec: Any) -> Distribution:
-        """The distribution that a specification stands for.
+        """Distribution described by a specification.
 
         Raises:
             ValueError: If it is none of the documented forms.

@@ -15,7 +15,7 @@ class LegacyGenerator:
         self.generator = generator
 
     def __getattr__(self, name: str) -> Any:
-        """Everything that a Generator has."""
+        """Forward other attributes to the ``Generator``."""
         if name.startswith("__") or name == "generator":
             raise AttributeError(name)
         return getattr(self.generator, name)
@@ -42,7 +42,7 @@ class LegacyGenerator:
         return dict(self.generator.bit_generator.state)
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state that :meth:`get_state` gave."""
+        """Restore a state returned by :meth:`get_state`."""
         self.generator.bit_generator.state = state
 
     def random_sample(self, size: Any = None) -> Any:

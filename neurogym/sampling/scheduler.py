@@ -1,6 +1,6 @@
 """Schedules: which of n conditions comes next.
 
-A schedule is called without arguments and returns the next index. Its stream starts anew with ``seed`` and ``reset``.
+A schedule is called without arguments and returns the next index. ``seed`` and ``reset`` restart its stream.
 The sequences are those of NeuroGym: schedules without blocks leave condition ``start`` with their first call, those
 with blocks stay in it for a block.
 """
@@ -45,7 +45,7 @@ class BaseSchedule:
         self.rng = np.random.default_rng(seed)
 
     def reset(self) -> None:
-        """Set out from ``start`` again; the random stream goes on."""
+        """Restart the sequence at ``start``; the random stream continues."""
         self.total_count = self.count = 0
         self.i = self.start
 
@@ -100,7 +100,7 @@ class IndependentSchedule(BaseSchedule):
         p: Probability of each; default uniform.
 
     Raises:
-        ValueError: If ``p`` is no distribution over n conditions.
+        ValueError: If ``p`` is not a distribution over n conditions.
     """
 
     def __init__(self, n: int, p: Sequence[float] | None = None):
@@ -155,7 +155,7 @@ class _BlockSchedule(BaseSchedule):
 
 
 class SequentialBlockSchedule(_BlockSchedule):
-    """Blocks of condition 0, 1, ... in turn.
+    """Blocks of condition 0, 1, ... in a cycle.
 
     Args:
         n: Number of conditions.

@@ -10,7 +10,7 @@ What is saved: numbers, words, bytes, paths, dates, enumerations; arrays; lists,
 are one object again. Functions, classes and spaces are not state: they stay what the constructor made them.
 
 What cannot be saved (an open file, a running generator, a table of another library) is an error that names the
-attribute. Its class then says itself what there is to save::
+attribute. Its class then defines what to save::
 
     class MyTask(ngym.TrialEnv):
         def state_dict(self):  # in place of the attributes that cannot be saved by themselves
@@ -50,7 +50,7 @@ def capture(env: gym.Env) -> dict[str, Any]:
 
 
 def restore(env: gym.Env, state: Any) -> None:
-    """Put a captured state into an environment made in the same way.
+    """Restore a captured state in an environment made in the same way.
 
     Raises:
         ValueError: If the state belongs to another stack of wrappers, or is not what :func:`capture` returns.
@@ -69,7 +69,7 @@ def check(make_env: Callable[[], gym.Env], env: gym.Env) -> None:
         env: One in which a session has begun.
 
     Raises:
-        CannotSave: If an attribute cannot be saved, or not be put back; the message names it.
+        CannotSave: If an attribute cannot be saved or restored; the message names it.
     """
     state = capture(env)
     other = make_env()

@@ -55,7 +55,7 @@ class _SaysItself(Protocol):
 
 
 class CannotSave(TypeError):
-    """An attribute of an environment is neither plain data nor says what there is to save."""
+    """Error for an attribute that is not plain data and does not define ``state_dict``."""
 
 
 class Encoder:

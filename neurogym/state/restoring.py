@@ -46,7 +46,7 @@ class Decoder:
         self._filled: set[int] = set()  # what of the environment has been filled, each thing once
 
     def decode(self, data: Any, present: Any, path: str) -> Any:
-        """The value that ``data`` stands for.
+        """Value encoded by ``data``.
 
         Args:
             data: What :class:`neurogym.state.encoding.Encoder` returned.

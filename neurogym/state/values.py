@@ -158,7 +158,7 @@ def _sequence(value: np.random.SeedSequence) -> dict[str, Any]:
 
 
 def inner_spaces(space: object) -> list[gym.Space]:
-    """The spaces that a space is made of; none for what is no such space."""
+    """Components of a composite space; empty for other spaces."""
     parts = vars(space).get("spaces", ()) if isinstance(space, gym.Space) else ()
     return list(parts.values() if isinstance(parts, dict) else parts)
 

@@ -30,7 +30,7 @@ class BaseEnv(gym.Env):
     conditions: Any
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Let tasks leave out the metadata that Gymnasium asks for."""
+        """Add the metadata that Gymnasium requires."""
         super().__init_subclass__(**kwargs)
         if "metadata" in cls.__dict__:
             cls.metadata = TaskInfo.of({"render_modes": [*RENDER_MODES], **cls.metadata})
@@ -60,4 +60,4 @@ class BaseEnv(gym.Env):
         return [seed]
 
     def render(self, mode: str | None = None) -> Any:
-        """Nothing is drawn of what has no trials."""
+        """Return None: environments without trials have no picture."""

@@ -143,19 +143,19 @@ class Trials(RowArrays):
         performance: Any = 0.0,
         ends: Any = True,
     ) -> None:
-        """Say what an action earns in a period, where the response rule alone does not.
+        """Set the reward of an action in a period, in addition to the response rule.
 
         Args:
             period: Name, names, or None for the whole trial.
             action: The action, or several.
             reward: A number, shape (n,), or a callable that takes :class:`Rows`.
-            performance: Likewise; added to the trial's performance (0 to 1 over the trial).
-            ends: Whether the action ends the trial, likewise.
+            performance: Same forms; added to the trial's performance (0 to 1 over the trial).
+            ends: Whether the action ends the trial; same forms.
         """
         self.payments.append((period, action, reward, performance, ends))
 
     def set_default_go(self) -> None:
-        """Let reaction times count from a period whose name says so, else from the start of the trial."""
+        """Set the onset of reaction times: a period with a known name, else the start of the trial."""
         if self.go is None:
             named = [name for name in ("decision", "response", "go", "test", "production") if name in self.starts]
             self.go_period = named[0] if named else "trial"

@@ -23,8 +23,8 @@ class Cursor:
         first: First row of the trial in the block, ``end`` the row after its last.
         row: The row that the agent acts on.
         ob: Observations of the block, shape (rows, ...); ``gt`` its ground truth, None if there is none.
-        bonus: What every step of the trial earns beside its reward, where no rule has counted it.
-        tables: What actions mean, earn and add to performance, each (rows, actions); None if no rule says so.
+        bonus: Additional reward of every step of the trial, if not already included by a rule.
+        tables: Events, rewards and performance gains of actions, each (rows, actions); None without a rule.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Cursor:
         self.go_on(trial)
 
     def go_on(self, trial: int) -> None:
-        """Go to the first row of another trial of the same block."""
+        """Move to the first row of another trial of the same block."""
         block: Trials = self.block  # type: ignore[assignment]
         self.trial, self._alone = trial, None
         self.first = self.row = first = block.offset.item(trial)
@@ -102,7 +102,7 @@ class Cursor:
         return {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to where another cursor was."""
+        """Restore a saved position."""
         if state["block"] is None:
             self.leave()
             return
@@ -116,7 +116,7 @@ class Ahead:
     Attributes:
         block: The trials; None if there are none.
         next: The next of them.
-        is_stale: Whether those that have not begun are to be made anew.
+        is_stale: Whether trials that have not begun must be remade.
         last_drop: Stands for the last time that those of any session were to be, since a parameter had changed: while
             it is the same object, none has changed.
     """
@@ -127,12 +127,12 @@ class Ahead:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew, with few trials."""
+        """Restart with a small number of trials."""
         self.block: Trials | None = None
         self.next, self._size, self._most, self.is_stale = 0, FIRST_BLOCK, 0, False
 
     def drop(self) -> None:
-        """Forget the trials that have not begun; as many are made the next time."""
+        """Discard the trials that have not begun; the next block has the same size."""
         self.is_stale, Ahead.last_drop = True, object()
 
     @property
@@ -154,7 +154,7 @@ class Ahead:
         return {"block": self.block, "next": self.next, **sizes, "is_stale": self.is_stale}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on as another."""
+        """Restore a saved state."""
         self.block, self.next, self.is_stale = state["block"], int(state["next"]), bool(state["is_stale"])
         self._size, self._most = int(state["size"]), int(state["most"])
 

@@ -74,7 +74,7 @@ class Tables:
     Args:
         rows: Number of rows.
         actions: Number of actions.
-        hold: The action that is no response, or None.
+        hold: The action that means no response, or None.
     """
 
     def __init__(self, rows: int, actions: int, hold: int | None):
@@ -85,7 +85,7 @@ class Tables:
         self._hold = -1 if hold is None else hold
 
     def respond(self, rows: Rows, reward: np.ndarray, event: int) -> None:
-        """Say what any response earns, shape (trials,), and means."""
+        """Set the reward, shape (trials,), and the event of any response."""
         compiled = kernels.get("respond")
         if compiled is not None:
             compiled(self.reward, self.event, self._hold, rows.index, rows.trial, reward, event)

@@ -1,6 +1,6 @@
 """Interface for a single trial that is being described or stepped.
 
-Everything here is said of a block that has one trial; what it means is written once, in
+Everything here acts on a block of one trial; the implementation is in
 :class:`neurogym.trials.Trials`.
 """
 
@@ -19,7 +19,7 @@ from neurogym.trials.rows import Rows
 
 
 class _Now:
-    """Stands for the observation that comes next; what tasks of older versions return from ``_step``."""
+    """Placeholder for the next observation, which tasks of older versions return from ``_step``."""
 
     def __deepcopy__(self, memo: dict) -> _Now:
         """Return the same object, a singleton."""

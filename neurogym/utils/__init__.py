@@ -1,4 +1,4 @@
-"""Paths that scripts for NeuroGym know; each name is where ``_NAMES`` or ``neurogym.compat.table`` says.
+"""Import paths of scripts for NeuroGym; ``_NAMES`` and ``neurogym.compat.table`` list the present locations.
 
 Belongs here: helpers that only such scripts use. May use: everything but `envs` and `wrappers`.
 """

@@ -33,7 +33,7 @@ class Batch(NamedTuple):
 
 
 class Dataset:
-    """Make batches of sequences from a task, wrappers included, without end.
+    """Endless batches of sequences from a task, wrappers included.
 
     By default a sequence is a window of an endless stream of trials, which goes on in the next batch. With ``aligned``
     it is one whole trial, padded with zeros. Batches follow from ``seed``: take other seeds for training and for
@@ -123,7 +123,7 @@ class Dataset:
         """The next batch.
 
         Args:
-            **kwargs: Conditions of the trials; streams begin anew when they change.
+            **kwargs: Conditions of the trials; streams restart when conditions change.
         """
         self._ask_for(kwargs)
         window = self._next()
@@ -132,7 +132,7 @@ class Dataset:
         return Batch(**columns, mask=window.inside.astype(np.float32), trials=window.records)
 
     def _ask_for(self, given: dict[str, Any]) -> None:
-        """Let the coming trials have some conditions."""
+        """Set the conditions of the next trials."""
         self._start_once()
         if repr(given) != repr(self._given):
             self._given = given
@@ -144,7 +144,7 @@ class Dataset:
             self._started = True
 
     def _cache(self, **kwargs: Any) -> None:
-        """Make what the next batch needs anew, as scripts ask that changed ``envs`` or want a batch of some conditions.
+        """Remake the next batch, for scripts that changed ``envs`` or request conditions.
 
         Args:
             **kwargs: Conditions of these trials; later ones have none.
@@ -155,7 +155,7 @@ class Dataset:
         self._given = {}
 
     def _stock(self, given: dict[str, Any]) -> None:
-        """Make what the next batch lacks."""
+        """Make trials until the buffer suffices for the next batch."""
         rows = self._rows
         for b in np.flatnonzero(rows.lacks(None if self.aligned else self.seq_len)).tolist():
             while rows.lacks(None if self.aligned else self.seq_len, b):
@@ -241,7 +241,7 @@ class Dataset:
 
 
 class Rows:
-    """Rows of several sequences that are waiting to be taken.
+    """Buffer of rows of several sequences.
 
     Args:
         sequences: How many.
@@ -256,7 +256,7 @@ class Rows:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Discard all rows."""
         self._used[:] = self._filled[:] = 0
         self._trials: list[deque[tuple[Shown, int]]] = [deque() for _ in self._used]  # those whose rows are waiting
 

@@ -18,7 +18,7 @@ def suppress_during_pytest(*exceptions: type[BaseException], message: str | None
 
     Args:
         *exceptions: Types to swallow.
-        message: What to log beside the exception.
+        message: Message to log with the exception.
     """
 
     def decorate(function: Callable) -> Callable:

@@ -55,7 +55,7 @@ def circular_dist(d: Any) -> Any:
 
 
 def divide(x: float, y: float) -> float:
-    """The quotient x / y, and 0 where that is no finite number."""
+    """Quotient x / y, or 0 if not finite."""
     if y == 0:
         return 0.0
     quotient = x / y

@@ -61,7 +61,7 @@ class TrialVectorEnv(Batch):
         self._forget(np.arange(self.num_envs))
 
     def _forget(self, i: np.ndarray) -> None:
-        """Let environments ``i`` have done nothing yet."""
+        """Reset the last actions and rewards of environments ``i``."""
         if len(i) == self.num_envs:
             self._actions: np.ndarray = np.stack([no_action(self.single_action_space)] * self.num_envs)
             self._rewards: np.ndarray = np.zeros(self.num_envs)
@@ -113,7 +113,7 @@ class TrialVectorEnv(Batch):
         self._pools.load(i, block)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close every environment and let the trials go."""
+        """Close every environment and free the trials."""
         super().close_extras(**kwargs)
         self._pools = Pools(self.num_envs, self._pools.hold)
         for task in self.tasks:

@@ -159,7 +159,7 @@ def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
     """Merge the infos of some of ``n`` environments in Gymnasium's format (see :func:`masked`), dictionaries nested.
 
     Args:
-        infos: Index of an environment to what it said.
+        infos: Index of an environment to its infos.
         n: Number of environments.
     """
     found: dict[str, Any] = {}
@@ -239,7 +239,7 @@ def finished_columns(infos: Mapping[int, dict[str, Any]]) -> dict[str, np.ndarra
     """Reports of the trials that ended, as columns.
 
     Args:
-        infos: Index of an environment to what it said.
+        infos: Index of an environment to its infos.
     """
     found = _columns_of_alike(list(infos), list(infos.values()))
     if found is None:

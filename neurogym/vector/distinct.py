@@ -24,7 +24,7 @@ class RuleTables(NamedTuple):
 
     Attributes:
         reward, performance, event: Shape (rows, actions).
-        gt: Shape (rows,); None if nothing is said to be right.
+        gt: Shape (rows,); None without ground truth.
     """
 
     reward: np.ndarray

@@ -21,7 +21,7 @@ class Pools:
 
     Args:
         n: Number of environments.
-        hold: The action that is no response, or -1.
+        hold: The action that means no response, or -1.
 
     Attributes:
         rows: Everything with one row per step but the tables, name to array (environment, row, ...); ``_code`` is the
@@ -192,7 +192,7 @@ class Pools:
         self.at[i] = self.first[i] = i * self._capacity + offset
 
     def forget_sums(self, i: Any) -> None:
-        """Let nothing have happened yet in the trial of environments ``i``."""
+        """Reset the sums of the present trials of environments ``i``."""
         self.score[i] = self.sum[i] = self.aborts[i] = 0
 
     def places(self) -> Places:
@@ -257,7 +257,7 @@ class Pools:
         return {"counts": list(counts), "rows": rows, "tables": tables}
 
     def set_state(self, state: list[np.ndarray]) -> None:
-        """Go to where another was, in blocks that begin with the present trials."""
+        """Restore saved positions, in blocks that begin with the present trials."""
         steps, *own = state
         self.begin(np.arange(self.n))
         self.at += steps

@@ -33,11 +33,11 @@ class Places(NamedTuple):
     """Positions of a batch of environments, and contents of their trials; all arrays are C-contiguous.
 
     Attributes:
-        hold: The action that is no response, or -1.
+        hold: The action that means no response, or -1.
         code: The entry of the tables that holds for a row (environment, row).
         reward, performance: What actions earn, (environment, entry, action).
         event: What they mean, and whether they end the trial (see :mod:`neurogym.rules`).
-        gt: What is right (environment, entry); None if nothing is said to be.
+        gt: Correct action (environment, entry); None without ground truth.
         offset, go: Where a trial begins in its block, and its go cue in it, in steps (environment, trial).
         at: The row of each environment in the flattened pools, changed by a step like all that follow.
         first: The row at which its trial began.
@@ -74,7 +74,7 @@ def advance(places: Places, actions: np.ndarray) -> Step | None:
         actions: 64-bit integers, shape (environment,).
 
     Returns:
-        Rewards, whether the trial ended, what was right (None if nothing is said to be), and the trials that ended
+        Rewards, whether the trial ended, the correct action (None without ground truth), and the trials that ended
         (None if none did); None, and nothing is changed, if an action does not exist.
     """
     compiled = kernels.get("advance")

@@ -1,6 +1,6 @@
 """Wrappers that change which trials are made, what trials show, or what the agent sees.
 
-The table names every wrapper and its module; nothing is imported until it is asked for.
+The table names every wrapper and its module; each module is imported on first use.
 
 Belongs here: one wrapper per file, and what they have in common (`base`, `stack`). May use: `trials` and all below.
 """

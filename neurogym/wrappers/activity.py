@@ -51,7 +51,7 @@ class ActivityRecorder:
         return self.probes[name]
 
     def end_traces(self) -> None:
-        """Let the next trial begin in every record; called at the end of each."""
+        """End the trace of the trial in every record; called at the end of a trial."""
         for probe in self.probes.values():
             probe.trial_ended()
 

@@ -100,7 +100,7 @@ class TrialTask(Task, Protocol):
         """Value of a per-step field at the current row."""
 
     def set_top(self, wrapper: gym.Env) -> None:
-        """Let a wrapper be asked for new trials."""
+        """Make a wrapper the source of new trials."""
 
     def use(self, wrapper: gym.Env) -> None:
         """Make the hooks of the stepped stack the active hooks."""
@@ -144,7 +144,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     It may define any of these hooks, each for many trials or environments at once: :meth:`plan` before trials are made,
     :meth:`revise` after, :meth:`observe` on every observation (or :meth:`appended`, if all it does is to append
-    channels). A stack that uses only these also runs on a batch. :meth:`trial_ended` tells it what the agent did.
+    channels). A stack that uses only these also runs on a batch. :meth:`trial_ended` reports the agent's behaviour.
     A subclass may also override ``new_trial(**kwargs)``, ``step`` and ``reset`` in the ordinary way.
 
     What can be done with the wrapper, its :attr:`traits`, follows from what it overrides; nothing is declared.
@@ -157,7 +157,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     Raises:
         TypeError: If the innermost environment is not a :class:`TrialEnv`.
-        ValueError: If the wrapper cannot be put on what is there already; the message says which order is needed.
+        ValueError: If the wrapper does not fit the present stack; the message names the required order.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ()
@@ -259,7 +259,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def links_trials(cls) -> bool:
         """Whether the wrapper makes a trial depend on earlier trials, so that memory across trials is useful.
 
-        Taken for granted if it keeps something from trial to trial. One that merely shows the agent its past (its last
+        By default True if it keeps state from trial to trial. A wrapper that only shows the agent its past (its last
         reward or action) does not.
         """
         return cls.overrides("start_session", "trial_ended")
@@ -277,7 +277,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     @property
     def gt(self) -> np.ndarray:
-        """Ground truth of the current trial; what is assigned is what is right."""
+        """Ground truth of the current trial; assignable."""
         return self.task.gt
 
     @gt.setter
@@ -300,8 +300,8 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def first(self, ob: Any, info: Info) -> Any:
         """First observation of a session as the agent sees it.
 
-        A wrapper that changes observations in ``step`` and does not say how in ``observe`` is shown a step that did
-        nothing; whatever it counts or keeps in numbers, lists, dictionaries or arrays is put back.
+        A wrapper that changes observations in ``step`` without overriding ``observe`` is called with a step that did
+        nothing; its numbers, lists, dictionaries and arrays are then restored.
         """
         if not self.overrides("step") or self.overrides("observe", "appended"):
             return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
@@ -325,7 +325,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
 
 class _NoStep(Forwarding, gym.Wrapper):
-    """An environment in which a step does nothing."""
+    """Environment in which a step has no effect."""
 
     def __init__(self, env: gym.Env, ob: Any, info: Info):
         super().__init__(env)

@@ -1,4 +1,4 @@
-"""Trials in which the right answer is not rewarded."""
+"""Catch trials, in which the correct answer is not rewarded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neurogym.wrappers.base import TrialWrapper, task_of
 class CatchTrials(TrialWrapper):
     """Give the right answer another reward in randomly chosen trials; the ground truth stays.
 
-    The trial's record says whether it is one, as ``catch_trials_catch``.
+    The trial's record marks catch trials as ``catch_trials_catch``.
 
     Args:
         env: A task with a declared response rule.

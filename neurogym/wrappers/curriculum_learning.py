@@ -66,7 +66,7 @@ class CurriculumLearning(Phased):
         return asked
 
     def revise(self, trials: Trials) -> None:
-        """Set what is shown and paid."""
+        """Set stimuli and rewards for the present phase."""
         if self.curr_ph == 0:
             labels = [label for label in self.task.observation_space.name if label.startswith("stim")]
             for label in labels:

@@ -59,7 +59,7 @@ class DynamicNoise(Noise):
         )
 
     def revise(self, trials: Trials) -> None:
-        """Draw the noise of the stimulus and let the evidence grow."""
+        """Draw the noise of the stimulus and scale the evidence over time."""
         rows = trials.rows("stimulus")
         since = rows.step - trials.starts["stimulus"][rows.trial]
         later = Rows(*(column[since > 0] for column in rows))

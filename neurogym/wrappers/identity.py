@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 class Identity(TrialWrapper):
-    """Change nothing; a debug message says when trials are made. For trying out stacks.
+    """Change nothing, and log a debug message when trials are made; for testing stacks.
 
     Args:
         env: The task, wrapped or not.

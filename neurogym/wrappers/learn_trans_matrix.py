@@ -46,14 +46,14 @@ class LearnTransMatrix(TrialWrapper):
         self.start_session()
 
     def effect_on_ceiling(self) -> Effect:
-        """None where trials are independent of each other; else the agent's choices tell about the next trial."""
+        """Effect on the ceiling: none for independent trials, else unknown, since choices predict the next trial."""
         linked = self.task.traits.memory or any(
             wrapper.links_trials() for wrapper in self.task.wrappers if wrapper is not self
         )
         return unknown("the agent's earlier choices are shown") if linked else LEAVES
 
     def start_session(self) -> None:
-        """Forget what was learned."""
+        """Reset the matrix and the last choice."""
         n = len(self._actions)
         self.matrix = np.full((n, n), 1 / n)
         self.prev: int | None = None

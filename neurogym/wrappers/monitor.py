@@ -120,7 +120,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     @property
     def save_dir(self) -> Path:
-        """Folder of this run; made when first asked for."""
+        """Folder of this run, made on first access."""
         if self._folder is None and self._save_dir is not None:
             self._folder = ensure_dir(self._save_dir)
         if self._folder is None:
@@ -200,7 +200,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         return path
 
     def reset_data(self) -> None:
-        """Forget what was collected since the last file."""
+        """Discard the data collected since the last file."""
         self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
         self.steps_since_save, self._recorded = 0, _nothing()
 
@@ -281,7 +281,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             num_trials: Trials to run.
             model: Anything with ``predict``; None: random actions.
             verbose: Whether to log the result.
-            reset_state_each_trial: Whether a recurrent model's state starts anew with every trial; False for tasks
+            reset_state_each_trial: Whether a recurrent model's state is reset at every trial; False for tasks
                 that carry information across trials.
             deterministic: Whether the model takes its most probable action.
             seed: Seed of the trials; default another one with every evaluation.

@@ -21,7 +21,7 @@ class Noise(TrialWrapper):
 
     With ``perf_th`` the level adapts: it starts at 0, grows by ``step_noise`` after a trial if the mean performance of
     the last ``w`` trials exceeds the threshold, and shrinks if it is below. The level is in ``info["std_noise"]`` at
-    the end of each trial, beside the mean, ``info["perf_mean"]``.
+    the end of each trial, with the mean, ``info["perf_mean"]``.
 
     Args:
         env: The task, wrapped or not; its observation must be floating-point.
@@ -70,7 +70,7 @@ class Noise(TrialWrapper):
         self.noise_field = f"noise{len(self.task.wrappers)}"
 
     def effect_on_ceiling(self) -> Effect:
-        """Lower by a known amount if the level is fixed."""
+        """Effect on the ceiling: a known reduction if the noise level is fixed."""
         return NOISE if self.perf_th is None else unknown("the level of the noise follows the agent's performance")
 
     @property
@@ -84,7 +84,7 @@ class Noise(TrialWrapper):
         return False
 
     def start_session(self) -> None:
-        """Forget the agent's performance."""
+        """Reset the record of the agent's performance."""
         if self.perf_th is not None:
             self.std_noise, self._performances = 0.0, []
 

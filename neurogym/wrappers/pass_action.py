@@ -21,7 +21,7 @@ class PassAction(TrialWrapper):
         one_hot: For discrete actions: one channel per action instead of the action's number.
 
     Raises:
-        ValueError: If ``one_hot`` is asked for actions that are not discrete.
+        ValueError: If ``one_hot`` is requested for actions that are not discrete.
     """
 
     metadata = WrapperInfo(

@@ -18,7 +18,7 @@ from neurogym.wrappers.learn_trans_matrix import choice_actions
 
 
 class PerfectIntegrator(TrialWrapper):
-    """An integrator of the stimulus answers in place of the agent, which is paid for predicting a correct integrator.
+    """Let an integrator of the stimulus answer; the agent is rewarded for the same choice if correct.
 
     The agent sees only the integrator's last choice (one-hot, channels ``choice``) and its own last reward. When a
     trial ends it earns the reward of a correct answer if the integrator was right and the agent's action was the same.
@@ -57,7 +57,7 @@ class PerfectIntegrator(TrialWrapper):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the evidence and the last choice."""
+        """Reset the evidence and the last choice."""
         self._evidence = np.zeros(len(self._actions))
         self._shown = np.zeros(len(self._actions), np.float32)
 

@@ -117,7 +117,7 @@ class Phased(TrialWrapper):
             trials.pay("decision", int(action), trials.reward(event), float(not worn))
 
     def ignore_errors(self, trials: Trials) -> None:
-        """Let wrong answers cost nothing and not end the trial."""
+        """Remove the cost of wrong answers, which then do not end the trial."""
         correct = trials.reward("correct")
         for action in self._answers(trials):
 

@@ -1,4 +1,4 @@
-"""Let the agent answer while the stimulus is on."""
+"""Reaction-time version of a task: the agent may answer while the stimulus is on."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def another(rng: np.random.Generator, present: int, n: int) -> int:
 
 
 class BlockClock:
-    """Says at which trials a new block begins.
+    """Clock that determines the first trial of each block.
 
     Args:
         duration: Trials in a block; or, between 0 and 1, the probability at each trial that a new block begins; or

@@ -83,7 +83,7 @@ class Shaping(Phased):
         return np.maximum(drawn * short / mean_duration(spec), self.task.dt)
 
     def revise(self, trials: Trials) -> None:
-        """Set what is paid."""
+        """Set the rewards of the present phase."""
         if self.curr_ph == 0:
             self.reward_any(trials)
         elif self.curr_ph == 1:

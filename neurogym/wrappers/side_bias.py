@@ -1,4 +1,4 @@
-"""Blocks of trials in which some choices are right more often."""
+"""Blocks of trials in which some choices are correct more often."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SideBias(TrialWrapper):
     Raises:
         AttributeError: If the task has no choices.
         TypeError: If ``probs`` is not a table or ``block_dur`` is none of the forms.
-        ValueError: If a row is no distribution over the choices or ``block_dur`` is out of range.
+        ValueError: If a row is not a distribution over the choices or ``block_dur`` is out of range.
     """
 
     metadata = WrapperInfo(

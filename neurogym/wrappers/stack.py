@@ -1,4 +1,4 @@
-"""The wrappers around a task, taken together."""
+"""Stack of wrappers around a task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stack:
     """The wrappers that act on the trials of a task, from the innermost to ``top``.
 
     Attributes:
-        wrappers: They.
+        wrappers: The wrappers, innermost first.
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
         follows_agent: Whether what any of them does to trials depends on what the agent did.
@@ -54,7 +54,7 @@ class Stack:
         self.begins_trials = any(wrapper.overrides("new_trial") for wrapper in self.wrappers)
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
-        """Leave out all wrappers but some."""
+        """Remove all wrappers except the given wrappers."""
         kept = [wrapper for wrapper in self.wrappers if wrapper in wrappers]
         self._take(kept)
 
@@ -104,9 +104,9 @@ class Stack:
 
         Args:
             ob: As in :meth:`TrialWrapper.observe`.
-            action: Likewise.
-            reward: Likewise.
-            field: Likewise.
+            action: As in :meth:`TrialWrapper.observe`.
+            reward: As in :meth:`TrialWrapper.observe`.
+            field: As in :meth:`TrialWrapper.observe`.
             copied: Whether ``ob`` is a copy, so that a wrapper may change it in place.
         """
         if self._turns is None:  # spaces are known when a constructor is done

@@ -45,12 +45,12 @@ def matrices(probs: Any, n: int, contexts: Sequence[str]) -> np.ndarray:
     """Return the distinct matrices of all blocks, shape (blocks, n, n).
 
     Args:
-        probs: A number (then ``contexts`` says what it is the probability of), one matrix (n, n), or several.
+        probs: A number (the probability of the transitions that ``contexts`` names), one matrix (n, n), or several.
         n: Number of choices.
         contexts: Names, see :func:`context`.
 
     Raises:
-        ValueError: If the shape is wrong, a row is no distribution, or the number no probability.
+        ValueError: If the shape is wrong, a row is not a distribution, or the number not a probability.
     """
     given = np.asarray(probs, dtype=float)
     if given.ndim == 0:

@@ -228,7 +228,7 @@ class TrialHistoryV2(TrialHistory):
 
     Raises:
         AttributeError: If the task has no choices.
-        ValueError: If the matrix has another shape or a row is no distribution.
+        ValueError: If the matrix has another shape or a row is not a distribution.
     """
 
     metadata = TrialHistory.metadata.but(

@@ -16,7 +16,7 @@ from neurogym.wrappers.trial_history import TrialHistory
 class TrialHistoryEvolution(TrialHistory):
     """Draw the ground truth from a set of random contexts, which is replaced now and then.
 
-    A context says which choice is preferred after each. The trial's record has the context as
+    A context defines the preferred choice after each choice. The trial's record has the context as
     ``trial_history_evolution_block`` (preferred successors, counted from 1, 0 for choices that are not in play),
     the number of its generation as ``trial_history_evolution_generation`` and the matrix as ``probs``.
 
@@ -62,7 +62,7 @@ class TrialHistoryEvolution(TrialHistory):
         super().__init__(env, probs, ctx_dur, blk_ch_prob=ctx_ch_prob, balanced_probs=balanced_probs)
 
     def effect_on_ceiling(self) -> Effect:
-        """Not known: a generation of contexts is itself hidden."""
+        """Effect on the ceiling: unknown, since the generation of contexts is hidden."""
         return unknown("no exact observer is known for contexts that evolve")
 
     def start_session(self) -> None:

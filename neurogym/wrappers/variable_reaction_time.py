@@ -1,4 +1,4 @@
-"""Let the agent answer after a minimal viewing time that varies."""
+"""Reaction-time version of a task with a variable minimal viewing time."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Fitted:
 
 
 class UnfitError(ValueError):
-    """A model that does not suit a table; the message says why."""
+    """Error for a model that does not suit a table, with the reason."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ DELTA = 1e-4
 def minimise(
     loss: Callable[[Any, Floats], Floats], start: Floats, iterations: int = 100, tolerance: float = 1e-5
 ) -> tuple[Floats, Floats]:
-    """Minimise several functions by BFGS, side by side.
+    """Minimise several functions by BFGS in parallel.
 
     Args:
         loss: values of points; given which functions (functions,) and points (functions, points, parameters), returns
@@ -57,7 +57,7 @@ def minimise(
 
 
 def _updated(inverse: Floats, s: Floats, y: Floats, moved: np.ndarray) -> Floats:
-    """Return the inverse Hessians after a step; begin anew where the step failed or the curvature is not positive."""
+    """Return the inverse Hessians after a step; reset after a failed step or for non-positive curvature."""
     sy = np.einsum("fi,fi->f", s, y)
     fine = moved & (sy > 1e-10)
     rho = np.where(fine, 1 / np.where(fine, sy, 1.0), 0.0)[:, None, None]

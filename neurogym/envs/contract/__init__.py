@@ -1,6 +1,6 @@
 """Contract of tasks, for the tests of the registry and for a user's own task.
 
-Each check takes a :class:`Subject` and raises :class:`ContractError` with one line that says what is wrong, or
+Each check takes a :class:`Subject` and raises :class:`ContractError` with the problem in one line, or
 :class:`NothingToCheck`.
 """
 

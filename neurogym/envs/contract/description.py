@@ -68,7 +68,7 @@ def _covers(subject: Subject, kind: str, names: dict[str, Any], n: int) -> None:
 
 
 def conditions(subject: Subject) -> None:
-    """Each condition can be asked for, and is in the trial's record; unknown names and values are refused."""
+    """Check that each condition can be requested and is recorded, and that unknown names and values are refused."""
     env = subject.task()
     env.reset(seed=4)
     for name, values in env.conditions.items():

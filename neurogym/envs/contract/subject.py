@@ -16,11 +16,11 @@ LARGE = 1000  #: observations with more entries (images) are stepped less often
 
 
 class ContractError(AssertionError):
-    """A task does not keep to the contract."""
+    """Raised if a task breaks the contract."""
 
 
 class NothingToCheck(Exception):
-    """A check has nothing to look at in a task; the message says why."""
+    """Raised by checks that do not apply to a task, with the reason."""
 
 
 def require(condition: Any, message: str) -> None:

@@ -18,7 +18,7 @@ class ChangingEnvironment(TrialEnv):
     """Report motion direction on the pair of targets that is rewarded in the present context.
 
     There is a left and a right target for each of two contexts. The context stays for tens of trials and is not shown
-    (unless asked for): an error after clear motion says that it has changed, an error after weak motion says little.
+    (unless requested): an error after clear motion reveals a change, an error after weak motion is ambiguous.
 
     Args:
         stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
@@ -75,7 +75,7 @@ class ChangingEnvironment(TrialEnv):
         self.action_space = spaces.Discrete(5, name={"fixation": 0, "context0": [1, 2], "context1": [3, 4]})
 
     def start_session(self) -> None:
-        """The context of the first trial is drawn anew."""
+        """Reset the context, which is drawn again for the first trial."""
         self.context = None
 
     def _contexts(self, trials: Trials) -> np.ndarray:

@@ -15,7 +15,7 @@ class ContextSwitch(TrialEnv):
     """Respond to one of two stimuli by the current mapping. A trial is a single step.
 
     In context 0 stimulus k asks for action k, in context 1 for the other action. The context is hidden; only the
-    rewards of earlier trials say which one holds.
+    rewards of earlier trials reveal the present context.
 
     Args:
         dt: Time step (ms).

@@ -23,7 +23,7 @@ class CVLearning(TrialEnv):
     """Learn a delayed two-choice task in five stages, from free choice to the full task.
 
     0: no stimulus; either side pays until one was chosen ``max_num_reps`` times in a row, then only the other. 1: the
-    stimulus tells the side; a wrong answer costs nothing and may be corrected. 2: a wrong answer ends the trial and is
+    stimulus shows the side; a wrong answer costs nothing and may be corrected. 2: a wrong answer ends the trial and is
     punished. 3: a delay is introduced and grows. 4: noise, all coherences and all delays.
 
     A stage ends after ``keep_days`` + 1 good days in a row, days of ``trials_day`` trials of which a fraction
@@ -39,7 +39,7 @@ class CVLearning(TrialEnv):
         trials_day: Trials per day.
         perf_len: Trials over which recent performance is averaged.
         stages: The stages to go through, in order. Default all five.
-        n_ch: Stimulus channels, and actions beside fixation; only the first two matter.
+        n_ch: Stimulus channels, and actions apart from fixation; only the first two matter.
 
     Raises:
         ValueError: If an argument is out of range.
@@ -100,7 +100,7 @@ class CVLearning(TrialEnv):
         return sum(SIDES) - self._last_choice if self.stage == FREE and self._run >= self.max_num_reps else 0
 
     def next_follows_from(self) -> int:
-        """The stage; of each session also the side that alone pays, and how long the delay is."""
+        """Return the stage; side and delay may differ between sessions at the same stage."""
         return self.stage
 
     def _new_trials(self, trials: Trials) -> None:
@@ -177,7 +177,7 @@ class CVLearning(TrialEnv):
 
     @property
     def recent(self) -> float:
-        """Fraction right of the last ``perf_len`` trials, 0 before there are any."""
+        """Fraction correct in the last ``perf_len`` trials, 0 before the first trial."""
         return sum(self._window) / len(self._window) if self._window else 0.0
 
     def trial_ended(self, info: Info) -> None:

@@ -34,7 +34,7 @@ class MatchingPenny(TrialEnv):
     Args:
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
-        timing: Accepted for old scripts; there are no periods to time, as a warning says.
+        timing: Accepted for old scripts, with a warning; there are no periods to time.
         opponent_type: One of ``mean_action``, ``random``, ``algorithm1``, ``algorithm2``.
         learning_rate: Of the running mean.
 
@@ -77,7 +77,7 @@ class MatchingPenny(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """A new opponent, who knows nothing of the agent."""
+        """Start with a new opponent without memory of the agent."""
         self.mean_action = 0.0
         self._last_opponent: int | None = None
         self._recent: list[int] = []  # the last trials, latest first
@@ -124,7 +124,7 @@ class MatchingPenny(TrialEnv):
         return best
 
     def trial_ended(self, info: Info) -> None:
-        """Let the opponent take note of the trial."""
+        """Update the opponent's memory with the finished trial."""
         action, opponent = int(info["choice"]), int(info["trial"]["opponent_action"])
         self._last_opponent = opponent
         self.mean_action += self.learning_rate * (action - self.mean_action)

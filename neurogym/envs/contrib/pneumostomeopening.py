@@ -126,7 +126,7 @@ class Pneumostomeopening(TrialEnv):
         return self.rewards["pneumostome"], 5.0
 
     def oracle(self) -> int:
-        """Breathe in the way that pays; swim up first where that needs the surface."""
+        """Breathe in the rewarded way, after swimming up if that requires the surface."""
         if self.rewards["skin"] >= self.rewards["pneumostome"]:
             return SKIN
         return OPEN if self.depth == SURFACE else UP

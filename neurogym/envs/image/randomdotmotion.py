@@ -25,7 +25,7 @@ class RandomDotMotion(ImageTask):
     """Report the direction in which some of the dots move together.
 
     Dots of limited life fill a round aperture. A fraction of them, the coherence, moves in the correct direction in
-    every life, the others in a direction drawn anew in each. A mark in the middle is on until the decision.
+    every life, the others in a new random direction in each. A mark in the middle is on until the decision.
 
     Args:
         dt: Time step, one frame (ms).
@@ -37,7 +37,7 @@ class RandomDotMotion(ImageTask):
         abort: Whether breaking fixation ends the trial.
 
     Raises:
-        ValueError: If ``dim_ring`` is less than 2, or ``stim_scale`` makes a coherence that is no percentage.
+        ValueError: If ``dim_ring`` is less than 2, or ``stim_scale`` makes a coherence that is not a percentage.
 
     Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
     """

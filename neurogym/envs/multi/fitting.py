@@ -67,7 +67,7 @@ class OfSeveral:
 
 
 def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> None:
-    """Refuse what cannot be part of an environment of several tasks.
+    """Refuse environments that cannot be combined with other tasks.
 
     Args:
         envs: The tasks, wrapped or not.
@@ -75,7 +75,7 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
         steps_wrappers: Whether it steps the wrappers that are inside, so that they may override ``step``.
 
     Raises:
-        TypeError: If one is no trial-based task.
+        TypeError: If an environment is not a trial-based task.
         ValueError: If a wrapper is inside that must be outside, or time steps differ.
     """
     for env in envs:
@@ -93,7 +93,7 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
 
 
 def check_spaces(envs: Sequence[gym.Env], schedule: BaseSchedule | None, pad: bool) -> None:
-    """Refuse tasks whose trials cannot follow each other.
+    """Refuse tasks with incompatible spaces.
 
     Args:
         envs: The tasks.

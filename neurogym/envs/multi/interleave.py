@@ -157,7 +157,7 @@ class MixedRule:
         trials.fields.update(tables)
 
     def set_go(self, trials: Trials) -> None:
-        """Reaction times count from where each task says, which the trials have brought along."""
+        """Keep the onsets of reaction times, which were copied from each task's trials."""
 
 
 def _subset(trials: Trials, part: Trials, at: np.ndarray) -> Trials:

@@ -42,7 +42,7 @@ def make_multi(
     Args:
         ids: A collection (``"yang19"``), ids joined by ``+``, or a list of ids.
         schedule: ``random``, ``norepeat``, ``sequential``, ``block:100``, ``sequential_block:100``, or a schedule.
-        rule_input: Whether channels ``task`` tell the agent which task runs (one-hot).
+        rule_input: Whether channels ``task`` show the agent which task runs (one-hot).
         pad: Whether tasks with fewer channels or actions are widened; otherwise they are refused.
         **kwargs: Arguments of the tasks; each gets those that it takes, of ``timing`` and ``rewards`` the entries
             that it has.

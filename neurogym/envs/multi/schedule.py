@@ -37,7 +37,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
     Args:
         envs: The tasks, wrapped or not.
         schedule: Gives the task of each trial; None: the caller chooses with :meth:`set_i`.
-        env_input: Whether channels ``task`` tell the agent which task runs (one-hot).
+        env_input: Whether channels ``task`` show the agent which task runs (one-hot).
         names: Name of each task in the record; default its id.
         pad: Whether tasks with fewer channels or actions are widened: channels are 0, actions are never right.
 
@@ -46,7 +46,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         i_env: Index of the task of the current trial.
 
     Raises:
-        TypeError: If one of ``envs`` is no trial-based task.
+        TypeError: If one of ``envs`` is not a trial-based task.
         ValueError: If spaces or time steps differ, the schedule has another number of conditions, or a wrapper is
             inside that must be outside.
     """
@@ -117,7 +117,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         return self.envs[self.i_env]
 
     def forget_trials_ahead(self) -> None:
-        """Let the next trial of every task be made anew."""
+        """Discard trials made ahead in every task."""
         super().forget_trials_ahead()
         self._stock = [None] * len(self.tasks)
 
@@ -284,7 +284,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         return self.ob_now, float(reward), terminated, truncated, info
 
     def report_outcome(self, outcome: str) -> None:
-        """Say what the trial that a task has ended meant; breaks of fixation have been counted already."""
+        """Report the outcome of the trial that a task has ended; fixation breaks are already counted."""
         self.event = int(np.flatnonzero(outcome == OUTCOMES)[0])
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
@@ -327,7 +327,7 @@ class MultiEnvs(ScheduleEnvs):
 
     Args:
         envs: The tasks, wrapped or not.
-        env_input: Whether channels ``task`` tell the agent which task runs (one-hot).
+        env_input: Whether channels ``task`` show the agent which task runs (one-hot).
     """
 
     metadata = ScheduleEnvs.metadata.but(description="presents that of several tasks which the caller chooses")

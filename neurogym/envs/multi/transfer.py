@@ -19,7 +19,7 @@ class TransferLearning(ScheduleEnvs):
     Args:
         envs: The tasks, wrapped or not.
         num_tr_per_task: Trials of each task; that of the last may be left out.
-        task_cue: Whether channels ``task`` tell the agent which task runs (one-hot).
+        task_cue: Whether channels ``task`` show the agent which task runs (one-hot).
 
     Raises:
         ValueError: If there are not as many numbers as tasks, or tasks do not fit together.

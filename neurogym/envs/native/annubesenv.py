@@ -42,7 +42,7 @@ class AnnubesEnv(TrialEnv):
 
     Raises:
         ValueError: If a weight, probability or limit cannot be met, or intensities do not fit or are given twice.
-        TypeError: If ``session`` is no dictionary, a modality no string, or ``max_sequential`` of another type.
+        TypeError: If ``session`` is not a dictionary, a modality not a string, or ``max_sequential`` of another type.
     """
 
     metadata = TaskInfo(
@@ -166,7 +166,7 @@ class AnnubesEnv(TrialEnv):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def start_session(self) -> None:
-        """Nothing has been presented yet."""
+        """Reset the counts of presented stimuli."""
         self._count = np.zeros(len(self.modalities) + 1, int)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AnnubesEnv:

@@ -26,9 +26,9 @@ class Bandit(TrialEnv):
         n: Number of arms.
         p: Probability that each arm pays, shape (n,). Default 0.8 for the first and 0.2 for the others.
         rewards: Amount each arm pays, shape (n,). Default 1 for all.
-        timing: Accepted for old scripts; there are no periods to time, as a warning says.
+        timing: Accepted for old scripts, with a warning; there are no periods to time.
 
-    Probabilities and amounts of one trial can be asked for: ``new_trial(p=(0.9, 0.1))``.
+    Probabilities and amounts of a trial can be requested: ``new_trial(p=(0.9, 0.1))``.
 
     Raises:
         ValueError: If ``p`` or ``rewards`` do not have one entry per arm, or a probability is outside [0, 1].

@@ -1,4 +1,4 @@
-"""Bandit whose arms are drawn anew for every session."""
+"""Bandit with new arms in every session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ChangingBandit(TrialEnv):
     """Find the best arm within a session; each session has new arms. A trial is a single step.
 
     The only channel is on in the first trial of a session. What was chosen and paid must come from ``PassAction`` and
-    ``PassReward``. Performance says whether the best arm was chosen.
+    ``PassReward``. Performance is 1 if the best arm was chosen.
 
     Args:
         dt: Time step (ms).

@@ -15,10 +15,10 @@ from neurogym.trials import Trials
 
 
 class CuedRuleSwitching(TrialEnv):
-    """Respond to the colour or to the orientation of a stimulus, as a cue says.
+    """Respond to the colour or to the orientation of a stimulus, depending on a cue.
 
     Each feature calls for one of two responses; on incongruent trials they disagree, and the other feature must be
-    ignored, as in the Stroop task. The record says whether the rule has switched since the last trial and whether
+    ignored, as in the Stroop task. The record shows whether the rule has switched since the last trial and whether
     the features are congruent.
 
     Args:
@@ -56,7 +56,7 @@ class CuedRuleSwitching(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the last rule."""
+        """Reset the last rule."""
         self._last = -1
 
     def _draw_rules(self, trials: Trials) -> np.ndarray:

@@ -17,7 +17,7 @@ PULSE = 0.4  #: height of the ready and set pulses
 
 
 class CueSetGo(TrialEnv):
-    """Produce the interval that the height of a cue stands for, counted from the onset of the set pulse.
+    """Produce the interval encoded by the height of a cue, from the onset of the set pulse.
 
     The action is the output of a ramp: it must be low when the set pulse comes, and reach the threshold when the
     interval is over. The first crossing ends the trial ``threshold_delay`` ms later.

@@ -24,12 +24,12 @@ class DawTwoStep(TrialEnv):
 
     In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state is paid
     at once. In the second step the state is shown and the agent waits. Which state pays often changes unannounced.
-    Performance says whether the action was the one that leads commonly to the good state.
+    Performance is 1 if the action commonly leads to the good state.
 
     Args:
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
-        timing: Accepted for old scripts; both steps last ``dt``, as a warning says.
+        timing: Accepted for old scripts, with a warning; both steps last ``dt``.
 
     Source: Daw, Gershman, Seymour, Dayan & Dolan 2011, 10.1016/j.neuron.2011.02.027; simplified as by Wang et al. 2018,
     10.1038/s41593-018-0147-8.

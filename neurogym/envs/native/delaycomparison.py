@@ -18,7 +18,7 @@ PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
 
 
 class DelayComparison(TrialEnv):
-    """Say which of two successive magnitudes (vibration frequencies) was larger.
+    """Report the larger of two successive magnitudes (vibration frequencies).
 
     Args:
         vpairs: Pairs of magnitudes, the larger first.

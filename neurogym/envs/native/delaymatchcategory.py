@@ -16,7 +16,7 @@ from neurogym.trials import Trials
 class DelayMatchCategory(TrialEnv):
     """Report whether sample and test direction belong to the same category, defined as a half of the circle.
 
-    Category 0 is the half of the circle around the first unit, so that two units tell the categories. The answer is
+    Category 0 is the half of the circle around the first unit, so that two units distinguish them. The answer is
     given while the test is on.
 
     Args:

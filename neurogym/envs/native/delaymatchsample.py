@@ -14,7 +14,7 @@ from neurogym.trials import Trials
 
 
 class DelayMatchSample(TrialEnv):
-    """Say whether a test equals a sample seen before a delay; a test that does not is opposite to the sample.
+    """Report whether a test equals a sample seen before a delay; other tests are opposite to the sample.
 
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).

@@ -64,7 +64,7 @@ class DelayPairedAssociation(TrialEnv):
         return (pair[:, 1] - pair[:, 0]) % 2 == self.association
 
     def _pairs(self, trials: Trials) -> np.ndarray:
-        """Odours of each trial, shape (n, 2): as asked for, else drawn to fit a ground truth asked for."""
+        """Odours of each trial, shape (n, 2): as requested, else drawn in accordance with a requested ground truth."""
         if "pair" in trials.given:
             pair = np.stack(list(trials.given["pair"]))
             together = self._together(pair)

@@ -21,7 +21,7 @@ WORTH = 2.2  #: drops of B worth one drop of A
 class EconomicDecisionMaking(TrialEnv):
     """Choose between an amount of juice A and an amount of juice B, worth less per drop.
 
-    The reward is the value of what was chosen; performance says whether it was the better option.
+    The reward is the value of what was chosen; performance is 1 if it was the better option.
 
     Args:
         rewards: Replaces entries of ``default_rewards``; ``correct`` is the value of one drop of A.
@@ -91,7 +91,7 @@ class EconomicDecisionMaking(TrialEnv):
         trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
 
     def ceiling(self) -> Score | None:
-        """Exact without noise: the better option is always seen."""
+        """Ceiling, exact without noise: the better option is always visible."""
         if self.sigma:
             return None
         best = np.mean([max(n_a, n_b * self.B_to_A) for n_b, n_a in self.offers]) * self.rewards["correct"]

@@ -16,7 +16,7 @@ ROUNDS = 1000  #: attempts to draw two different durations
 
 
 class IntervalDiscrimination(TrialEnv):
-    """Say which of two stimuli lasted longer.
+    """Report the longer of two stimuli.
 
     Source: Genovesio, Tsujimoto & Wise 2009, 10.1016/j.neuron.2009.06.018.
     """

@@ -79,7 +79,7 @@ class MultiSensoryIntegration(TrialEnv):
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
     def _parts(self, trials: Trials) -> np.ndarray:
-        """Part of the coherence that the first modality shows, and the kind of trial, each as asked for or drawn."""
+        """Share of coherence in the first modality, and the type of trial, each as requested or drawn."""
         modality, drawn = trials.draw("modality", list(self.modalities)), trials.rng.random(trials.n)
         beyond = np.where(drawn < 0.5, -drawn, drawn + 0.5)  # -0.5 to 0, or 1 to 1.5
         kinds = [modality == name for name in ("conflict", "first", "second")]

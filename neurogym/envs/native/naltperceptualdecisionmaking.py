@@ -31,7 +31,7 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         zero_irrelevant_stim: Whether alternatives that are not in play show nothing.
 
     Raises:
-        ValueError: If ``n_ch`` is less than 2, or a ground truth is asked for that is not in play.
+        ValueError: If ``n_ch`` is less than 2, or a requested ground truth is not in play.
 
     Source: Churchland, Kiani & Shadlen 2008, 10.1038/nn.2123.
     """

@@ -17,7 +17,7 @@ MODALITIES = ("visual", "auditory", "both")
 
 
 class RateDiscrimination(TrialEnv):
-    """Say whether a train of flashes, of clicks, or of both is faster or slower than the boundary.
+    """Report whether a train of flashes, of clicks, or of both is faster or slower than the boundary.
 
     Each modality has a channel that grows and one that falls with the rate, from ``baseline + lowest`` to ``baseline +
     lowest + span``. The noise is that of the input of all units, all the time, and their input cannot become negative;

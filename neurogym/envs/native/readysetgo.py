@@ -81,5 +81,5 @@ class ReadySetGo(TrialEnv):
         pay_for_time(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
 
     def ceiling(self) -> dict[str, Any]:
-        """Exact: nothing is noisy, so the step that is paid in full can be counted."""
+        """Exact ceiling: without noise, an observer can count the steps to the full reward."""
         return exact_ceiling(self, 1.0, "no noise")

@@ -1,4 +1,4 @@
-"""Reproduction of an interval by a ramp, intervals from two priors that a cue tells apart."""
+"""Reproduction of an interval by a ramp, with two cued priors over intervals."""
 
 from __future__ import annotations
 

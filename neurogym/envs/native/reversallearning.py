@@ -16,14 +16,14 @@ class ReversalLearning(TrialEnv):
     """Choose the picture with the higher reward probability; reversals are not announced.
 
     The pictures change sides from trial to trial. What was chosen and paid must come from ``PassAction`` and
-    ``PassReward``. Performance says whether the better picture was chosen, whether or not it paid.
+    ``PassReward``. Performance is 1 if the better picture was chosen, rewarded or not.
 
     Args:
         p_reward: Probability that the better picture pays; the other pays with 1 - p_reward.
         block_dur: Fewest and most trials between reversals.
 
     Raises:
-        ValueError: If ``p_reward`` is not in (0.5, 1] or ``block_dur`` is no range of whole numbers.
+        ValueError: If ``p_reward`` is not in (0.5, 1] or ``block_dur`` is not a range of whole numbers.
 
     Source: Costa, Tran, Turchi & Averbeck 2015, 10.1523/JNEUROSCI.1989-14.2015.
     """
@@ -59,7 +59,7 @@ class ReversalLearning(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget which picture is better."""
+        """Reset the better picture."""
         self._better, self._left = -1, 0
 
     def _better_picture(self, trials: Trials) -> np.ndarray:

@@ -14,7 +14,7 @@ from neurogym.trials import Rows, Trials
 
 
 class ToneDetection(TrialEnv):
-    """Say whether a brief tone occurred in noise, and at which of several moments.
+    """Report whether a brief tone occurred in noise, and at which of several moments.
 
     The answer is the action at the last step of the trial. The ground truth is "no tone" until the tone is over and its
     position from then on.

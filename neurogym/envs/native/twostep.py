@@ -27,7 +27,7 @@ class TwoStep(TrialEnv):
         p_common: Probability of the common transition (option 1 to stage 1, option 2 to stage 2).
         p_reward: Probability that the better stage pays; the other pays with 1 - p_reward.
         p_switch: Probability, before each trial, that the better stage changes.
-        session: Trials of a session; each starts with a better stage drawn anew.
+        session: Trials of a session; the better stage is drawn again in each.
 
     Raises:
         ValueError: If a probability is outside [0, 1] or a session has no trials.
@@ -76,7 +76,7 @@ class TwoStep(TrialEnv):
         return self.session
 
     def start_session(self) -> None:
-        """Draw the better stage anew at the next trial."""
+        """Reset the better stage, which is drawn again at the next trial."""
         self._done, self._better = 0, 1
 
     def _better_stage(self, trials: Trials) -> np.ndarray:
