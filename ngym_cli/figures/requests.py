@@ -192,7 +192,8 @@ def _run_names(seen: View) -> str:
 def _save(
     spec: FigureSpec, result: Drawn, left_out: dict[str, str], table: Table, style: str, path: Path
 ) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": spec.name, "path": None, "left_out": {}, "reason": result.reason, "damaged": result.damaged}
+    row: dict[str, Any] = {"id": spec.name, "path": None, "left_out": {}}
+    row |= {"reason": result.reason, "damaged": result.damaged}
     if result.figure is None:
         return row
     from ngym_cli.figures.style import styled
