@@ -94,7 +94,7 @@ class TaskInfo(dict[str, Any]):
         return made
 
     def but(self, **entries: Unpack[TaskEntries]) -> Self:
-        """The same with some entries replaced."""
+        """Copy the metadata with some entries replaced."""
         _check(entries, TaskEntries)
         return self.of({**self, **entries})
 
@@ -111,7 +111,7 @@ class WrapperInfo(dict[str, Any]):
         super().__init__({"render_modes": [*RENDER_MODES], **entries})
 
     def but(self, **entries: Unpack[_Described]) -> Self:
-        """The same with some entries replaced."""
+        """Copy the metadata with some entries replaced."""
         _check(entries, _Described)
         return type(self)(**{**self, **entries})
 

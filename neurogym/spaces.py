@@ -166,5 +166,5 @@ def append_channels(space: Space, label: str, n: int, low: float = -np.inf, high
 
 
 def unbounded(space: Any) -> Box:
-    """A Box of the same shape, type and names without bounds."""
+    """Box of the same shape, type and names, without bounds."""
     return Box(-np.inf, np.inf, name=names_of(space) or None, shape=space.shape, dtype=space.dtype.type)

@@ -23,7 +23,7 @@ MOST_LAPSE, LEAST_SHIFT, LEAST_EASY = 0.1, 5.0, 0.9
 
 @dataclass(frozen=True)
 class BlockPsychometrics(Result):
-    """Psychometric functions by block, and what the criteria ask.
+    """Psychometric functions by block, and the training criteria.
 
     Attributes:
         fits: by the value of the block's column, as text.

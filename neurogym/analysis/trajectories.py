@@ -29,7 +29,7 @@ class Trajectories(Result):
     mean: FloatArray
 
     def project(self, activity: ArrayLike) -> FloatArray:
-        """Return other activity, shape (..., units), along the same components."""
+        """Project new activity, shape (..., units), onto the same components."""
         return (np.asarray(activity, float) - self.mean) @ self.components.T
 
 

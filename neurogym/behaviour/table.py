@@ -107,7 +107,7 @@ class Behaviour:
         return sum(map(len, self.sessions))
 
     def only(self, sessions: Sequence[Session]) -> Behaviour:
-        """Return the same kind of table with other sessions."""
+        """Return a table with the given sessions."""
         return replace(self, sessions=tuple(sessions))
 
     def of(self, subject: str) -> Behaviour:

@@ -34,7 +34,7 @@ class ConditionValues:
         return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
     def __set__(self, task: Any, values: Any) -> None:
-        """Draw from other values; trials made ahead are forgotten."""
+        """Set the possible values and discard trials made ahead."""
         values = list(values)
         plain = all(np.ndim(value) == 0 and not isinstance(value, str) for value in values)
         for name in self.conditions:

@@ -34,7 +34,7 @@ def strictly() -> Iterator[None]:
 
 
 def forgive(message: str, then: str = "", error: type[Exception] = ValueError) -> None:
-    """Warn of something that old scripts do, once for each message.
+    """Warn about an outdated use in old scripts, once per message.
 
     Args:
         message: One line: what was wrong, what was expected, the nearest valid name.

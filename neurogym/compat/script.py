@@ -20,7 +20,7 @@ SIGNS = {change.sign: change for change in CHANGES if change.sign}
 
 
 class Use(NamedTuple):
-    """Something that a script uses under an older name or in an older way."""
+    """Outdated name or usage in a script."""
 
     line: int  #: from 1
     uses: str  #: as the script has it
@@ -89,7 +89,7 @@ class _Reader(ast.NodeVisitor):
                 self.names[alias.asname or name] = found
 
     def module(self, node: ast.AST, path: str) -> bool:
-        """Note the present place of a module; return whether the module exists."""
+        """Record the present location of a module; return whether the module exists."""
         if table.module_of(path) is not None:
             self.note(node, path, WORKS, str(table.module_of(path)))
         elif not _is_module(path):

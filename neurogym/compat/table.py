@@ -212,7 +212,7 @@ def module_of(path: str) -> str | None:
 
 
 def names_in(path: str) -> dict[str, str]:
-    """Older names in a present module, and where each is."""
+    """Older names in a present module, with present locations."""
     names = EVERYWHERE | NAMES.get(path, {})
     if path.startswith((f"{NATIVE}.", f"{CONTRIB}.", "neurogym.envs.collections.")):
         return {**IN_TASK_MODULES, **names}

@@ -45,7 +45,7 @@ class TaskHooks(TrialMaker):
 
     @property
     def shows_while_stepped(self) -> bool:
-        """Whether what is shown is known only when the trial is stepped."""
+        """Whether observations depend on the steps of the trial."""
         return False
 
     @property

@@ -28,7 +28,7 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class TrialMaker(Changeable, SingleTrial):
-    """Makes trials, alone and with the wrappers that are on the task.
+    """Construction of a task's trials, with or without wrappers.
 
     Args:
         dt: Time step in ms.
@@ -206,7 +206,7 @@ class TrialMaker(Changeable, SingleTrial):
         return accepts.difference(self.conditions) if accepts else accepts
 
     def make_checked(self, n: int, given: dict[str, np.ndarray], answered: bool = True) -> Trials:
-        """:meth:`make_trials` with conditions that are known to be possible.
+        """:meth:`make_trials` with conditions that have been checked.
 
         Args:
             n: Number of trials.

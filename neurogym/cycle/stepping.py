@@ -51,7 +51,7 @@ class TrialCycle(Rendered, TaskHooks):
     _shapes_steps: bool = False
 
     def __init_subclass__(cls, **kwargs: Any):
-        """A task may override ``new_trial`` or ``_new_trial``; both mean the same."""
+        """Treat ``new_trial`` in a subclass like ``_new_trial``."""
         super().__init_subclass__(**kwargs)
         if "adaptive" in cls.__dict__:
             raise TypeError(f"{cls.__name__}: adaptive is not declared any more; override trial_ended instead")

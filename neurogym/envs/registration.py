@@ -121,7 +121,7 @@ def registered_id(id_: str) -> str:
 
 
 def resolve(id_: str) -> str:
-    """The present id of a task: old names and missing versions are looked up.
+    """Present id of a task, from an old name or a name without version.
 
     Raises:
         gymnasium.error.NameNotFound: If there is no such task.

@@ -11,7 +11,7 @@ from neurogym.trials import Rows, Trials
 
 
 def possible_durations(spec: Any, dt: float) -> Any:
-    """Durations (ms) that a specification can give once floored to whole steps.
+    """Possible durations (ms) of a specification, floored to whole steps.
 
     Args:
         spec: An entry of ``timing``.

@@ -31,7 +31,7 @@ class Remade(Protocol):
         """Make a task with the same arguments except for some changes."""
 
     def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
-        """Take over the attributes in which another task differs."""
+        """Copy the attributes in which another task differs."""
 
     def forget_trials_ahead(self) -> None:
         """Discard trials made ahead."""
@@ -53,7 +53,7 @@ class Parameter:
             raise AttributeError(f"{type(task).__name__!r} object has no attribute {self.name!r}") from None
 
     def __set__(self, task: Remade, value: Any) -> None:
-        """Another value, from the next trial on."""
+        """Set the value, with effect from the next trial on."""
         present = vars(task)
         if not task.is_made or (self.name in present and same(present[self.name], value)):
             present[self.name] = value
@@ -80,7 +80,7 @@ class Parameter:
             task.take_over(made, {self.name: argument})
 
     def __delete__(self, task: Remade) -> None:
-        """Take the attribute away."""
+        """Delete the attribute."""
         del vars(task)[self.name]
 
 

@@ -177,7 +177,7 @@ class Changeable(metaclass=EnvMeta):
         return made
 
     def _other_space(self, made: Any) -> str:
-        """Name of a space that is not that of another task; empty if both are."""
+        """Name of a space that differs from another task's; empty if both spaces are equal."""
         if self.observation_space != made.observation_space:
             return "observation_space"
         return "action_space" if self.action_space != made.action_space else ""

@@ -58,15 +58,15 @@ class Settings(dict):
         return change
 
     def __delitem__(self, key: str) -> None:
-        """Take an entry out."""
+        """Remove an entry."""
         self._without(super().__delitem__(key))
 
     def pop(self, *args: Any) -> Any:
-        """Take an entry out."""
+        """Remove an entry."""
         return self._without(super().pop(*args))
 
     def clear(self) -> None:
-        """Take all entries out."""
+        """Remove all entries."""
         self._without(super().clear())
 
     def state_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Settings(dict):
         return dict(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Have other entries."""
+        """Replace all entries by saved entries."""
         super().clear()
         for key, value in state.items():
             self.put(key, value)
@@ -98,7 +98,7 @@ class Table:
         self.kind = kind
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Know the name of the attribute."""
+        """Store the name of the attribute."""
         self.name = name
 
     def __get__(self, task: Changed | None, owner: type | None = None) -> Any:
@@ -113,7 +113,7 @@ class Table:
         return settings
 
     def __set__(self, task: Changed, values: Mapping[str, Any]) -> None:
-        """Another value, from the next trial on."""
+        """Set the value, with effect from the next trial on."""
         vars(task)[self.name] = self.kind(values)
         if task.is_made:
             task.forget_trials_ahead()

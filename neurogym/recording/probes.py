@@ -69,7 +69,7 @@ class ActivationProbe:
         self._begins = True
 
     def remove(self) -> None:
-        """Take the probe off the layer; the history stays."""
+        """Remove the probe from the layer, and keep the history."""
         self._handle.remove()
 
     def _record(self, layer: Any, inputs: Any, output: Any) -> None:

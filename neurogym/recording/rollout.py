@@ -65,7 +65,7 @@ class Oracle:
         return self.task.oracle()
 
     def trial_ended(self) -> None:
-        """Nothing is kept from trial to trial."""
+        """Do nothing, since no state persists across trials."""
 
 
 class Agent:

@@ -15,7 +15,7 @@ class LegacyGenerator:
         self.generator = generator
 
     def __getattr__(self, name: str) -> Any:
-        """Everything that a Generator has."""
+        """Forward other attributes to the ``Generator``."""
         if name.startswith("__") or name == "generator":
             raise AttributeError(name)
         return getattr(self.generator, name)

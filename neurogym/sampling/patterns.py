@@ -1,4 +1,4 @@
-"""Sequences of a given length, as the values that a condition can take."""
+"""Sequences of a given length as possible values of a condition."""
 
 from __future__ import annotations
 

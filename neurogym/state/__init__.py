@@ -50,7 +50,7 @@ def capture(env: gym.Env) -> dict[str, Any]:
 
 
 def restore(env: gym.Env, state: Any) -> None:
-    """Put a captured state into an environment made in the same way.
+    """Restore a captured state in an environment made in the same way.
 
     Raises:
         ValueError: If the state belongs to another stack of wrappers, or is not what :func:`capture` returns.

@@ -17,7 +17,7 @@ MOST_READY = 50_000_000
 
 
 def check_block(block: Trials, known: Mapping[str, np.ndarray], path: str) -> None:
-    """Refuse a block whose arrays do not fit each other or the task.
+    """Refuse a block with arrays inconsistent with each other or with the task.
 
     Args:
         block: What was read.
@@ -70,7 +70,7 @@ def _check_fields(block: Trials, known: Mapping[str, np.ndarray], path: str) -> 
 
 
 def check_place(env: Any, path: str) -> None:
-    """Refuse a place in a block that is not there.
+    """Refuse a position outside a block.
 
     Raises:
         ValueError: If the current trial or row is not one of the block's.

@@ -60,4 +60,4 @@ class BaseEnv(gym.Env):
         return [seed]
 
     def render(self, mode: str | None = None) -> Any:
-        """Nothing is drawn of what has no trials."""
+        """Return None: environments without trials have no picture."""

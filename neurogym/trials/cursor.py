@@ -58,7 +58,7 @@ class Cursor:
         self.go_on(trial)
 
     def go_on(self, trial: int) -> None:
-        """Go to the first row of another trial of the same block."""
+        """Move to the first row of another trial of the same block."""
         block: Trials = self.block  # type: ignore[assignment]
         self.trial, self._alone = trial, None
         self.first = self.row = first = block.offset.item(trial)
@@ -102,7 +102,7 @@ class Cursor:
         return {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to where another cursor was."""
+        """Restore a saved position."""
         if state["block"] is None:
             self.leave()
             return
@@ -132,7 +132,7 @@ class Ahead:
         self.next, self._size, self._most, self.is_stale = 0, FIRST_BLOCK, 0, False
 
     def drop(self) -> None:
-        """Forget the trials that have not begun; as many are made the next time."""
+        """Discard the trials that have not begun; the next block has the same size."""
         self.is_stale, Ahead.last_drop = True, object()
 
     @property

@@ -58,7 +58,7 @@ class Layout:
         self._laid: np.ndarray = self.length  # the lengths that follow from the periods
 
     def steps(self, duration: Any) -> np.ndarray:
-        """Whole steps that fit into a duration (ms), shape (n,)."""
+        """Number of whole steps in a duration (ms), shape (n,)."""
         steps = np.floor(np.asarray(duration, dtype=float) / self.dt + 1e-6).astype(np.int64)
         return steps if steps.ndim else np.full(self.n, steps)
 

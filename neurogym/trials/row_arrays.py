@@ -75,7 +75,7 @@ class RowArrays(Layout):
 
     @property
     def gt(self) -> np.ndarray:
-        """Ground truth: the right action at each row, shape (rows, ...)."""
+        """Ground truth: the correct action at each row, shape (rows, ...)."""
         self.has_gt = True
         return self._field("gt", self.env.action_space)
 
@@ -120,7 +120,7 @@ class RowArrays(Layout):
         return value[:, None] if columns and value.ndim == 1 else value
 
     def columns(self, where: Where, space: Any, kind: str) -> Any:
-        """Indices that a label, an index or several mean in a space; None for all.
+        """Convert labels or indices to indices in a space; None for all.
 
         Raises:
             ValueError: If there is no such label.
@@ -191,7 +191,7 @@ class RowArrays(Layout):
         ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
 
     def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
-        """Set the right action in a period.
+        """Set the correct action in a period.
 
         Args:
             value: A number, shape (n,), or for vector actions (n, components), or a callable that takes :class:`Rows`.

@@ -33,7 +33,7 @@ class Batch(NamedTuple):
 
 
 class Dataset:
-    """Make batches of sequences from a task, wrappers included, without end.
+    """Endless batches of sequences from a task, wrappers included.
 
     By default a sequence is a window of an endless stream of trials, which goes on in the next batch. With ``aligned``
     it is one whole trial, padded with zeros. Batches follow from ``seed``: take other seeds for training and for
@@ -155,7 +155,7 @@ class Dataset:
         self._given = {}
 
     def _stock(self, given: dict[str, Any]) -> None:
-        """Make what the next batch lacks."""
+        """Make trials until the buffer suffices for the next batch."""
         rows = self._rows
         for b in np.flatnonzero(rows.lacks(None if self.aligned else self.seq_len)).tolist():
             while rows.lacks(None if self.aligned else self.seq_len, b):
@@ -241,7 +241,7 @@ class Dataset:
 
 
 class Rows:
-    """Rows of several sequences that are waiting to be taken.
+    """Buffer of rows of several sequences.
 
     Args:
         sequences: How many.
@@ -256,7 +256,7 @@ class Rows:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Discard all rows."""
         self._used[:] = self._filled[:] = 0
         self._trials: list[deque[tuple[Shown, int]]] = [deque() for _ in self._used]  # those whose rows are waiting
 

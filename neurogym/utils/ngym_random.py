@@ -68,7 +68,7 @@ def random_number_fn(dist: str, args: Any, rng: Any) -> Callable[[], float]:
 
 
 def random_number_name(dist: str, args: Sequence[float] | float) -> str:
-    """A phrase for people, such as ``"uniform between 200 and 600"``.
+    """Describe a specification in words, such as ``"uniform between 200 and 600"``.
 
     Raises:
         ValueError: If the distribution is unknown.

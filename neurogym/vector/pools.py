@@ -257,7 +257,7 @@ class Pools:
         return {"counts": list(counts), "rows": rows, "tables": tables}
 
     def set_state(self, state: list[np.ndarray]) -> None:
-        """Go to where another was, in blocks that begin with the present trials."""
+        """Restore saved positions, in blocks that begin with the present trials."""
         steps, *own = state
         self.begin(np.arange(self.n))
         self.at += steps

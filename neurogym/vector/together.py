@@ -1,4 +1,4 @@
-"""Trials that several environments of a batch make together."""
+"""Joint construction of trials for several environments of a batch."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Together:
         return [(group, self._begun([tasks[i] for i in group])) for group in groups.values()]
 
     def _begun(self, several: list[Any]) -> Trials:
-        """Begin trials of tasks that describe the same; returns the block of all."""
+        """Begin trials of tasks with equal descriptions; return the joint block."""
         first = several[0]
         if len(several) == 1:
             first.begin_next()

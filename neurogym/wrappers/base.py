@@ -277,7 +277,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     @property
     def gt(self) -> np.ndarray:
-        """Ground truth of the current trial; what is assigned is what is right."""
+        """Ground truth of the current trial; assignable."""
         return self.task.gt
 
     @gt.setter
@@ -325,7 +325,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
 
 class _NoStep(Forwarding, gym.Wrapper):
-    """An environment in which a step does nothing."""
+    """Environment in which a step has no effect."""
 
     def __init__(self, env: gym.Env, ob: Any, info: Info):
         super().__init__(env)

@@ -47,7 +47,7 @@ class BiasCorrection(TrialWrapper):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the agent's choices."""
+        """Reset the record of the agent's choices."""
         self._window: list[tuple[int, int]] = []
 
     def _correct(self, choice: int, reward: float) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""Trials in which the right answer is not rewarded."""
+"""Catch trials, in which the correct answer is not rewarded."""
 
 from __future__ import annotations
 

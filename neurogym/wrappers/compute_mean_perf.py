@@ -55,7 +55,7 @@ class ComputeMeanPerf(TrialWrapper):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the agent's performance."""
+        """Reset the record of the agent's performance."""
         self._window: list[float] = []
         self.mean_perf = 0.0
 

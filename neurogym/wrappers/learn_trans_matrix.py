@@ -53,7 +53,7 @@ class LearnTransMatrix(TrialWrapper):
         return unknown("the agent's earlier choices are shown") if linked else LEAVES
 
     def start_session(self) -> None:
-        """Forget what was learned."""
+        """Reset the matrix and the last choice."""
         n = len(self._actions)
         self.matrix = np.full((n, n), 1 / n)
         self.prev: int | None = None

@@ -200,7 +200,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         return path
 
     def reset_data(self) -> None:
-        """Forget what was collected since the last file."""
+        """Discard the data collected since the last file."""
         self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
         self.steps_since_save, self._recorded = 0, _nothing()
 

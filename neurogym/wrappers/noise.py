@@ -70,7 +70,7 @@ class Noise(TrialWrapper):
         self.noise_field = f"noise{len(self.task.wrappers)}"
 
     def effect_on_ceiling(self) -> Effect:
-        """Lower by a known amount if the level is fixed."""
+        """Effect on the ceiling: a known reduction if the noise level is fixed."""
         return NOISE if self.perf_th is None else unknown("the level of the noise follows the agent's performance")
 
     @property
@@ -84,7 +84,7 @@ class Noise(TrialWrapper):
         return False
 
     def start_session(self) -> None:
-        """Forget the agent's performance."""
+        """Reset the record of the agent's performance."""
         if self.perf_th is not None:
             self.std_noise, self._performances = 0.0, []
 

@@ -1,4 +1,4 @@
-"""Show the agent what would have been right."""
+"""The last ground truth as additional input."""
 
 from __future__ import annotations
 

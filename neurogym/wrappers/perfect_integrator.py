@@ -57,7 +57,7 @@ class PerfectIntegrator(TrialWrapper):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the evidence and the last choice."""
+        """Reset the evidence and the last choice."""
         self._evidence = np.zeros(len(self._actions))
         self._shown = np.zeros(len(self._actions), np.float32)
 

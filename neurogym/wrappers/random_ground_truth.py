@@ -46,7 +46,7 @@ class RandomGroundTruth(TrialWrapper):
         super().__init__(env)
 
     def effect_on_ceiling(self) -> Effect:
-        """The probabilities of the right answers are known."""
+        """Effect on the ceiling of known probabilities of the correct answers."""
         return Effect("ground truth", process=Process.independent(self.p))
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

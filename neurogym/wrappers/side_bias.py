@@ -1,4 +1,4 @@
-"""Blocks of trials in which some choices are right more often."""
+"""Blocks of trials in which some choices are correct more often."""
 
 from __future__ import annotations
 

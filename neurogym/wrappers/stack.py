@@ -1,4 +1,4 @@
-"""The wrappers around a task, taken together."""
+"""Stack of wrappers around a task."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Stack:
         self.begins_trials = any(wrapper.overrides("new_trial") for wrapper in self.wrappers)
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
-        """Leave out all wrappers but some."""
+        """Remove all wrappers except the given wrappers."""
         kept = [wrapper for wrapper in self.wrappers if wrapper in wrappers]
         self._take(kept)
 

@@ -13,7 +13,7 @@ from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
 
 
 class TimeOut(TrialWrapper):
-    """Lengthen the fixation period of the trial after an error or miss.
+    """Change the fixation duration of the trial after an error or miss.
 
     The trial's record marks such trials as ``time_out_on``.
 
@@ -63,7 +63,7 @@ class TimeOut(TrialWrapper):
         self._on = info["performance"] < 1
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Ask for another fixation period after an error."""
+        """Set the fixation duration after an error or miss."""
         return {**given, "period_fixation": np.full(n, float(self.time_out))} if self._on else given
 
     def revise(self, trials: Trials) -> None:

@@ -62,7 +62,7 @@ class TrialHistoryEvolution(TrialHistory):
         super().__init__(env, probs, ctx_dur, blk_ch_prob=ctx_ch_prob, balanced_probs=balanced_probs)
 
     def effect_on_ceiling(self) -> Effect:
-        """Not known: a generation of contexts is itself hidden."""
+        """Effect on the ceiling: unknown, since the generation of contexts is hidden."""
         return unknown("no exact observer is known for contexts that evolve")
 
     def start_session(self) -> None:

@@ -149,7 +149,7 @@ class Agent:
         return 0.0
 
     def step(self, p: Values, state: State, trial: Trial, chosen: Floats) -> State:
-        """Return the state after a trial whose misses leave everything as before."""
+        """Return the state after a trial; missed trials leave the state unchanged."""
         new = self.update(p, state, chosen, trial.reward[..., None])
         valid = trial.choice[..., None] >= 0
         return {key: np.where(_as_wide(valid, value), value, state[key]) for key, value in new.items()}

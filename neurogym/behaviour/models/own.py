@@ -30,7 +30,7 @@ STARTS = 3
 
 
 class FunctionModel:
-    """Model behind a plain function; see the module.
+    """Model defined by a plain function; see the module.
 
     Args:
         function: ``agent(params, state, choice, reward, stimulus)``.

@@ -17,7 +17,7 @@ DELTA = 1e-4
 def minimise(
     loss: Callable[[Any, Floats], Floats], start: Floats, iterations: int = 100, tolerance: float = 1e-5
 ) -> tuple[Floats, Floats]:
-    """Minimise several functions by BFGS, side by side.
+    """Minimise several functions by BFGS in parallel.
 
     Args:
         loss: values of points; given which functions (functions,) and points (functions, points, parameters), returns

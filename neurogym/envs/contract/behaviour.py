@@ -63,7 +63,7 @@ def _compare(subject: Subject, a: Any, b: Any, seeds: tuple[int, int], steps: in
 
 
 def time_steps(subject: Subject) -> None:
-    """The task can be made and stepped at several time steps."""
+    """Check that the task can be made and stepped with several values of ``dt``."""
     for dt in TIME_STEPS:
         env = subject.make(dt=dt)
         has = env.unwrapped.dt  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ LARGE = 1000  #: observations with more entries (images) are stepped less often
 
 
 class ContractError(AssertionError):
-    """A task does not keep to the contract."""
+    """Raised if a task breaks the contract."""
 
 
 class NothingToCheck(Exception):

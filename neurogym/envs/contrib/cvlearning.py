@@ -177,7 +177,7 @@ class CVLearning(TrialEnv):
 
     @property
     def recent(self) -> float:
-        """Fraction right of the last ``perf_len`` trials, 0 before there are any."""
+        """Fraction correct in the last ``perf_len`` trials, 0 before the first trial."""
         return sum(self._window) / len(self._window) if self._window else 0.0
 
     def trial_ended(self, info: Info) -> None:

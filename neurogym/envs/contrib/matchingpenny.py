@@ -77,7 +77,7 @@ class MatchingPenny(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """A new opponent, who knows nothing of the agent."""
+        """Start with a new opponent without memory of the agent."""
         self.mean_action = 0.0
         self._last_opponent: int | None = None
         self._recent: list[int] = []  # the last trials, latest first

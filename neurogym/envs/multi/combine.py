@@ -236,7 +236,7 @@ class Combine(OfSeveral, TrialEnv):
         return reward, truth, info if told is None else {**told.info, **info}
 
     def _stop(self, j: int) -> None:
-        """A task that has ended shows nothing more and asks for nothing more."""
+        """Clear observations and ground truth of a task whose trial has ended."""
         self._running[j] = False
         step, later = self.t_ind + 1, slice(self.t_ind + 1, None)
         self.ob[later, self._columns[j] : self._columns[j + 1]] = 0
@@ -251,7 +251,7 @@ class Combine(OfSeveral, TrialEnv):
         self.gt[later] = self._joint(*pair)
 
     def _score(self) -> None:
-        """Performance of the whole trial, and in each task."""
+        """Performance in the joint trial, and in each task."""
         kind = self.trial["combine_type"]
         scores = {
             name: float(task.performance)

@@ -67,7 +67,7 @@ class OfSeveral:
 
 
 def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> None:
-    """Refuse what cannot be part of an environment of several tasks.
+    """Refuse environments that cannot be combined with other tasks.
 
     Args:
         envs: The tasks, wrapped or not.
@@ -93,7 +93,7 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
 
 
 def check_spaces(envs: Sequence[gym.Env], schedule: BaseSchedule | None, pad: bool) -> None:
-    """Refuse tasks whose trials cannot follow each other.
+    """Refuse tasks with incompatible spaces.
 
     Args:
         envs: The tasks.

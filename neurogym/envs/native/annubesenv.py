@@ -166,7 +166,7 @@ class AnnubesEnv(TrialEnv):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def start_session(self) -> None:
-        """Nothing has been presented yet."""
+        """Reset the counts of presented stimuli."""
         self._count = np.zeros(len(self.modalities) + 1, int)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AnnubesEnv:

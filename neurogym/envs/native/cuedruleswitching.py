@@ -56,7 +56,7 @@ class CuedRuleSwitching(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the last rule."""
+        """Reset the last rule."""
         self._last = -1
 
     def _draw_rules(self, trials: Trials) -> np.ndarray:

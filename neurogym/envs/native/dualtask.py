@@ -69,7 +69,7 @@ class DualTask(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the rules."""
+        """Reset the rules."""
         self._done, self._rules = 0, -1
 
     def _rules_of(self, trials: Trials) -> np.ndarray:

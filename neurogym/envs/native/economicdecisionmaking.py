@@ -91,7 +91,7 @@ class EconomicDecisionMaking(TrialEnv):
         trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
 
     def ceiling(self) -> Score | None:
-        """Exact without noise: the better option is always seen."""
+        """Ceiling, exact without noise: the better option is always visible."""
         if self.sigma:
             return None
         best = np.mean([max(n_a, n_b * self.B_to_A) for n_b, n_a in self.offers]) * self.rewards["correct"]

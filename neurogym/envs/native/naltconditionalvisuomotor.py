@@ -18,7 +18,7 @@ MOST_PERMUTED = 6  #: with more stimuli only the mapping of the task and its rev
 
 
 class NAltConditionalVisuomotor(TrialEnv):
-    """Make the response that goes with the pattern seen, after a delay.
+    """Make the response associated with a pattern, after a delay.
 
     Which pattern goes with which response is arbitrary. Patterns and mapping follow from ``pattern_seed``, so that all
     copies of the task agree; the condition ``mapping`` changes it trial by trial (reversals).

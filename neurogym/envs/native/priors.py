@@ -58,7 +58,7 @@ class Priors(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget the last correct side and the block."""
+        """Reset the last correct side and the block."""
         self._done, self._side, self._first_block = 0, 0, 0
 
     def _draw_sides(self, trials: Trials) -> np.ndarray:

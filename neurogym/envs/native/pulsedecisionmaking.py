@@ -111,7 +111,7 @@ class PulseDecisionMaking(TrialEnv):
         trials.set_groundtruth(trials.info["ground_truth"], "decision", where="choice")
 
     def ceiling(self) -> dict[str, Any]:
-        """Exact: the pulses are seen without noise, so only ties are guessed."""
+        """Exact ceiling: pulses have no noise, so only ties require a guess."""
         one, other = (np.ones(1), np.ones(1))
         for _ in range(self.n_bin):
             one, other = (np.convolve(p, [1 - q, q]) for p, q in zip((one, other), self.p_pulse, strict=True))

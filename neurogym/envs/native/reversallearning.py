@@ -59,7 +59,7 @@ class ReversalLearning(TrialEnv):
         self.start_session()
 
     def start_session(self) -> None:
-        """Forget which picture is better."""
+        """Reset the better picture."""
         self._better, self._left = -1, 0
 
     def _better_picture(self, trials: Trials) -> np.ndarray:
