@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ngym_cli.figures.view import View
     from ngym_cli.runs.trial_table import Table
 
-#: Figures that say little of one evaluation.
+#: Figures that show little for a single evaluation.
 NOT_TELLING = ("learning", "development", "examples")
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def view(
         by: columns to split by, separated by commas.
         compare: by what runs are put together.
         evaluations: names of the evaluations to draw, separated by commas.
-        trust: let a run's record name a user's own code.
+        trust: accept user code named in a run's record.
         pair: two choices out of several, separated by a comma.
 
     Raises:
@@ -122,10 +122,10 @@ def draw(
 
     Args:
         seen: the runs.
-        names: which figures; none for those that are natural for the task.
+        names: names of figures; by default the figures suited to the task.
         file_format: png, svg or pdf.
         style: screen or paper.
-        out: where to; default the folder ``figures`` of the first run.
+        out: output path; default the folder ``figures`` of the first run.
         overwrite: replace figures in the folder that the user names.
 
     Returns:
@@ -212,7 +212,7 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
 
     Args:
         seen: the runs.
-        spec: which figure.
+        spec: the figure.
         style: screen or paper.
     """
     from ngym_cli.figures.style import Unavailable, styled
