@@ -31,8 +31,8 @@ def unknown(kind: str, name: object, names: Iterable[str]) -> UserError:
     """Return the error for a name that does not exist, with the nearest that does.
 
     Args:
-        kind: what the name should have been, as in "task" or "hyperparameter".
-        name: what was given.
+        kind: kind of name, for example "task" or "hyperparameter".
+        name: the unknown name.
         names: the valid names.
     """
     from neurogym.messages.names import unknown as sentence

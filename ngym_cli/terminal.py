@@ -13,13 +13,13 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-#: Width of what is written to a file or a pipe: nothing is folded there.
+#: Width of output to a file or a pipe, which is never folded.
 WIDTH = 1_000_000
 
 #: Seconds between lines of progress where there is no terminal to draw on.
 SECONDS_PER_LINE = 10.0
 
-#: Scores that a performance is shown beside: random actions, the best agent that sees nothing, the ideal observer.
+#: Reference scores of a performance: random actions, the best agent that sees nothing, the ideal observer.
 REFERENCES = ("chance", "blind", "ceiling")
 
 

@@ -85,7 +85,7 @@ def rollout(venv: Any, agent: Acting, seen: Any = None, starts: np.ndarray | Non
 
     Args:
         venv: the batch; a ``TrialVecEnv`` also says which trials ended with the step and what was right.
-        agent: who acts.
+        agent: the acting agent.
         seen: the observations to go on from; None: the batch is reset.
         starts: whether the agent's state is reset before the first step, shape (environments,); None: everywhere.
     """

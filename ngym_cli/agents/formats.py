@@ -20,7 +20,7 @@ from ngym_cli.files.writing import atomic_path
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-#: What each format is, and the ending of its file.
+#: Description and file suffix of each format.
 FORMATS: dict[str, tuple[str, str]] = {
     "sb3": ("zip file that Stable-Baselines3 or sb3-contrib loads, with all hyperparameters", ".zip"),
     "onnx": ("one step of the network as ONNX: observation and state in; logits, value and state out", ".onnx"),
@@ -35,7 +35,7 @@ def export(run: runs.Run, to: str, out: Path | None = None, trust: bool = False,
         run: the run.
         to: a name in ``FORMATS``.
         out: file to write; default ``export/agent`` with the format's ending, in the run's folder.
-        trust: let the run's record name code of its own.
+        trust: accept user code named in the run's record.
         overwrite: replace a file that is there.
 
     Returns:
@@ -140,7 +140,7 @@ def _onnx(agent: LoadedAgent, path: Path) -> None:
     module = agent.module
     no_gradient(module)
     inputs, results = _names(module)
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # else it names packages that nobody needs here
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # unneeded packages are reported otherwise
     several = torch.export.Dim.DYNAMIC
     shapes: dict[str, Any] = {"observation": {0: several}}
     if module.n_states:

@@ -106,7 +106,7 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
         algorithm: entry of the algorithm.
         usual: hyperparameters that differ from the algorithm's defaults.
         timesteps: steps of the run.
-        config: what the user says comes first.
+        config: settings of the user have priority.
     """
     known = {**algorithm.defaults, **usual}
     n_envs = config.n_envs or algorithm.n_envs
@@ -135,7 +135,7 @@ def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> Evaluat
 
     Args:
         given: by the user.
-        facts: what is known of the task.
+        facts: known properties of the task.
         timesteps: steps of the run.
     """
     trials = given.trials or evaluation_trials(facts, timesteps)
@@ -149,7 +149,7 @@ def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
     """Return how many trials an evaluation has unless the user says: fewer of images, which are slow, or in short runs.
 
     Args:
-        facts: what is known of the task.
+        facts: known properties of the task.
         timesteps: steps of the run, in which an evaluation should not take longer than the training.
     """
     image = int(np.prod(facts.observation_space.shape or (1,))) > IMAGE

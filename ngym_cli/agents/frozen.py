@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
 Arrays = dict[str, np.ndarray]
-#: Rows of a layer's weights for each unit, as they are kept.
+#: Rows of a layer's stored weights for each unit.
 ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
-#: What is read out, with the hidden layers before it.
+#: Output layers, with the hidden layers before each.
 HEADS = {"action_net": "mlp_extractor.policy_net", "value_net": "mlp_extractor.value_net"}
 
 

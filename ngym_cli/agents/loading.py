@@ -23,7 +23,7 @@ def load(run: str | Path, runs_root: str | Path = runs.ROOT, trust: bool = False
     Args:
         run: run folder, name of a run, or ``latest``.
         runs_root: folder of all runs, where ``run`` is a name.
-        trust: let the run's record name code of its own, and run it.
+        trust: accept and run user code named in the run's record.
 
     Returns:
         The agent, see `LoadedAgent`.
@@ -45,11 +45,11 @@ class LoadedAgent:
 
     Args:
         run: the run's folder.
-        trust: let its record name code of its own.
+        trust: accept user code named in the run's record.
 
     Attributes:
         run: the run's folder.
-        config: its complete configuration, of the last stage.
+        config: the run's complete configuration in the last stage.
         policy: the policy, a ``torch.nn.Module`` with the interface of Stable-Baselines3.
         steps: steps that it was trained for.
         recurrent: whether it has a state.
@@ -92,7 +92,7 @@ class LoadedAgent:
             observation: of one environment, or of several stacked along a first axis.
             state: what the last call returned; None at the beginning of a trial or session.
             deterministic: take the most probable action; else it is drawn.
-            seed: of the action that is drawn.
+            seed: random seed of the drawn action.
 
         Returns:
             The action (or actions), and the state to give to the next call (None for an agent without memory).

@@ -19,7 +19,7 @@ Values = dict[str, Any]
 
 Kind = Literal["number", "whole", "truth", "word", "list", "table", "any"]
 
-#: A value of each type; what is written must be of the same.
+#: A value of each type; written values must have the same type.
 EXAMPLES: Values = {"number": 0.0, "whole": 0, "truth": False, "word": "", "list": []}
 
 #: Words for the values of kinds without limits.
@@ -108,8 +108,8 @@ def complete(
     Args:
         options: all that there are.
         defaults: other defaults for the occasion.
-        given: what the user says.
-        kind: what an option is called in messages.
+        given: settings of the user.
+        kind: word for an option in messages.
 
     Raises:
         UserError: on an unknown name, with the nearest, or a value that does not fit.

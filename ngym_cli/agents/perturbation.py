@@ -14,7 +14,7 @@ from ngym_cli.errors import UserError, unknown
 
 KINDS = ("lesion", "silence", "clamp", "noise")
 
-#: What may be said of each kind; the first is what a bare number means.
+#: Arguments of each kind; a bare number stands for the first.
 KEYS = {
     "lesion": ("fraction", "units"),
     "silence": ("fraction", "units", "period"),
@@ -25,7 +25,7 @@ KEYS = {
 #: Arrays (layer, environment, unit) of a recurrent state; the first holds the activity.
 State = tuple[np.ndarray, ...]
 
-#: Tells, for a period, in which environments it is on.
+#: Function from a period to a mask of the environments in which the period is active.
 Within = Callable[[str], np.ndarray]
 
 
@@ -36,10 +36,10 @@ class Perturbation:
     Attributes:
         kind: ``lesion`` and ``silence`` hold units at zero, cell state included; ``clamp`` holds them at a value, or at
             what they had when the period began; ``noise`` adds Gaussian noise to their activity.
-        units: which; counted through all layers, the first layer first. None: drawn at random, or all.
+        units: unit numbers, counted through all layers from the first. None: drawn at random, or all units.
         fraction: share of the units, drawn at random.
-        period: when; None: always.
-        value: for ``clamp``; None holds what was there.
+        period: period of the trial; None: always.
+        value: for ``clamp``; None keeps the activity at the beginning of the period.
         sd: standard deviation of the noise added at each step.
     """
 
@@ -147,7 +147,7 @@ class Perturber:
 
     Args:
         perturbations: with their units named, see ``drawn``.
-        within: tells in which environments a period is on at the step being taken.
+        within: returns the environments in which a period is active at the present step.
         seed: of the noise.
     """
 

@@ -32,7 +32,7 @@ def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
 
     Args:
         model: a Stable-Baselines3 algorithm.
-        config: its complete configuration.
+        config: the complete configuration.
         folder: the run's ``model`` folder; replaced as a whole.
     """
     from safetensors.torch import save_file
@@ -148,7 +148,7 @@ def begin_with(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[s
 
     Args:
         model: a Stable-Baselines3 algorithm.
-        config: its complete configuration.
+        config: the complete configuration.
         run: a run whatever its algorithm, with the same network.
 
     Returns:

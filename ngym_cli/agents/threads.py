@@ -11,7 +11,7 @@ from typing import TypeVar
 
 Part = TypeVar("Part")
 
-#: What NumPy's, SciPy's and torch's libraries read when they are loaded.
+#: Environment variables that NumPy's, SciPy's and torch's libraries read when loaded.
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 WORTH_SHARING = 4_000_000  #: products for each thread; handing fewer over takes longer than they take
 
@@ -81,7 +81,7 @@ def share(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     others = [_pool(os.getpid(), _learning).submit(take) for _ in range(n - 1)]
     take()
     for other in others:
-        if not other.cancel():  # one that has not begun has nothing left to do
+        if not other.cancel():  # a thread that has not begun has nothing left to do
             other.result()
 
 

@@ -25,7 +25,7 @@ def agent_for(
     Args:
         policy: of Stable-Baselines3, a recurrent one of ours, or a copy of its weights.
         n_envs: number of environments.
-        seed: of the actions that are drawn and of recurrent noise.
+        seed: random seed of drawn actions and recurrent noise.
         deterministic: take the most probable action instead of drawing one.
         perturb: changes the hidden state after each step, see ``ngym_cli.agents.perturbation``.
 
@@ -98,7 +98,7 @@ class MemorylessAgent:
 
     Args:
         policy: the policy.
-        seed: of the actions that are drawn, in torch.
+        seed: random seed of drawn actions, in torch.
         deterministic: take the most probable action instead of drawing one.
     """
 

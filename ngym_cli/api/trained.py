@@ -30,7 +30,7 @@ def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: b
     Args:
         run: run folder, name of a run, or ``latest``.
         runs_root: folder of all runs, where ``run`` is a name.
-        trust: accept code of its own that the run's record names.
+        trust: accept user code named in the run's record.
 
     Raises:
         UserError: if there is no such run.
@@ -85,7 +85,7 @@ class Evaluation(_Shown):
 
     Args:
         folder: folder of the evaluation.
-        trust: accept code of its own that the run's record names.
+        trust: accept user code named in the run's record.
 
     Attributes:
         folder: folder of the evaluation.
@@ -132,7 +132,7 @@ class Run(_Shown):
 
     Args:
         path: folder of the run.
-        trust: accept code of its own that the run's record names.
+        trust: accept user code named in the run's record.
 
     Attributes:
         path: folder of the run.

@@ -63,7 +63,7 @@ def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, tru
     Args:
         run: run folder, name of a run, or ``latest``.
         runs_root: folder of all runs.
-        trust: accept code of its own that the run's record names.
+        trust: accept user code named in the run's record.
         progress: show a progress bar.
 
     Raises:

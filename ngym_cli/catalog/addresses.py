@@ -17,7 +17,7 @@ FOLDERS = {
     "launcher": "launchers", "analysis": "analyses", "paper": "papers", "command": "commands",
 }  # fmt: skip
 
-#: Where ``make docs`` puts the site.
+#: Folder into which ``make docs`` builds the site.
 BUILT = Path(__file__).resolve().parents[2] / "build" / "docs" / "html"
 
 
@@ -27,7 +27,7 @@ def page(name: str, commands: Collection[str] = ()) -> str:
     A name of two kinds is, as for ``ngym info``, the first of them.
 
     Args:
-        name: what ``ngym info`` explains, or a command.
+        name: a name known to ``ngym info``, or a command.
         commands: names of the commands.
 
     Raises:

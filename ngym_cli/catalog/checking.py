@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
 
-#: Seconds that the process is given to start, and to end by itself what takes too long, before it is killed.
+#: Seconds for the process to start, and to stop overlong checks by itself, before the process is killed.
 GRACE = 30.0
 
 
@@ -98,8 +98,8 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
     """Check the tasks and tell what is found, piece by piece."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the other process's: it ends this one
-    os.dup2(2, 1)  # what a task prints is not among the results
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which ends this process
+    os.dup2(2, 1)  # keeps a task's own output out of the results
 
     def tell(kind: str, what: object = None) -> None:
         pipe.send_bytes(json.dumps([kind, what]).encode())
@@ -111,7 +111,7 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
         tell("done")
     except UserError as error:
         tell("wrong", str(error))
-    except BrokenPipeError:  # nobody listens any more
+    except BrokenPipeError:  # the parent no longer reads
         os._exit(1)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from docstring_parser import DocstringStyle, parse
 
-#: What is known of one thing: names to numbers, words, truth values, and lists and tables of such.
+#: Description as plain data: names to numbers, words, truth values, and lists and tables of these.
 Row = dict[str, Any]
 
 
@@ -30,7 +30,7 @@ def arguments(entry: object) -> dict[str, str]:
         {'entry': 'what has the docstring.'}
 
     Args:
-        entry: what has the docstring.
+        entry: object with the docstring.
     """
     parsed = parse(inspect.getdoc(entry) or "", style=DocstringStyle.GOOGLE)
     return {

@@ -135,7 +135,7 @@ def wrapper(cls: Any) -> Row:
     from neurogym.core import TrialWrapper
     from neurogym.wrappers import key_of
 
-    known = isinstance(cls.metadata, Mapping)  # a user's own wrapper need not have any
+    known = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
     meta: WrapperInfo = cls.metadata if known else {}
     acts = issubclass(cls, TrialWrapper)
     return {

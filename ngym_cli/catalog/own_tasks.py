@@ -28,7 +28,7 @@ CHECKED = ("network",)
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
 LONGEST = 30.0
 
-#: What is said of a task that does not come to an end; no further check is made of it.
+#: Message for a task that does not end; no further check is made.
 ENDLESS = "it did not come to an end in time: is there an endless loop?"
 
 
@@ -125,7 +125,7 @@ def _checks(task: Task, longest: float) -> Iterator[Row]:
         for number, function in enumerate(CHECKS.values(), 1):
             row = _outcome(task, planned(number), functools.partial(function, subject), longest)
             if row["status"] == "failed":
-                if row["problem"] in told:  # one mistake makes many checks fail; it is told once
+                if row["problem"] in told:  # a single mistake makes many checks fail and is reported once
                     row.update(status="skipped", problem="not looked at: see above")
                 told.add(row["problem"])
             yield row

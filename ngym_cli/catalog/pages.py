@@ -35,8 +35,8 @@ def describe(
 
     Args:
         name: a task, or anything else by its name on the command line.
-        flags: how the task is to be made, from ``ngym_cli.config.flags.settings``.
-        seed: of the trial that is drawn.
+        flags: settings of the task, from ``ngym_cli.config.flags.settings``.
+        seed: random seed of the drawn trial.
         figure: also draw the trial into this file.
         overwrite: replace that file.
 

@@ -172,7 +172,7 @@ def analyses() -> list[str]:
     return [name for name in package.__all__ if inspect.isfunction(getattr(package, name))]
 
 
-#: Kind of page -> the names that there are, and what makes the page. A name of two kinds is the first of them.
+#: Kind of page -> known names and page function. A name of two kinds belongs to the first kind.
 KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "algorithm": (lambda: resolve_name("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
     "network": (lambda: resolve_name("ngym_cli.agents.networks:NETWORKS"), network),

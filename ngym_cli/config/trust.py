@@ -126,7 +126,7 @@ def _key() -> bytes | None:
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileExistsError):  # another process may have been faster
+            with contextlib.suppress(FileExistsError):  # another process may have written the record first
                 with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                     file.write(secrets.token_bytes(32))
         found = path.read_bytes()

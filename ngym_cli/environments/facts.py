@@ -28,9 +28,9 @@ from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
 
-#: Steps that every new stack is tried for, with random actions, before anything is written.
+#: Steps with random actions for which every new stack is tried before anything is written.
 TRIAL_STEPS = 200
-#: Trials whose length is looked at.
+#: Trials from which the length of a trial is measured.
 TRIALS_SEEN = 16
 
 
@@ -42,7 +42,7 @@ class Facts:
 
     Attributes:
         env: the stack, which has been reset; it is not stepped.
-        task: what it was made from.
+        task: task from which the stack was made.
         memory: whether the agent remembers earlier trials.
         rt_from: name of the period that reaction times count from.
         trial_steps: steps of the longest of some trials.
@@ -228,7 +228,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
 
     Args:
         env: the whole stack.
-        task: what it was made from.
+        task: task from which the stack was made.
         rt_from: name of the period that reaction times count from.
         memory: whether the agent remembers earlier trials.
     """

@@ -61,8 +61,8 @@ class Balanced(TrialWrapper):
     Args:
         env: the whole stack; conditions that a wrapper in it decides are left to it.
         cells: the combinations, condition to an array whose first axis is the combination.
-        place: which of the environments side by side this one is.
-        of: how many there are; together they meet each combination equally often.
+        place: index of this environment in the batch.
+        of: number of environments in the batch, which together present each combination equally often.
         seed: of the order.
     """
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from neurogym.vector.common import Batch
 
 
-#: Puts further wrappers around an environment.
+#: Function that adds wrappers to an environment.
 Around = Callable[[gym.Env], gym.Env]
 
 
@@ -80,7 +80,7 @@ def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is) -> VecEn
 
     Args:
         config: task, wrappers and reset rule are taken from it.
-        n_envs: how many.
+        n_envs: number of environments.
         around: puts further wrappers around each stack; called once per environment, in order.
 
     Raises:

@@ -19,7 +19,7 @@ class Staggered(TrialWrapper):
 
     Args:
         env: the whole stack.
-        place: which of the environments side by side this one is.
+        place: index of this environment in the batch.
     """
 
     metadata = {"description": "begins with another task in each environment of a batch"}

@@ -57,7 +57,7 @@ class ActivityRecorder:
 
     Args:
         path: file to write.
-        quantities: what to record.
+        quantities: names of the recorded quantities.
         n_envs: environments side by side.
         dt: time step, ms.
     """
@@ -113,7 +113,7 @@ class ActivityRecorder:
 
         Args:
             finished: as the environments report them.
-            keep: which of them are wanted, shape (trials,).
+            keep: mask of the trials to keep, shape (trials,).
         """
         envs = finished["env"]
         lengths = self._place[envs]

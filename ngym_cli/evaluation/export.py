@@ -31,7 +31,7 @@ def export(folder: Path, run: runs.Run, form: str) -> Path:
 
     Args:
         folder: of the evaluation.
-        run: that it belongs to.
+        run: run of the evaluation.
         form: ``csv`` or ``nwb``.
 
     Raises:

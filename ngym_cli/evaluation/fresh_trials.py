@@ -50,7 +50,7 @@ BLOCKS, LONGEST_BLOCK = 2, 600
 #: Seconds between two reports of progress.
 SECONDS_PER_REPORT = 0.5
 
-#: Told how many trials are done, of how many.
+#: Callback with the number of finished trials and the total.
 Progress = Callable[[int, int], None]
 
 
@@ -116,7 +116,7 @@ class Protocol:
     Attributes:
         deterministic: take the most probable action instead of drawing one.
         balanced: all combinations of the task's conditions equally often.
-        perturbations: what is done to the network's units meanwhile.
+        perturbations: perturbations of the network's units.
         record: what to record step by step, see ``ngym_cli.evaluation.activity``.
     """
 
@@ -146,13 +146,13 @@ def evaluate(
     Args:
         policy: a trained policy, or a copy of its weights.
         config: resolved configuration; task, wrappers and reset rule are taken from it.
-        facts: what is known of the task.
+        facts: known properties of the task.
         trials: number of trials.
         seed: of the environments, of drawn actions and units.
-        deterministic: take the most probable action; a protocol says it itself.
-        protocol: what else is special about these trials.
-        folder: where a recording goes; needed only for one.
-        progress: told now and then how many trials are done, of how many.
+        deterministic: take the most probable action; ignored with a protocol.
+        protocol: further settings of the evaluation.
+        folder: folder of the recording, if any.
+        progress: called repeatedly with the number of finished trials and the total.
         measured: tell what the task is about, whose intervals take a fit for each of 200 samples; see `measure`.
 
     Raises:

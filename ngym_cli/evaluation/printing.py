@@ -132,7 +132,7 @@ class EvaluationBar:
     """Progress of an evaluation and the time left; nothing is shown of evaluations that are soon over.
 
     Args:
-        console: where to draw.
+        console: console to draw on.
     """
 
     def __init__(self, console: Console):

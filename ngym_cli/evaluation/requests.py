@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
     from ngym_cli.evaluation.fresh_trials import Evaluation
 
-#: Told how many trials are done, of how many.
+#: Callback with the number of finished trials and the total.
 Progress = Callable[[int, int], None]
 
 #: Longest part of an evaluation's own name that says what was changed.
 LONGEST_CHANGE = 80
 #: Formats to export to, with the file of each.
 EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb"}
-#: What the files of a comparison with animals begin with.
+#: Prefix of the files of a comparison with animals.
 COMPARISON = "comparison"
 
 
@@ -48,15 +48,15 @@ class Request:
         seed: determines them.
         deterministic: take the most probable action.
         balanced: all combinations of conditions equally often.
-        changes: what is different from training, as from ``ngym_cli.config.flags.settings``.
+        changes: settings that differ from training, as from ``ngym_cli.config.flags.settings``.
         checkpoints: ``all``, ``best``, step numbers separated by commas, or None for the final model.
-        perturbations: what is done to the network.
+        perturbations: perturbations of the network.
         record: quantities to record.
         exports: formats to export to.
         compare: table of an animal's or person's trials, and the map of its columns.
         name: of the evaluation; made from the settings unless given.
         overwrite: replace one of that name.
-        trust: let a run's record name a user's own code.
+        trust: accept user code named in a run's record.
     """
 
     trials: int | None = None
@@ -77,7 +77,7 @@ class Request:
         """Return the name of the evaluation's folder.
 
         Args:
-            trials: how many there are.
+            trials: number of trials.
         """
         if self.name is not None:
             return self.name
@@ -162,8 +162,8 @@ def evaluate(
     Args:
         references: folders or names of runs, or ``latest``.
         root: folder of all runs.
-        asked: what is asked of them.
-        progress: told now and then how many trials are done, of how many.
+        asked: the request.
+        progress: called repeatedly with the number of finished trials and the total.
 
     Raises:
         UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.

@@ -14,7 +14,7 @@ from ngym_cli.runs.trial_table import Table
 if TYPE_CHECKING:
     from neurogym.analysis import Activity
 
-#: What activity is aligned to beside periods.
+#: Events, besides periods, to which activity is aligned.
 RESPONSE = "response"
 
 #: Share of trials that must last until the end of the window.

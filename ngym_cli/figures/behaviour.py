@@ -24,7 +24,7 @@ DRAWS = 60
 #: Distinct strengths that determine a function with lapses.
 FEWEST_STRENGTHS = 3
 
-#: Share of reaction times at the shortest possible from which on no diffusion is fitted to them.
+#: Share of reaction times at the shortest possible value above which no diffusion is fitted.
 FLOOR = 0.5
 
 Table = Mapping[str, np.ndarray]
@@ -98,7 +98,7 @@ def psychometric_axes(
     """Draw psychometric curves into axes.
 
     Args:
-        axes: where to.
+        axes: axes to draw on.
         parts: trials of two-alternative tasks.
         draws: bootstrap draws behind the bands; 0 for none.
         legend: whether to say what is what.
@@ -169,7 +169,7 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
     if not determined(fit):
         return f"two strengths, no function fitted; n = {fit.n:,}"
     reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
-    equal = round(fit.threshold.value, 3) + 0.0  # what is as good as zero is written so
+    equal = round(fit.threshold.value, 3) + 0.0  # values close to zero are printed as zero
     lapses = f"lapses {fit.guess.value:.2f} (low), {fit.lapse.value:.2f} (high)"
     return f"PSE {equal:.3g}{unit}, 75 % threshold {reach:.2g}{unit}, {lapses}; n = {fit.n:,}"
 
@@ -206,8 +206,8 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> Non
     """Draw chronometric curves: correct (filled) and error trials (open), and the diffusion fitted to both.
 
     Args:
-        times: where the reaction times go.
-        accuracy: where the accuracy goes.
+        times: axes of the reaction times.
+        accuracy: axes of the accuracy.
         parts: trials with reaction times.
     """
     from neurogym.analysis import Curve, from_trials, rates, reaction_times

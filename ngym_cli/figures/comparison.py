@@ -48,7 +48,7 @@ def compare(table: Table, folder: Path, run: runs.Run, data: Path, columns: Path
     Args:
         table: trials of the agent.
         folder: of the evaluation.
-        run: that it belongs to.
+        run: run of the evaluation.
         data: CSV file.
         columns: TOML file that maps its columns.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Bootstrap draws behind intervals.
 DRAWS = 200
 
-#: Strengths, the weakest ones, whose trials say how single samples are weighed; and the share of trials that must last
+#: Number of weakest strengths whose trials show the weight of single samples; and the share of trials that must last
 #: at least as long as the window.
 WEAKEST, REACHED = 3, 0.8
 

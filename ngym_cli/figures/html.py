@@ -23,7 +23,7 @@ def render(template: str, contents: Mapping[str, object]) -> str:
 
     Args:
         template: name of a template of this folder.
-        contents: what stands on the page, by the names that the template has for it.
+        contents: content of the page, by the names used in the template.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -17,7 +17,7 @@ from ngym_cli.runs.trial_table import Table
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
-#: What an agent does with its action probabilities, in training and when it is evaluated.
+#: Action selection in training and in evaluations.
 DRAWN, MOST_PROBABLE = "drawn actions", "most probable actions"
 
 #: Trials behind a point of the curve and most points; short runs have fewer trials behind each of a few points.

@@ -18,7 +18,7 @@ from ngym_cli.runs.trial_table import Table
 if TYPE_CHECKING:
     from neurogym.analysis import PSTH
 
-#: Trials that a decoder uses; most units and decoded steps that are drawn.
+#: Number of trials for a decoder; most units and decoded steps drawn.
 MOST_DECODED, MOST_UNITS, MOST_STEPS = 400, 5, 30
 
 

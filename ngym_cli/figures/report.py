@@ -51,7 +51,7 @@ def report(
         reference: folder, name or ``latest``.
         root: folder of all runs.
         out: file to write, or a folder for ``report.html``; default the run's folder.
-        trust: let the run's record name a user's own code.
+        trust: accept user code named in the run's record.
         overwrite: replace the file that the user names.
         figures: further figures, by name or reference.
 

@@ -55,7 +55,7 @@ class Source:
 
     Args:
         run: the run.
-        trust: let the run's record name a user's own code.
+        trust: accept user code named in the run's record.
         facts: properties of the task, where already known.
     """
 

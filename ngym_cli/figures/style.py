@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from neurogym.analysis import Curve, Estimate
 
-#: How each score of another agent is drawn, and how near two are that share a line.
+#: Style of each reference score, and the distance below which two scores share a line.
 LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
 NEAR = 0.02
 WORDS = {"blind": "best blind agent"}
@@ -30,7 +30,7 @@ WORDS = {"blind": "best blind agent"}
 #: Colours that people with any colour vision tell apart (Okabe & Ito 2008), darkest contrast first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#808080"
-#: Colour of what is said of a figure, not by it.
+#: Colour of annotations.
 NOTE = "#A33000"
 
 _SETTINGS: Any = {
@@ -52,7 +52,7 @@ _SETTINGS: Any = {
 }
 
 
-#: What a figure for print has differently: small, thin, sharp.
+#: Settings of figures for print: small, thin, sharp.
 _PAPER: Any = {
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -66,7 +66,7 @@ _PAPER: Any = {
     "ytick.major.width": 0.6,
 }
 
-#: Settings by the name of the style, and how large its figures are beside those for the screen.
+#: Settings by style, and the size of figures relative to the screen style.
 STYLES: dict[str, Any] = {"screen": _SETTINGS, "paper": {**_SETTINGS, **_PAPER}}
 SCALE = {"screen": 1.0, "paper": 0.7}
 _scale = contextvars.ContextVar("scale", default=1.0)
@@ -212,7 +212,7 @@ def reference_lines(axes: Axes, references: Mapping[str, float | None]) -> None:
     """Draw chance, blind score and ceiling as horizontal lines that the legend names.
 
     Args:
-        axes: where to.
+        axes: axes to draw on.
         references: value of each by name, None where not known; those that are nearly equal share a line.
     """
     lines: list[tuple[float, list[str]]] = []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.source import Source
 
-#: Trials that are tried for those that were asked for, and steps after which a trial of the oracle is cut.
+#: Most trials run to find the requested trials, and steps after which a trial of the oracle is cut.
 MOST_TRIALS = MOST_STEPS = 2_000
 
 #: Conditions that are answers, the agent's or another modality's.
@@ -45,7 +45,7 @@ class Trial:
         activity: of the hidden units, shape (steps, units), or None for an agent without memory.
         values: expected reward, shape (steps,), or None.
         policy: probability of each action, shape (steps, actions), or None.
-        frames: what was seen if that was an image, shape (steps, ...).
+        frames: image observations, shape (steps, ...); None without images.
         periods: name to first step and the step after the last.
         record: the row of the trial table: conditions, outcome, choice, ...
         conditions: names of the columns of ``record`` that are conditions of the task.
@@ -95,7 +95,7 @@ def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Tri
 
     Args:
         env: the task.
-        seed: of the reset.
+        seed: random seed of the reset.
         conditions: names of the conditions of the task.
     """
     oracle, steps = _OracleOfATrial(env), list[Step]()
@@ -146,7 +146,7 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
 
     Args:
         source: the run.
-        trials: how many.
+        trials: number of trials.
         seed: of the environment and of drawn actions.
         wanted: column of the trial's record to the value that it must have.
         stochastic: draw actions instead of taking the most probable.

@@ -264,7 +264,7 @@ def channel_image(
     """Draw observations, each group of channels relative to the largest absolute value, which is printed to the right.
 
     Args:
-        axes: where to.
+        axes: axes to draw on.
         edges: times between which the steps lie, shape (steps + 1,).
         observations: shape (steps, channels).
         labels: label to index or indices.

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     pass
 
-#: By what runs can be put together.
+#: Properties by which runs can be grouped.
 COMPARE = ("alg", "network", "seed", "task", "run")
 
-#: What an analysis returns.
+#: Result of an analysis.
 Found = TypeVar("Found")
 
-#: Most perturbed evaluations drawn beside the intact one.
+#: Most perturbed evaluations drawn next to the intact evaluation.
 MOST_PERTURBED = 5
 
 
@@ -99,7 +99,7 @@ class View:
         by: columns to split by.
         compare: by what runs are put together.
         named: evaluations that were asked for by name.
-        memory: what several figures need, kept between them.
+        memory: cache of results that several figures need.
         quick: draw intervals of few bootstrap samples, or none.
         required: columns that the present figure needs.
         table: numbers behind the present figure, written as Parquet next to the figure; empty for most figures.

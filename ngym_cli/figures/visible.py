@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-#: Data points at and beyond which nothing more has to be counted.
+#: Number of data points at which counting stops.
 MANY = 1_000
 
 

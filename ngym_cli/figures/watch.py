@@ -93,7 +93,7 @@ def watched(
     Args:
         reference: folder, name or ``latest``.
         root: folder of all runs.
-        trust: let the run's record name a user's own code.
+        trust: accept user code named in the run's record.
         trials: number of trials.
         where: conditions of the trials, in the format of ``trial.conditions_wanted``.
         seed: of the trials.

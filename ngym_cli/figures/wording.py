@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-#: What a column is called on an axis, with its unit.
+#: Axis label of each column, with the unit.
 AXES = {
     "coh": "coherence (%)",
     "coh_1": "coherence of modality 1 (%)",
@@ -30,7 +30,7 @@ AXES = {
     "v2": "second value",
 }
 
-#: What the values of a column are called, where a number says nothing.
+#: Names of a column's values where numbers have no meaning.
 VALUES = {
     "common": {0: "rare transition", 1: "common transition"},
     "wager": {0: "no sure option", 1: "sure option offered"},

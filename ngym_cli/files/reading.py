@@ -201,7 +201,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 def _has_long_words(words: pa.Array) -> bool:
     """Say whether a word is longer than any of ours."""
-    if words.nbytes <= LONGEST_WORD:  # all together: so it is with ours, which need not wait for an import
+    if words.nbytes <= LONGEST_WORD:  # all together, as in our own files, which can be read without this import
         return False
     import pyarrow.compute as pc
 

@@ -77,7 +77,7 @@ def atomic_folder(path: Path, ours: Iterable[str] = ()) -> Iterator[Path]:
         new.mkdir()
         yield new
         _refuse_foreign(path, patterns)
-        if patterns and os.path.lexists(path):  # else what came there meanwhile stays
+        if patterns and os.path.lexists(path):  # otherwise a file written there meanwhile stays
             (holder / _OLD).mkdir()
             os.rename(path, holder / _OLD / path.name)
         try:

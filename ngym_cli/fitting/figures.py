@@ -256,7 +256,7 @@ def draw(
         names: of ``FIGURES``; none for all that can be drawn.
         file_format: png, svg or pdf.
         style: screen or paper.
-        out: where to; default the fit's ``figures``.
+        out: output path; default the fit's ``figures``.
         overwrite: replace figures in the folder that the user names.
 
     Returns:

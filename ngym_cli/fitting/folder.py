@@ -31,7 +31,7 @@ class FitFolder:
     """Folder of a fit.
 
     Attributes:
-        path: where it is.
+        path: path of the folder.
     """
 
     path: Path

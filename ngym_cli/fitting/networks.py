@@ -97,7 +97,7 @@ class Packed:
     """Sessions packed for the compiled loops, longest first.
 
     Attributes:
-        x: what the cell sees before each trial, shape (steps, features).
+        x: inputs of the cell before each trial, shape (steps, features).
         stimuli: shape (steps, stimuli).
         choice: shape (steps,), -1 for misses.
         session: index of the session of each step, in the order given.
@@ -149,7 +149,7 @@ class NetworkPolicy:
 
     Args:
         nets: trained networks.
-        stimuli_scale: what stimuli are divided by.
+        stimuli_scale: divisor of stimuli.
     """
 
     def __init__(self, nets: Sequence[ChoiceNetwork], stimuli_scale: Floats):

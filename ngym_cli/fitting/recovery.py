@@ -31,9 +31,9 @@ def recover(
 
     Args:
         models: by label.
-        table: what the models are fitted to, and what the worlds of the simulations are like.
+        table: data of the fits, which also determine the environments of the simulations.
         n: simulations of each model.
-        seed: of everything random.
+        seed: random seed.
         progress: called with the label of each model, its number, and how many there are.
 
     Returns:

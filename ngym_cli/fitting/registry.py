@@ -19,7 +19,7 @@ class ModelSpec:
 
     Attributes:
         name: of the model.
-        summary: what it is.
+        summary: description of the model in a line.
         source: paper or book.
         build: makes the model from arguments; ``name`` is among them.
         arguments: arguments that ``NAME:KEY=VALUE`` may set, with their defaults.

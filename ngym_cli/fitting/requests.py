@@ -38,7 +38,7 @@ class Settings:
         units: numbers of units of networks.
         folds: folds of the cross-validation.
         seeds: networks whose probabilities are averaged.
-        seed: of everything random.
+        seed: random seed.
         subjects: each, pooled or hierarchical.
         test: file that is predicted by the fits to the whole table; None for none.
         columns: TOML file that maps the columns; None for a guess.
@@ -106,8 +106,8 @@ def run(settings: Settings, where: Place, progress: Progress | None = None, reco
     Models that are complete in a folder of this name and these settings are not fitted again.
 
     Args:
-        settings: what determines the fit.
-        where: where it is written.
+        settings: settings of the fit.
+        where: location on disk.
         progress: called with the label of each model before it is fitted, its number, and how many there are.
         recover: simulations of each model for parameter and model recovery; 0 for none.
 

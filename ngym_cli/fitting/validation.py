@@ -28,7 +28,7 @@ class Protocol:
         folds: number of folds; session k of a subject is in fold k modulo this number.
         subjects: "each" (a fit per subject), "pooled" (one fit for all), or "hierarchical" (a fit per subject with the
             Gaussian that all subjects come from as prior).
-        seed: of everything random.
+        seed: random seed.
     """
 
     folds: int = 5
@@ -73,7 +73,7 @@ def validate(model: Model, table: Behaviour, protocol: Protocol, test: Behaviour
     """Fit a model to all folds and to everything, and predict what was held out.
 
     Args:
-        model: what is fitted.
+        model: the model.
         table: as returned by `prepared`.
         protocol: folds and treatment of subjects.
         test: sessions that are predicted by the fits to the whole table.
@@ -117,7 +117,7 @@ def _fit(model: Model, problems: Sequence[Problem], protocol: Protocol) -> list[
     fits = model.fit(problems)
     for _ in range(ROUNDS if len(problems) > per else 0):
         priors = []
-        for k in range(per):  # every fold has a prior of its own, from what that fold may see
+        for k in range(per):  # every fold has a prior of its own, from its training sessions
             points = np.stack([fit.details["unbounded"] for fit in fits[k::per]])
             spread = np.stack([fit.details["unbounded_variance"] for fit in fits[k::per]])
             mean = points.mean(0)
@@ -133,7 +133,7 @@ class Score:
 
     Attributes:
         log_likelihood: mean natural logarithm of the probability of a held-out choice, interval over sessions.
-        probability: its exponential.
+        probability: exponential of the score.
         against_best: difference of the mean log-likelihood from that of the best model, paired by trial.
         trials: number of trials.
     """

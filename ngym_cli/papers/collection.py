@@ -17,10 +17,10 @@ from ngym_cli.papers import model
 from ngym_cli.papers.model import PaperConfig
 from ngym_cli.papers.script import Script
 
-#: In the folder of a new paper: what code it holds as it was written, signed, so that it need not be trusted first.
+#: Signed record of the original code in the folder of a new paper, which therefore counts as trusted.
 MADE_HERE = ".made-here.json"
 
-#: Where the papers that come with ngym are: in an installation, in a checkout.
+#: Folders of the papers that come with ngym: in an installation, in a checkout.
 PLACES = (Path(__file__).parent / "library" / "papers", Path(__file__).resolve().parents[2] / "experiments" / "papers")
 
 
@@ -123,7 +123,7 @@ def check_part(paper: Paper, part: str) -> None:
     """Refuse a configuration that is none, or that says what the paper's part says.
 
     Raises:
-        UserError: in one line, with the file.
+        UserError: with the name of the file.
     """
     file = paper.folder / paper.config.parts[part].config
     settings = paper.run_settings(part)

@@ -50,7 +50,7 @@ def plan(paper: Paper, parts: Sequence[str], seeds: Sequence[int], place: Path) 
     Args:
         paper: the paper.
         parts: names of parts, in order.
-        seeds: of each part.
+        seeds: seeds of each part.
         place: folder of this reproduction.
 
     Raises:

@@ -27,9 +27,9 @@ class PaperFigure:
     """A figure of a paper.
 
     Attributes:
-        name: of its file.
+        name: name of the file.
         caption: the docstring of its function.
-        picture: what the page's template takes.
+        picture: data for the page's template.
     """
 
     name: str
@@ -79,10 +79,10 @@ def write(
 
     Args:
         path: the file.
-        paper: which.
-        document: what ``claims.json`` says.
-        figures: what was drawn.
-        left_out: what was not, and why.
+        paper: the paper.
+        document: content of ``claims.json``.
+        figures: the drawn figures.
+        left_out: missing figures with reasons.
     """
     counts = Counter(row["verdict"] for row in document["claims"])
     config = paper.config

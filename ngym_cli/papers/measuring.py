@@ -26,7 +26,7 @@ from ngym_cli.papers.verdicts import Value
 if TYPE_CHECKING:
     from ngym_cli.papers.model import ClaimConfig
 
-#: Folder of what was measured, in that of the reproduction.
+#: Folder of the measurements, in the folder of the reproduction.
 MEASURED = "measured"
 
 
@@ -46,11 +46,11 @@ def measure_all(
     """Measure claims on the runs that are done: each seed for itself, several at a time.
 
     Args:
-        paper: which.
-        claims: which.
-        planned: its runs.
+        paper: the paper.
+        claims: the claims to measure.
+        planned: runs of the paper.
         place: folder of this reproduction.
-        workers: how many seeds at a time.
+        workers: number of seeds measured in parallel.
 
     Raises:
         UserError: if a measure fails.
@@ -185,7 +185,7 @@ def evaluated(paper: Paper, part: str, seed: int, path: Path) -> PaperRun:
 def _measure(paper: Paper, claim: ClaimConfig, seed: int, given: Sequence[PaperRun]) -> Measured:
     try:
         value = paper.script.measure(str(claim.measure))(*given)
-    except ValueError as error:  # these trials do not give the number, which is a result
+    except ValueError as error:  # the trials do not determine the number, which is itself a result
         return Measured(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
     except UserError:
         raise

@@ -17,7 +17,7 @@ from ngym_cli.papers.verdicts import Criterion, parse_criterion
 
 FILE, SCRIPT = "paper.toml", "figures.py"
 
-#: From where a number is known.
+#: Source of a published number.
 PROVENANCE = {
     "C": "the authors' released code or parameters",
     "P": "the paper's text",
@@ -31,7 +31,7 @@ Provenance = Literal["C", "P", "F", "M", "O", "R", "ours"]
 
 #: Names of parts, evaluations and claims: they become words on the command line and parts of file names.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-#: A configuration in the folder of the paper, or of another one: the runs of both are then the same.
+#: Configuration in the folder of this or another paper; papers with the same configuration share runs.
 BESIDE = re.compile(r"(\.\./[A-Za-z0-9][A-Za-z0-9._-]*/)?[^/\\]+\.toml")
 
 
@@ -224,7 +224,7 @@ def read(folder: Path) -> PaperConfig:
     """Read and check the `paper.toml` of a folder.
 
     Raises:
-        UserError: in one line, with file and key.
+        UserError: with file and key.
     """
     file = folder / FILE
     if not file.is_file():

@@ -97,7 +97,7 @@ class PaperRun:
         For perturbations that an analysis decides on; others are said in `paper.toml`.
 
         Args:
-            perturbations: what is done.
+            perturbations: perturbations of the network.
             trials: number of trials.
             seed: determines them.
             **options: of ``ngym_cli.evaluation.fresh_trials.Protocol``.

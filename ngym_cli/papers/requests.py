@@ -66,10 +66,10 @@ def reproduce(
     Args:
         reference: id or folder of the paper.
         only: parts and claims; all without a word.
-        seeds: how many networks of each part; default what the paper says.
-        launch: where.
+        seeds: number of networks of each part; default as in the paper's `paper.toml`.
+        launch: launch settings.
         root: folder of all reproductions.
-        trusted: let the paper's folder use code of its own.
+        trusted: accept code in the paper's folder.
         json_: print one JSON document.
 
     Raises:
@@ -151,7 +151,7 @@ def _train(
     if done == len(planned):
         return [], False
     rows: list[status.Row] = []
-    here = [each for each in planned.values() if each.path.is_relative_to(place)]  # others are done, elsewhere
+    here = [each for each in planned.values() if each.path.is_relative_to(place)]  # other runs are complete
     for wave in filter(None, engine.waves(paper, here)):
         sweep = engine.as_sweep(place, wave, launch)
         found, interrupted = control.do_jobs(sweep, launcher, True)

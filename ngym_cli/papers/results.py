@@ -15,7 +15,7 @@ from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.verdicts import STATES, Row, Verdict, judge, published_numbers
 
-#: Where a published number is no better known than by eye, the verdict says so.
+#: Sources of numbers that were read by eye, which the verdict mentions.
 BY_EYE = ("F", "M")
 
 
@@ -121,7 +121,7 @@ def short(value: float) -> str:
 
 
 FILE = "results.json"
-#: Cores for which minutes are said.
+#: Number of cores for which minutes are given.
 CORES = 2
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 FIGURE = "figure_"
-#: What the name of one of a task's own measures begins with, as in ``measures.weber_fraction``.
+#: Prefix of measures that the task declares, as in ``measures.weber_fraction``.
 OF_THE_TASK = "measures."
 
 
@@ -181,7 +181,7 @@ def trials_to_criterion(run: PaperRun) -> float:
     return float(until["trials"])
 
 
-#: All of them, by name.
+#: All measures of the library, by name.
 MEASURES: dict[str, Callable[[PaperRun], float | dict[str, float]]] = {
     each.__name__: each
     for each in (

@@ -33,7 +33,7 @@ REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN = (
 )  # fmt: skip
 STATES = (REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN)
 
-#: What one seed gives: a number, or several by name. None: the measure could not be taken.
+#: Result of a seed: a number, or several by name. None: the measure could not be computed.
 Value = float | Mapping[str, float | None] | None
 
 #: A part of a document about a paper: names to numbers, words, lists and tables.
@@ -131,7 +131,7 @@ class Verdict:
         state: one of `STATES`.
         numbers: of each number its `value` (mean over seeds), `low` and `high` (95 % t interval over seeds, None with
             one seed), and `seeds`, the values; a claim of one number has it under an empty name.
-        why: what stands in the way, where something does.
+        why: reason for a missing or failed result, if any.
     """
 
     state: str
@@ -151,8 +151,8 @@ def judge(claim: Any, values: Mapping[int, Value], reasons: Sequence[str] = ()) 
 
     Args:
         claim: a `ngym_cli.papers.model.ClaimConfig`.
-        values: what each seed gave.
-        reasons: why seeds gave nothing.
+        values: result of each seed.
+        reasons: reasons for missing results of seeds.
     """
     if claim.untestable is not None:
         return Verdict(UNTESTABLE, {}, claim.untestable)
@@ -165,9 +165,9 @@ def judge(claim: Any, values: Mapping[int, Value], reasons: Sequence[str] = ()) 
         seeds[name] = [_number(value, name) for value in values.values()]
     if not names and set(published) != {""}:
         seeds = {name: [math.nan] * len(values) for name in published}
-    if names and set(published) == {""}:  # one published number, or a text: it is that of all
+    if names and set(published) == {""}:  # a single published number, or a text, applies to all
         published = dict.fromkeys(names, published[""])
-    elif names and set(published) - set(names):  # a number that no seed gave is not left out of the judgement
+    elif names and set(published) - set(names):  # a number without results from any seed still counts in the judgement
         seeds |= {name: [math.nan] * len(values) for name in published if name not in names}
     reached, in_part = claim.criteria
     state = NOT_REACHED

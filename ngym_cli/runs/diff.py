@@ -9,7 +9,7 @@ from typing import Any
 from ngym_cli import runs, terminal
 from ngym_cli.config import flatten, read_toml
 
-#: Parts of the manifest that are compared, beside the configuration; times and the machine are not.
+#: Parts of the manifest that are compared, besides the configuration; times and the machine are not.
 SEEDS, VERSIONS = "seeds", "versions"
 RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
 

@@ -12,7 +12,7 @@ from ngym_cli.files import reading
 from ngym_cli.runs import records
 from ngym_cli.runs.folder import CONFIG, MANIFEST, ROOT, Run
 
-#: What a listing of runs shows of each manifest.
+#: Entries of the manifest that a listing of runs shows.
 LISTED = (
     *("status", "task", "task_id", "alg", "network", "seed", "steps", "trials", "performance", "reward_per_trial"),
     *("started", "ended", "note", "tags"),

@@ -28,7 +28,7 @@ ROOT = Path("runs")
 #: Seconds without a change after which a run on another machine is taken to have ended.
 QUIET = 120.0
 
-#: What is in the folder of an evaluation, and in that of a run: patterns of all that ngym writes there.
+#: Patterns of all files that ngym writes into the folder of an evaluation, and into the folder of a run.
 EVALUATION = ("summary.json", "trials.parquet", "trials.csv", "session.nwb", "activity.h5", "comparison.json")
 EVERYTHING = (
     *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "events.out.tfevents.*"),
@@ -151,7 +151,7 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
         path: the folder.
         overwrite: replace a run, but never a folder that holds anything else.
         config: the complete configuration as TOML.
-        manifest: what is recorded of the run when it begins.
+        manifest: record of the run at the beginning.
         rename: take the next free name (``NAME-2``, ``NAME-3``) where there is one of that name.
 
     Raises:

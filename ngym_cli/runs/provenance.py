@@ -60,7 +60,7 @@ def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[s
     """Return what the manifest says when a run goes on.
 
     Args:
-        manifest: what it said so far.
+        manifest: the manifest so far.
         step: steps after which it goes on.
         threads: threads that share the learning.
     """
@@ -80,8 +80,8 @@ def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, A
 
     Args:
         times: seconds that it took, on the clock and of the processor.
-        status: how it ended.
-        reason: why, in words.
+        status: final status.
+        reason: reason in words.
     """
     wall, cpu = times
     return {

@@ -9,7 +9,7 @@ import numpy as np
 
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
 
-#: Columns that are what the agent answers or should, not under which condition.
+#: Columns with given or correct answers, as opposed to conditions.
 ANSWERS = ("ground_truth", "choice")
 
 #: A condition with more values than this is not broken down value by value.

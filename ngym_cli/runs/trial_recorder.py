@@ -28,7 +28,7 @@ class TrialRecorder:
     """Collector of finished trials that writes ``part-*.parquet``.
 
     Args:
-        folder: where the parts go; None keeps the trials in memory only.
+        folder: folder of the parts; None keeps the trials in memory only.
         task: id of the task, for trials that do not say their own.
         dt: time step in ms.
         n_envs: number of environments.
@@ -57,9 +57,9 @@ class TrialRecorder:
         """Record the coming trials under a stage of a curriculum; sessions begin anew.
 
         Args:
-            stage: its number.
+            stage: number of the stage.
             task: id of its task.
-            dt: its time step in ms.
+            dt: time step of the task in ms.
             rt_from: name of the period that reaction times count from.
         """
         self.describe(stage, task, dt, rt_from)
@@ -100,7 +100,7 @@ class TrialRecorder:
 
     def _write(self) -> None:
         if self.folder is not None:
-            self._unwritten = [concatenate(self._unwritten)]  # the pieces are let go before there is an Arrow table
+            self._unwritten = [concatenate(self._unwritten)]  # frees the pieces before the Arrow table is made
             write_table(self._unwritten[0], self._part(self.parts))
             self.parts += 1
         self._unwritten = []

@@ -103,7 +103,7 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
 
     Args:
         path: ``trials.parquet`` or a folder of ``part-*.parquet``.
-        columns: which columns; default all.
+        columns: names of columns; default all.
 
     Returns:
         Column name to array; no rows when the folder holds no parts.

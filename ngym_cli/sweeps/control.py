@@ -80,8 +80,8 @@ def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool
     """Resume an interrupted sweep and return the exit code.
 
     Args:
-        sweep: which.
-        launch: what flags say of where, over what its recipe says.
+        sweep: the sweep.
+        launch: launch settings from flags, which override the recipe.
         trust: let its recipe name a user's own code.
         detach: as in ``Order``.
         json: print one JSON document.
@@ -114,8 +114,8 @@ def do_jobs(
     """Do a sweep's remaining jobs with live progress; return the state of all runs, and whether the sweep stopped.
 
     Args:
-        sweep: which.
-        launcher: where.
+        sweep: the sweep.
+        launcher: the launcher.
         trust: let the recipe name a user's own code.
         detach: as in ``Order``.
     """

@@ -13,13 +13,13 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.sweeps.validation import Setting
 
-#: Most kinds of settings that are measured; others are taken to be like the mean of these.
+#: Most kinds of settings that are measured; for other kinds the mean is used.
 MOST_KINDS = 6
 
 #: Seconds after which no further kind is measured.
 PATIENCE = 10.0
 
-#: Rollouts of the two measured runs; their difference is what steps cost, the rest what a run costs in any case.
+#: Rollouts of the two measured runs; the difference gives the cost of steps, the rest the fixed cost of a run.
 ROLLOUTS = (1, 4)
 
 #: Seconds of a first run up to which it counts as warming up and is made again.

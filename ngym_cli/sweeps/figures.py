@@ -42,12 +42,12 @@ def draw(
     """Draw figures of a sweep.
 
     Args:
-        sweep: which.
+        sweep: the sweep.
         names: of ``NAMES``; none for all that suit it.
         by: parameters to draw by, with commas; default all that differ, the seed aside.
         file_format: png, svg or pdf.
         style: screen or paper.
-        out: where to; default the sweep's ``figures``.
+        out: output path; default the sweep's ``figures``.
         overwrite: replace figures in the folder that the user names.
 
     Returns:

@@ -123,7 +123,7 @@ class Sweep:
             return None
 
 
-#: Evaluations in the course of a run on which a search may end it early, where the recipe does not say when.
+#: Evaluations per run, each of which lets a search end the run early, unless the recipe sets the interval.
 EVALUATIONS = 10
 
 
@@ -176,7 +176,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
     Args:
         path: the folder.
         entries: the runs, each with its whole configuration as its values, and a job number that no other run has.
-        recipe: where they are made, and what they share.
+        recipe: launch settings and common settings of the runs.
 
     Returns:
         The folder, with these runs alone.

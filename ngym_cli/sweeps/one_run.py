@@ -16,7 +16,7 @@ from ngym_cli.training.session import Watch
 
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
 
-#: Reason that the record of a run gives when the search has ended it early.
+#: Reason in the record of a run that the search ended early.
 PRUNED = "pruned"
 
 #: Seconds that a worker waits for a run that another process still writes: longer than a machine that is gone is
@@ -31,11 +31,11 @@ def run_one(
     """Complete a run of a sweep.
 
     Args:
-        sweep: what it belongs to.
-        entry: which.
-        values: its parameters.
-        trust: let its record name a user's own code.
-        watch: told of each evaluation; returns why the run should end early, or None.
+        sweep: the sweep.
+        entry: the run's entry in the plan.
+        values: parameters of the run.
+        trust: accept user code named in the run's record.
+        watch: called after each evaluation; returns a reason to end the run early, or None.
 
     Returns:
         ``finished``, ``pruned`` or ``interrupted``, and its manifest.

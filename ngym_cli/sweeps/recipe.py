@@ -62,11 +62,11 @@ class Recipe(Section):
     """Everything that determines a sweep.
 
     Attributes:
-        run: what all runs share, with the keys of a run's configuration.
+        run: common settings of all runs, with the keys of a run's configuration.
         grid: parameter to its values; dotted keys reach into tables (``hyperparameters.learning_rate``).
         zip: groups of parameters of the grid that change together.
         search: draws further parameters.
-        launch: where.
+        launch: launch settings.
     """
 
     run: dict[str, Any] = Field(default_factory=dict)
@@ -212,7 +212,7 @@ def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: s
     Args:
         data: the document.
         values: lists of values from ``from_flags``; one value alone is the same for all runs.
-        source: where the document is from, for messages.
+        source: origin of the document, for messages.
 
     Raises:
         UserError: on anything that does not exist or does not fit.

@@ -21,7 +21,7 @@ RESAMPLES = 2_000
 LEVEL = 0.95
 METRIC = "performance"
 
-#: What is taken over from the record of each run.
+#: Entries copied from the record of each run.
 RECORDED = (
     "performance",
     "performance_ci",

@@ -23,7 +23,7 @@ OPTIONS = (
     *("tres_per_task", "use_min_nodes", "wait_all_nodes", "wckey"),
 )
 
-#: What the launcher itself takes beside them.
+#: Further options, for the launcher itself.
 OWN = ("runs_per_job", "array_parallelism", "signal_delay_s", "use_srun", "stderr_to_stdout")
 
 #: What a word may be made of: what names, numbers, times, addresses and lists need, and nothing that a shell would act

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME = "sweep"
 INSTALL = "a search needs Optuna: pip install 'ngym[search]'"
 
-#: Trials drawn at random before TPE, or the median, has something to go by.
+#: Random trials before TPE, and before the median pruner, is used.
 STARTUP_TRIALS = 10
 STARTUP_PRUNING = 5
 
@@ -35,7 +35,7 @@ def optuna() -> ModuleType:
     """Return the package.
 
     Raises:
-        UserError: how to install it, where it is not.
+        UserError: if Optuna is not installed; says how to install Optuna.
     """
     try:
         import optuna as package

@@ -14,7 +14,7 @@ from ngym_cli.sweeps.one_run import PRUNED
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.terminal import REFERENCES
 
-#: States of a run in a sweep, and those that nothing will be added to.
+#: States of a run in a sweep, and the final states.
 STATES = ("queued", "running", "done", "pruned", "interrupted", "failed")
 FINAL = ("done", "pruned")
 
@@ -87,7 +87,7 @@ class Observer:
     """Looks at a sweep again and again; what is final is read once.
 
     Args:
-        sweep: which.
+        sweep: the sweep.
     """
 
     def __init__(self, sweep: Sweep):

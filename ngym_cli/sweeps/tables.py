@@ -19,7 +19,7 @@ from ngym_cli.sweeps.status import Observer, Row
 SECONDS_PER_PICTURE = 1.0
 SECONDS_PER_LINE = 10.0
 
-#: How many times longer than a look at all runs takes, the next one is put off: shared disks are for the runs.
+#: Pause between two readings of all runs, in multiples of the reading time, to leave shared disks to the runs.
 PATIENCE = 20.0
 
 #: Most rows of the picture; running and failed runs come first.
@@ -33,8 +33,8 @@ class LiveTable:
 
     Args:
         observer: looks at it.
-        console: where to draw.
-        workers: how many runs are made at a time, for the time left.
+        console: console to draw on.
+        workers: number of parallel runs, from which the time left is estimated.
     """
 
     def __init__(self, observer: Observer, console: Console, workers: int):

@@ -63,7 +63,7 @@ class Setting(NamedTuple):
 
     Attributes:
         config: complete configuration of its runs.
-        facts: what is known of its task; settings with the same task share them.
+        facts: known properties of the task, shared by settings with the same task.
     """
 
     config: RunConfig
@@ -113,7 +113,7 @@ def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, 
     return Setting(complete(config, facts), facts)
 
 
-#: What a configuration says of the task, as opposed to the agent.
+#: Keys of a configuration that concern the task, as opposed to the agent.
 _TASK = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
 
 
@@ -133,7 +133,7 @@ def require_trust(recipe: Recipe, source: Path, given: Recipe | None = None) -> 
     """Refuse a recipe that was read and names code or files which the command line does not name too.
 
     Raises:
-        UserError: names the first of them and says how to allow it.
+        UserError: names the first untrusted reference and says how to allow it.
     """
     allowed = references(given) if given is not None else []
     for name in references(recipe):

@@ -68,7 +68,7 @@ def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
 
     Args:
         config: resolved configuration.
-        facts: what is known of its task without stages.
+        facts: known properties of the run's task without stages.
 
     Raises:
         UserError: if a stage cannot be built, or sees or does something else than the rest.

@@ -36,7 +36,7 @@ class Curves:
     Args:
         recorder: has the trials.
         board: TensorBoard.
-        display: what the user sees.
+        display: live display of the run.
         timesteps: of the whole run.
 
     Attributes:
@@ -65,9 +65,9 @@ class Curves:
 
         Args:
             step: to this step.
-            trials: what they say of the agent.
+            trials: summary of the trials.
             conditions: of the task, name to values; the usual ones have curves of their own.
-            beside: shown on the live display, too.
+            beside: further values of the live display.
         """
         now = time.monotonic()
         speed = (step - self._step) / max(now - self._moment, 1e-9)
@@ -99,10 +99,10 @@ class Curves:
         self.pending = {str(name): float(value) for name, value in state["pending"].items()}
 
 
-#: What the summary of hyperparameters compares runs by.
+#: Metrics in TensorBoard's comparison of hyperparameters.
 METRICS = ("evaluation/performance", "behaviour/performance", "behaviour/reward_per_trial")
 
-#: Settings that come first among the hyperparameters, and those that are no part of them.
+#: Settings listed first among the hyperparameters, and settings excluded from the list.
 FIRST = ("task", "alg", "network", "seed", "units", "timesteps", "n_envs", "reset_state", "wrappers")
 NOT_COMPARED = ("evaluation", "checkpoint")
 

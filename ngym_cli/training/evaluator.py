@@ -21,7 +21,7 @@ from ngym_cli.training.progress import Display
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
-#: What the manifest keeps of each evaluation along training.
+#: Entries of each evaluation along training that the manifest keeps.
 IN_MANIFEST = ("trials", "performance", "performance_ci", "deterministic")
 
 
@@ -31,10 +31,10 @@ class Evaluator:
     Args:
         run: the folder.
         config: complete configuration.
-        facts: what is known of the task that is to be learned.
+        facts: known properties of the task to be learned.
         policy: gives the present policy.
         board: TensorBoard.
-        display: what the user sees.
+        display: live display of the run.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ class StopRequest:
     """Whether a run should stop, and why.
 
     Attributes:
-        reason: why, or None if it should go on.
+        reason: reason for stopping, or None.
         complete: whether nothing is left to do.
     """
 
@@ -47,8 +47,8 @@ def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterat
     A second Ctrl-C ends it at once. Under ``nohup``, which ignores the closing of the terminal, so does the run.
 
     Args:
-        stop: what the learner obeys.
-        say: tells the user.
+        stop: the request that the learner checks.
+        say: shows a message to the user.
     """
 
     def ask(number: int, frame: object) -> None:

@@ -260,12 +260,12 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
                 display.say(f"passed over: {complaint}")
             with stopping_on_signals(session.stop, display.say):
                 _learn(parts.model, parts.config, session)
-                parts.venv.close()  # its trials take memory that what follows can use
+                parts.venv.close()  # frees the memory of its trials
                 status = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
                 found = ending.close(session, parts.model, parts.config, status)
     except BaseException as error:
         ending.abandon(parts.run, session, error)
-        if not isinstance(error, Exception | KeyboardInterrupt):  # of a user's task: no code of ours ends in this way
+        if not isinstance(error, Exception | KeyboardInterrupt):  # from a user's task, never from our own code
             raise UserError(f"task {parts.config.task} ended the program: {one_line(error)}") from error
         own = [name for name in references(parts.config) if is_reference(name)]
         if isinstance(error, Exception) and own and not isinstance(error, UserError):

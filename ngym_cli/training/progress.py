@@ -47,10 +47,10 @@ class LiveDisplay(Display):
     What cannot be shown (the terminal was closed, the disk that a log goes to is full) is not shown; the run goes on.
 
     Args:
-        console: where to draw.
+        console: console to draw on.
         total: steps of the whole run.
         references: performance of random choices, of the best blind and of the best possible agent, by name.
-        actions: how the actions of training are chosen, in words.
+        actions: selection of actions in training, in words.
     """
 
     def __init__(

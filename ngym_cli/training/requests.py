@@ -142,7 +142,7 @@ def plan(
     return 0
 
 
-#: What a smoke test trains with; the hyperparameters where the algorithm has them.
+#: Settings of a smoke test; hyperparameters apply to algorithms that have them.
 SMOKE = {"n_envs": 4, "timesteps": 256, "evaluation": {"every": 0, "trials": 4}}
 SMOKE_HYPERPARAMETERS = {"n_steps": 32, "n_epochs": 1, "batch_size": 256, "learning_starts": 64}
 

@@ -28,7 +28,7 @@ SECONDS_PER_UPDATE = 5.0
 
 Numbers = dict[str, Any]
 
-#: Told of each evaluation, by step and summary; returns why the run should end early, or None.
+#: Callback after each evaluation, with step and summary; returns a reason to end the run early, or None.
 Watch = Callable[[int, Mapping[str, Any]], str | None]
 
 
@@ -82,8 +82,8 @@ class CheckpointKeeper:
     """Decides when a checkpoint is written, and which are kept.
 
     Args:
-        folder: where they lie.
-        settings: how often, and how many.
+        folder: folder of the checkpoints.
+        settings: interval and number of checkpoints.
         write: writes one of a step with the session's state.
 
     Attributes:
@@ -121,14 +121,14 @@ class Session:
 
     Attributes:
         run: the folder.
-        facts: what is known of the task that is to be learned.
-        learner: who reports.
-        curves: trials, losses and what the user sees of them.
-        evaluator: looks at the agent as it is.
-        checkpoints: what the run can be resumed from.
-        plan: what may change the course of the run.
-        stop: whether the learner should stop.
-        clock: how long the run took.
+        facts: known properties of the task to be learned.
+        learner: the reporting learner.
+        curves: trials, losses and the user's view of both.
+        evaluator: evaluates the present agent.
+        checkpoints: keeper of the run's checkpoints.
+        plan: conditions that may change the course of the run.
+        stop: request to stop the learner.
+        clock: duration of the run.
         step: steps taken so far, over all environments.
     """
 

@@ -16,7 +16,7 @@ import numpy as np
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
 
-#: Trials of the first look and of each further one, as long as they leave it open.
+#: Trials of the first look and of each further look, until a look is decisive.
 LOOKS = (400, 1_600, 6_400, 25_600)
 
 #: Fewest steps between two rounds of looks, and how many rounds there are at most in a run.
@@ -32,7 +32,7 @@ class Until:
     Args:
         target: performance that the agent must exceed.
         timesteps: most steps of the run.
-        fraction: what the target is of the ceiling, or None for a performance that was asked for as such.
+        fraction: target as a fraction of the ceiling, or None for an absolute target.
 
     Attributes:
         of: ``"ceiling"`` or ``"performance"``: what was asked for.
@@ -54,7 +54,7 @@ class Until:
         Args:
             fraction: of the ceiling.
             performance: to exceed, whatever the ceiling.
-            facts: what is known of the task.
+            facts: known properties of the task.
             timesteps: most steps of the run.
 
         Raises:

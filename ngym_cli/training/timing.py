@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-#: Numbers of environments that are tried where the user asks for none.
+#: Numbers of environments that are tried by default.
 ENVIRONMENTS = (16, 64, 256)
 
-#: Seconds that trying takes at most, and the share of them in which every candidate is made ready.
+#: Largest duration of the measurement in seconds, and the share of this time for preparing the candidates.
 SECONDS, READY = 40.0, 0.5
 
-#: Share of the greatest speed that is as good, for more environments than needed are not.
+#: Share of the greatest speed that counts as equal, in favour of fewer environments.
 ALIKE = 0.9
 
-#: Steps of each environment in a turn of algorithms that have no rollouts; of others a turn is a rollout.
+#: Steps of each environment in a turn, for algorithms without rollouts; otherwise a turn is a rollout.
 STEPS = 256
 
 #: Gates of a cell, each a product of inputs and units with weights.
@@ -69,10 +69,10 @@ def expected(config: RunConfig, facts: Facts) -> float | None:
 
     Args:
         config: complete.
-        facts: what is known of the task.
+        facts: known properties of the task.
 
     Returns:
-        None where the arithmetic says too little: agents without a recurrent network, images, users' own parts.
+        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
     """
     algorithm = find_algorithm(config.alg)
     features = int(np.prod(facts.observation_space.shape or (1,)))
@@ -111,10 +111,10 @@ def try_out(
     """Train with different numbers of environments and threads, in turns, and time each.
 
     Args:
-        config: what the run is to be; a number of environments in it is the only one that is tried.
+        config: configuration of the run; if the number of environments is set, only this number is tried.
         n_threads: the only number of threads that is tried; None: one, two, ... up to one on each core.
-        seconds: how long at most.
-        clock: tells the time (s).
+        seconds: largest duration.
+        clock: returns the time (s).
 
     Returns:
         The complete configuration with the best number of environments; all that was tried, the best first (the fewest
@@ -209,7 +209,7 @@ def bench(
         flags: from ``ngym_cli.config.flags.settings``.
         file: configuration file below the flags.
         n_threads: the only number of threads that is tried.
-        seconds: how long at most.
+        seconds: largest duration.
         trust: let the file name a user's own code.
 
     Returns:

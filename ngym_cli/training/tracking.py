@@ -21,7 +21,7 @@ from ngym_cli.training.curves import Board
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Project or experiment that runs go to unless an environment variable says another.
+#: Project or experiment of runs, unless set by an environment variable.
 PROJECT = "ngym"
 
 
@@ -43,7 +43,7 @@ class WandbTracker:
 
     Args:
         run: the run's folder.
-        config: its complete configuration.
+        config: the complete configuration.
         key: the same whenever the run is continued.
     """
 
@@ -72,7 +72,7 @@ class MlflowTracker:
 
     Args:
         run: the run's folder.
-        config: its complete configuration.
+        config: the complete configuration.
         key: the same whenever the run is continued.
     """
 
@@ -155,7 +155,7 @@ class TrackedBoard(Board):
         folder: of the event files.
         state: of the board up to a checkpoint.
         make: makes the run in the service.
-        say: tells the user what went wrong.
+        say: reports problems to the user.
     """
 
     def __init__(

@@ -217,7 +217,7 @@ def check_pairing(algorithm: str, network: str | None, observation_space: Space,
         action_space: of one environment (Gymnasium).
 
     Raises:
-        ValueError: with one line that says what does not fit and what would.
+        ValueError: says in a single line what does not fit and what would.
     """
     from gymnasium.spaces import Box, Discrete
 

@@ -30,7 +30,7 @@ def make_model(
 
     Args:
         algorithm: a name in `ngym_cli.agents.algorithms.ALGORITHMS`, or a user's own.
-        venv: what it learns from.
+        venv: environments to learn from.
         network: a name in `ngym_cli.agents.networks.NETWORKS`, or a user's own; the algorithm's default if None.
         units: units per layer.
         network_args: options of the network.

@@ -22,19 +22,19 @@ BOARD, ENDED = 96, -1  #: numbers through which threads share an update; the fir
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
 PACKED, WORKSPACE = 3, 4  #: places of packed weights and of the workspace among the arguments of compiled functions
-NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: in place of what a step of Adam needs
-NUMBERS = 6  #: what an update finds of each minibatch: five sums over its steps, and how many were learned from
+NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: used instead of the arguments of an Adam step
+NUMBERS = 6  #: results of an update for each minibatch: five sums over its steps, and the number of steps learned from
 
 
 class Compiled:
     """An agent of which gradients are found in a compiled pass.
 
     Args:
-        policy: one for which `fits` holds.
+        policy: a policy for which `fits` is true.
         valued: whether values are learned as well as actions; if not, the critic's weights have no part in it.
 
     Attributes:
-        sizes: what `parse_agent` in `fused.c` reads.
+        sizes: agent dimensions, as read by `parse_agent` in `fused.c`.
         weights: in the order of `agent.c`.
         underlying: parameters that some of these are computed from.
         weight_buffer: the numbers of all weights, as they were last taken.
@@ -50,7 +50,7 @@ class Compiled:
         self._gradient_of = {id(p): part.view_as(p) for p, part in zip(parameters, slots, strict=True)}
         known = {id(part) for part in self.weights}
         self.sizes, parts = self._find_sizes(), [part.numel() for part in self.weights]
-        # Those that weights are computed from.
+        # Parameters from which the weights are computed.
         self.underlying = [p for net in self._networks for p in net.parameters() if id(p) not in known]
         self.weight_buffer, self._gradient_buffer = np.empty(sum(parts), np.float32), torch.empty(sum(parts))
         self._weight_views, self._gradient_views = (
@@ -59,7 +59,7 @@ class Compiled:
         )
         begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
         own = [(begins[id(part)], part.numel()) for part in self.weights if id(part) in begins]
-        # Where weights lie among all parameters, and how many numbers each has.
+        # Positions of the weights among all parameters, and their sizes.
         self._places = np.array(own, np.int64).reshape(-1, 2).T.copy()
 
     @staticmethod
@@ -124,10 +124,10 @@ class Compiled:
 
         Args:
             function: the compiled one.
-            agent: its arguments before those of the update.
+            agent: first arguments of the compiled function, which describe the agent.
             parts: sequences of each minibatch.
             n_envs: environments of the rollout that they lie in.
-            adam: what a step needs, or `NO_STEP`.
+            adam: arguments of the optimiser step, or `NO_STEP`.
             own: the arguments after those of the update.
 
         Returns:
@@ -149,7 +149,7 @@ class Compiled:
         try:
             threads.share(take_part, range(n))
         except BaseException:
-            board[0] = ENDED  # so that nobody waits for a leader who never began
+            board[0] = ENDED  # so that no thread waits for a leader that never started
             raise
         return numbers[: done[0]]
 

@@ -31,7 +31,7 @@ class Exceptional:
         return {**self.hyperparameters, **self.network_args}
 
 
-#: Id of the task to what is different.
+#: Id of the task to its defaults.
 EXCEPTIONS: dict[str, Exceptional] = {
     "PulseDecisionMaking-v0": Exceptional(
         {"ent_coef": 0.03}, "an answer costs in 200 steps before it pays in one, so that answers are given up early"

@@ -23,7 +23,7 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
         ValueError: if the network is not an LSTM, the only one that sb3-contrib has.
     """
     policy, env = model.policy, model.env
-    assert env is not None  # a learner of ours is built on one
+    assert env is not None  # our learners are constructed with an environment
     if policy.network_name != "lstm":
         raise ValueError(f"sb3-contrib has LSTM networks only; this agent has {policy.network_name!r}")
     shared = policy.lstm_critic is None

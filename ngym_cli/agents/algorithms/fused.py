@@ -27,8 +27,8 @@ class Goal(NamedTuple):
 
     Attributes:
         normalize_advantage: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
-        clip: how far the probability ratio counts from 1.
-        reach: how far values may go from the old ones; infinite for no limit.
+        clip: largest counted deviation of the probability ratio from 1.
+        reach: largest change of values from the old values; infinite for no limit.
         ent_coef: weight of the entropy.
         vf_coef: weight of the error of values.
     """
@@ -44,7 +44,7 @@ class Fused(Compiled):
     """Compiled agent that acts into a rollout and computes the gradient of the objective over parts of the rollout.
 
     Args:
-        policy: one for which `fits` holds.
+        policy: a policy for which `fits` is true.
         rollout: filled by `act`, read by `gradient`.
     """
 
@@ -92,7 +92,7 @@ class Fused(Compiled):
 
         Args:
             segments: sequences of the rollout.
-            goal: what is maximised.
+            goal: coefficients of the objective.
         """
         self.take_weights()
         numbers = self._learn(Minibatches(segments, np.array([0, len(segments)])), goal, inf, NO_STEP)
@@ -106,7 +106,7 @@ class Fused(Compiled):
 
         Args:
             parts: sequences of the rollout, of each minibatch.
-            goal: what is maximised.
+            goal: coefficients of the objective.
             most_kl: a KL divergence above which no step is taken any more.
             max_norm: length that longer gradients are shortened to.
         """

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 _TENSOR, _WORDS, _OBJECTS, _FLOAT = "__tensor__", "__words__", "__objects__", "__float__"
-_AS_IT_IS = frozenset({type(None), str, int, bool})  # most of what there is
+_AS_IT_IS = frozenset({type(None), str, int, bool})  # the most common case
 
 #: Largest array that is joined with others (bytes).
 SMALL = 1 << 15
 
-#: A tree that is deeper than this was not made here.
+#: Largest depth of a tree; deeper trees were not written by this module.
 DEEPEST = 100
 
 

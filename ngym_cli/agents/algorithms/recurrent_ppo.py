@@ -125,7 +125,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 return False
             rollout_buffer.rewards[t] = rewards
             rollout_buffer.ends[t] = trials is not None and trials.trial_ended
-            if any(infos) and dones.any():  # our own batches say something of an environment that is cut off only
+            if any(infos) and dones.any():  # our own batches fill infos only for truncated environments
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
         agent.finish(self.starts)

@@ -84,7 +84,7 @@ class Rollout:
         Args:
             last_values: (environment,), of the state after the last step.
             gamma: discount from one step to the next.
-            gae_lambda: share that is handed on to the step before.
+            gae_lambda: share that is passed to the previous step.
             trial_gamma: takes the place of `gamma` from the last step of a trial to the first of the next.
         """
         discount = np.where(self.ends, np.float32(trial_gamma), np.float32(gamma)) * ~self.starts[1:]

@@ -15,7 +15,7 @@ class RolloutAgent:
     """Agent that fills a whole rollout with a copy of the policy's weights.
 
     Args:
-        policy: who acts; actions are drawn.
+        policy: the acting policy; actions are drawn.
         rollout: receives observations, states, actions, preferences and values.
         rng: source of the recurrent noise and of the actions.
         fused: does the same in a compiled pass; None: in NumPy.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-#: What a learner counts; the last is there for algorithms that explore by chance.
+#: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (
     "num_timesteps",
     "_episode_num",
@@ -21,7 +21,7 @@ COUNTERS = (
     "_current_progress_remaining",
     "exploration_rate",
 )
-#: What a learner last saw of its environments.
+#: Last observations and episode starts of a learner.
 SEEN = ("_last_obs", "_last_original_obs", "_last_episode_starts")
 #: Statistics of the last episodes.
 EPISODES = ("ep_info_buffer", "ep_success_buffer")

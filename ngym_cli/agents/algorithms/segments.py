@@ -107,7 +107,7 @@ def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -
 
     Args:
         length: steps of each.
-        first: where the first step of each is found; by default they follow each other.
+        first: row of the first step of each sequence; by default sequences are contiguous.
         stride: from a step to the next of the same sequence.
 
     Example:

@@ -17,7 +17,7 @@ __all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
 #: MLP between the network and the heads.
 COMMON: Values = {"layers": 1, "shared": True, "readout": []}
 
-#: What each option of a network is; its default is the network's own.
+#: Description of each option of a network; defaults are the network's own.
 OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (

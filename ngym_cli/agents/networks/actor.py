@@ -36,7 +36,7 @@ class Actor:
     Args:
         networks: the actor's network and, if it is separate, the critic's.
         read_out: the layers of both heads.
-        action_space: of the environments.
+        action_space: action space of the environments.
         front: from observations (environment, ...) to features; flattens them by default.
 
     Attributes:
@@ -114,7 +114,7 @@ class Actor:
         """Read the networks' activity out.
 
         Args:
-            activity: what `step` returned, the actor's first and the critic's last.
+            activity: result of `step`, the actor's first and the critic's last.
 
         Returns:
             Action preferences, or means for continuous actions (environment, action), and values (environment,).

@@ -32,8 +32,8 @@ class RecurrentNetwork(nn.Module):
         n_states: arrays in the state (2 for the LSTM, else 1).
         noise: standard deviation of the recurrent noise; 0 for networks that have none.
         noise_scale: factor on its standard normal draws.
-        alpha: how far the units of a leaky network go towards their new value in a step.
-        cell: what `loops` calls a step of it; None for a network that runs in torch only.
+        alpha: fraction of the way to the new value that leaky units go in a step.
+        cell: name of the step in `loops`; None for networks that run in torch only.
     """
 
     n_states = 1
@@ -87,7 +87,7 @@ class RecurrentNetwork(nn.Module):
 
         Args:
             seq: inputs (step, feature).
-            counts: how many sequences have each step, most at first.
+            counts: number of sequences with each step, largest first.
             state: before the first step of each sequence.
             noise: standard normal draws (step, layer, unit).
             last: whether the last state is asked for.

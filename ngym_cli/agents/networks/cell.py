@@ -92,7 +92,7 @@ def check_state(after: Any, sizes: Sequence[int], n: int) -> None:
     """Refuse a returned state of a wrong form.
 
     Args:
-        after: what ``step`` returned.
+        after: result of ``step``.
         sizes: sizes of the state.
         n: number of environments.
 

@@ -15,7 +15,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from neurogym import kernels
 from ngym_cli.agents.networks.optimizers import Adam
 
-SPECIAL = ("weight_decay", "amsgrad", "maximize", "capturable", "differentiable")  #: what the compiled step has not
+SPECIAL = ("weight_decay", "amsgrad", "maximize", "capturable", "differentiable")  #: options without a compiled step
 
 
 class Descent:
@@ -25,7 +25,7 @@ class Descent:
         weights: all of them.
 
     Attributes:
-        vector: what the optimiser is given; it can be any that treats weights one by one.
+        vector: parameter of the optimiser, which can be any optimiser that treats weights independently.
     """
 
     def __init__(self, weights: list[nn.Parameter]) -> None:
@@ -38,7 +38,7 @@ class Descent:
         """Take a step.
 
         Args:
-            optimizer: of the vector.
+            optimizer: optimiser of the vector.
             gradient: with respect to all weights, in their order.
             max_norm: length that longer gradients are shortened to.
         """
@@ -64,7 +64,7 @@ class Descent:
         Returns None if the optimiser is not plain Adam, and at the first step, in which the optimiser initialises.
 
         Args:
-            optimizer: of the vector.
+            optimizer: optimiser of the vector.
         """
         self._place()
         known = optimizer.state.get(self.vector, {}) if type(optimizer) in (Adam, torch.optim.Adam) else {}

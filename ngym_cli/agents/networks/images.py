@@ -28,7 +28,7 @@ class ConvolutionalFront(BaseFeaturesExtractor):
 
     Args:
         observation_space: images with channels first.
-        features_dim: features that it hands on.
+        features_dim: number of output features.
     """
 
     def __init__(self, observation_space: spaces.Box, features_dim: int = 128) -> None:

@@ -45,7 +45,7 @@ def run(
     Args:
         cell: a name in `CELLS`.
         seq: (step, feature), packed.
-        counts: how many sequences have each step, most at first.
+        counts: number of sequences with each step, largest first.
         weights: gates of the LSTM: i f g o; of the GRU: r z, the candidate's part from the inputs, that from h.
         state: (sequence, unit) each, h and for the LSTM c.
         noise: (step, gate * unit), added to the products.
@@ -67,8 +67,8 @@ def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
     """Split packed sequences into ranges with about equal numbers of steps, as many as threads that have enough work.
 
     Args:
-        counts: how many sequences have each step, most at first.
-        products: of all their steps together.
+        counts: number of sequences with each step, largest first.
+        products: number of products of all steps together.
     """
     sequences = int(counts[0])
     n = threads.enough_for(products, sequences)

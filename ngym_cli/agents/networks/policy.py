@@ -31,7 +31,7 @@ class Sequences:
 
     Attributes:
         obs: (step, ...).
-        counts: how many sequences have each step, most at first.
+        counts: number of sequences with each step, largest first.
         state: initial states of all networks (layer, sequence, unit), the actor's first.
         noise: recurrent noise of each network (step, layer, unit).
     """
@@ -55,10 +55,10 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         network: a recurrent name in `ngym_cli.agents.networks.NETWORKS`, or a user's own cell.
         units: units per layer.
         layers: stacked recurrent layers.
-        shared: one network for actor and critic, or one each.
+        shared: use a common network for actor and critic instead of separate networks.
         network_kwargs: the network's own options.
         net_arch: hidden layers of the MLP read-out; none by default.
-        cnn_features: features that the front end hands on, for images.
+        cnn_features: number of output features of the front end for images.
         kwargs: other options of sb3-contrib's recurrent policy.
     """
 

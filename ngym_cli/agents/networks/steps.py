@@ -25,7 +25,7 @@ def apart(library: Any, units: int, weights: Sequence[Any]) -> tuple[Any, ...]:
 
     Args:
         library: `numpy` or `torch`, whichever the weights are of.
-        units: of the layer.
+        units: number of units of the layer.
         weights: as torch has them: of h (3 * unit, unit) and of the inputs (3 * unit, feature), biases of the inputs
             and of h (3 * unit,). Gates r z, then the candidate.
 
@@ -76,7 +76,7 @@ class Steps:
     Args:
         cell, alpha: a name in `CELLS`, and how far h of a leaky network goes towards its new value.
         weight: (gate * unit, unit + feature + 1), for the products with the rows `[h, x, 1]`; see `joint`.
-        units: of the layer.
+        units: number of units of the layer.
     """
 
     def __init__(self, cell: str, weight: np.ndarray, units: int, alpha: float = 1.0) -> None:
@@ -128,7 +128,7 @@ class Stepper:
     Args:
         cell, alpha: as for `Steps`.
         weights: of each layer, from `joint`.
-        units: of each layer.
+        units: number of units of each layer.
         noise_scale: factor on the draws of the recurrent noise.
         noisy: whether there is such noise.
     """

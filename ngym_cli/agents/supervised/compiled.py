@@ -26,7 +26,7 @@ class Taught(Compiled):
     """A network that is told what is right.
 
     Args:
-        policy: one for which `fits` holds.
+        policy: a policy for which `fits` is true.
         on_rates: penalties on absolute and squared rates (see `penalty_on_rates`).
     """
 

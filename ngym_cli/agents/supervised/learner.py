@@ -44,7 +44,7 @@ from ngym_cli.environments.trial_batch import batch_of, trials_of
 if TYPE_CHECKING:
     from neurogym.trials import Trials
 
-#: What an update reports: the whole, the loss per step unweighted, the penalties, how right the due answers are.
+#: Reports of an update: total loss, unweighted loss per step, penalties, accuracy of the due answers.
 DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
 CONTINUOUS = ("loss", "squared_error_loss", "penalty_loss", "negative_error_when_due")
 SMALLEST_STD = 0.05  # of continuous actions, in the units of the action
@@ -71,7 +71,7 @@ class Supervised(Learner):
         l1_weight, l2_weight: penalties on the mean absolute and squared input, recurrent and output weights.
         policy_kwargs: options of the policy.
         seed: of weights and trials.
-        device: where the network is.
+        device: device of the network.
         verbose: as in Stable-Baselines3.
     """
 

@@ -115,7 +115,7 @@ class TrialStream:
         weigh: Gives the weight of each row.
         whole: Keep the rows after the answer. If not, a trial ends where the right answer ends it, as in a session;
             what wrappers show (last action, last reward) is only right then.
-        draw: Which task each trial comes from, for environments of several tasks.
+        draw: Selects the task of each trial, for environments of several tasks.
         block_rows: Rows to make at a time.
 
     Raises:
@@ -215,7 +215,7 @@ def check(env: gym.Env) -> None:
     """Refuse what cannot be learned from ground truth.
 
     Raises:
-        ValueError: with one line that says why.
+        ValueError: with the reason in a single line.
     """
     task = env.unwrapped
     name = type(task).__name__

@@ -10,7 +10,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.recipe import LaunchSettings
 
-#: Launchers, what each is, what it needs beside ngym, and how it is written where that is more than its name.
+#: Launchers with description, required packages, and the full form of the name where there is one.
 MEANING = {
     "local": "processes on this machine, one run per core at a time (--workers)",
     "ray": "a Ray cluster: ray starts one here, ray:auto joins the one at hand, ray:HOST:PORT one elsewhere",

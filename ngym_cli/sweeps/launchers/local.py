@@ -16,7 +16,7 @@ from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import worker
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
 
-#: Jobs after which a worker makes place for a new process.
+#: Jobs after which a worker is replaced by a new process.
 JOBS_PER_PROCESS = 100
 
 
@@ -24,7 +24,7 @@ class Local:
     """Workers on this machine.
 
     Args:
-        workers: how many; default one for each core.
+        workers: number of workers; default as many as cores.
     """
 
     def __init__(self, workers: int | None = None):

@@ -42,7 +42,7 @@ class Ray:
     def launch(self, order: Order) -> None:
         """Do all jobs; see ``Launcher``."""
         self._connect()
-        lost = True  # nobody is left to be told that we leave
+        lost = True  # the cluster is gone and cannot be notified
         try:
             self._launch(order)
             lost = False

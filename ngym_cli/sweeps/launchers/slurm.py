@@ -48,7 +48,7 @@ class Slurm:
     """Array jobs of a Slurm cluster that shares this machine's disk.
 
     Args:
-        options: what ``sbatch`` takes (``partition``, ``time``, ``mem``, ``account``, ...); and ``runs_per_job``.
+        options: options of ``sbatch`` (``partition``, ``time``, ``mem``, ``account``, ...), and ``runs_per_job``.
         workers: most tasks at a time.
     """
 
@@ -60,7 +60,7 @@ class Slurm:
             raise UserError(INSTALL) from None
         if shutil.which("sbatch") is None:
             raise UserError("there is no Slurm here: sbatch is not installed")
-        in_queue()  # a cluster that does not answer is found out before anything is made
+        in_queue()  # fails before anything is made if the cluster does not answer
         self.submitit, self.workers = submitit, workers
         self.options = dict(options)
         self.per_job = int(self.options.pop("runs_per_job", 0))
