@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ngym_cli.environments.facts import Facts
     from ngym_cli.figures.view import View
+    from ngym_cli.runs.trial_table import Table
 
 #: Figures that show little for a single evaluation.
 NOT_TELLING = ("learning", "development", "examples")
@@ -144,11 +145,12 @@ def draw(
     for place in places if out is not None else ():
         check_place(place, overwrite)
         check_place(place.with_suffix(".parquet"), overwrite)
-    rows = [_draw_one(seen, spec, style, place) for spec, place in zip(specs, places, strict=True)]
-    failed = [row for row in rows if names or row["damaged"]]
-    if failed and not any(row["path"] for row in rows):
-        raise UserError("; ".join(f"{row['id']}: {row['reason']}" for row in failed))
-    return rows
+    found = [(drawn(seen, spec, style), dict(seen.left_out), seen.table) for spec in specs]
+    failed = [(spec.name, result) for spec, (result, *_) in zip(specs, found, strict=True) if result.figure is None]
+    refused = failed if len(failed) == len(found) and names else [each for each in failed if each[1].damaged]
+    if refused:  # nothing is written of a damaged run
+        raise UserError("; ".join(f"{name}: {result.reason}" for name, result in refused))
+    return [_save(spec, *each, style, place) for spec, each, place in zip(specs, found, places, strict=True)]
 
 
 class Drawn(NamedTuple):
@@ -187,21 +189,22 @@ def _run_names(seen: View) -> str:
     return f"{short}-{digest[:6]}"
 
 
-def _draw_one(seen: View, spec: FigureSpec, style: str, path: Path) -> dict[str, Any]:
+def _save(
+    spec: FigureSpec, result: Drawn, left_out: dict[str, str], table: Table, style: str, path: Path
+) -> dict[str, Any]:
     row: dict[str, Any] = {"id": spec.name, "path": None, "left_out": {}}
-    figure, row["reason"], row["damaged"] = drawn(seen, spec, style)
-    if figure is not None:
-        from ngym_cli.figures.style import styled
+    row |= {"reason": result.reason, "damaged": result.damaged}
+    if result.figure is None:
+        return row
+    from ngym_cli.figures.style import styled
 
-        with styled(style):
-            save_figure(figure, path)
-        if seen.table:
-            from ngym_cli.runs.trial_table import write_table
+    with styled(style):
+        save_figure(result.figure, path)
+    if table:
+        from ngym_cli.runs.trial_table import write_table
 
-            write_table(seen.table, path.with_suffix(".parquet"))
-        row["path"] = str(path)
-        row["left_out"] = dict(seen.left_out)
-    return row
+        write_table(table, path.with_suffix(".parquet"))
+    return {**row, "path": str(path), "left_out": left_out}
 
 
 def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
