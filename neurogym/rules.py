@@ -22,7 +22,7 @@ __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCO
 
 PAID = ("abort", "fail", "correct", "miss", "withhold")  #: events that rewards are given for
 
-#: Tables of trials made alone, many of which are alike; the oldest are forgotten first.
+#: Cache of tables of single trials, many of which are equal; the oldest are removed first.
 _KNOWN: dict[Any, dict[str, np.ndarray]] = {}
 _MOST_KNOWN, _MOST_ROWS = 256, 256
 

@@ -27,7 +27,7 @@ class SafeConsole(Console):
     """Console that prints names literally: no markup, no control sequences."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Return the segments of something, without what would change the terminal."""
+        """Return segments without control sequences."""
         for segment in super().render(renderable, options):
             text = segment.text
             if segment.control or text.isprintable():
@@ -48,7 +48,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def left_in_words(seconds: float) -> str:
-    """Return how long something still takes.
+    """Return the time left in words.
 
     Example:
         >>> left_in_words(38.2)
@@ -79,7 +79,7 @@ def progress_bars(console: Console) -> Progress:
 
 
 class EveryFewSeconds:
-    """Pace of progress lines where there is no terminal to draw on."""
+    """Pace of progress lines without a terminal."""
 
     def __init__(self) -> None:
         self._last = 0.0
@@ -155,5 +155,5 @@ def cell(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text without what moves the cursor or changes the terminal; a record may come from anywhere."""
+    """Return a text without control characters; a record may come from anywhere."""
     return "".join(char if char.isprintable() else "?" for char in text)

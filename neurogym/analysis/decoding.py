@@ -84,7 +84,7 @@ def blocks_of(labels: ArrayLike) -> NDArray[np.int64] | None:
     changes = np.concatenate([[False], y[1:] != y[:-1]])
     expected, spread = (n - 1) * differ, np.sqrt((n - 1) * differ * (1 - differ))
     rare = changes.sum() < expected - RARELY * max(float(spread), 1e-9)
-    sorted_by_class = changes.sum() == len(classes) - 1  # says nothing of the order in which trials came
+    sorted_by_class = changes.sum() == len(classes) - 1  # no information about the order of trials
     return np.cumsum(changes) if rare and not sorted_by_class else None
 
 

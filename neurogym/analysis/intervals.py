@@ -18,7 +18,7 @@ from neurogym.analysis.trial_tables import sessions
 
 Labels = NDArray[np.int64]
 
-#: Sessions that are too few to tell their spread, into how many blocks they are cut, and the shortest such block.
+#: Fewest sessions from which a spread is estimated, number of blocks to cut otherwise, and shortest block.
 FEW, BLOCKS, SHORTEST = 10, 20, 20
 
 
@@ -83,7 +83,7 @@ def mean_interval(
     binary = groups is None and bool(np.isin(x, (0.0, 1.0)).all())
     if binary or (variance == 0 and mean in (0.0, 1.0)):
         return Estimate.proportion(float(x.sum()), n, level)
-    if not np.isfinite(variance):  # one group: nothing tells how much groups vary
+    if not np.isfinite(variance):  # one group: the variation between groups is unknown
         return Estimate(mean, 0.0, 1.0, np.nan)
     if variance == 0:
         return Estimate(mean, mean, mean, 0.0)

@@ -334,6 +334,6 @@ def _with_sign(stimuli: np.ndarray, names: Sequence[str], truth: np.ndarray) -> 
     if strength is None or np.nanmin(strength) < 0 or truth.max(initial=-1) > 1 or not (truth >= 0).any():
         return stimuli, tuple(names)
     known = truth >= 0
-    if np.corrcoef(np.nan_to_num(strength[known]), truth[known])[0, 1] ** 2 > 0.01:  # the value itself says the side
+    if np.corrcoef(np.nan_to_num(strength[known]), truth[known])[0, 1] ** 2 > 0.01:  # the value itself encodes the side
         return stimuli, tuple(names)
     return np.where(truth == 1, strength, -strength)[:, None], (f"signed {names[0]}",)

@@ -10,7 +10,7 @@ import numpy as np
 from neurogym.behaviour.models.base import Policy, Trial
 from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
 
-#: Bandit of simulations where the table does not say what other choices would have earned.
+#: Bandit of simulations when rewards of other choices are not in the table.
 BETTER, BLOCK = 0.8, (40, 60)
 #: Two-step task: probability of the common transition, s.d. and range of the walk of reward probabilities.
 COMMON, WALK, RANGE = 0.7, 0.025, (0.25, 0.75)

@@ -22,7 +22,7 @@ from neurogym.trials import Trials
 
 CELLS = 4_000_000  #: numbers that are held at a time
 FEWEST, SEARCHED, SCORED = 200, 2_000, 20_000  #: trials
-BATCHES = 25  #: parts of a session whose means tell the error where trials are linked
+BATCHES = 25  #: parts of a session whose means give the error if trials are linked
 ALWAYS, BY_TIME = "always the same action", "actions that depend on the time in the trial alone"
 STATES = 400  #: sets of trials that may still go on at a step
 

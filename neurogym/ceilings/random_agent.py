@@ -14,7 +14,7 @@ from neurogym.ceilings import stored
 from neurogym.recording.rollout import Agent, rollout
 from neurogym.trials import Trials
 
-TRIALS = 2000  #: at least, and of a simulated agent exactly so many unless told otherwise
+TRIALS = 2000  #: minimum, and default number for a simulated agent
 MOST = 400_000  #: of trials with a declared rule that can be made ahead
 ERROR = 0.002  #: of the mean performance that is small enough
 

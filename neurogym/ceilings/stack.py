@@ -164,7 +164,7 @@ class _Stack:
         return ""
 
 
-# -- what is put on a task --------------------------------------------------------------------------------------------
+# -- layers around a task ---------------------------------------------------------------------------------------------
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
@@ -186,7 +186,7 @@ def _effect(layer: Any) -> Effect:
         own = vars(cls)
         if "effect_on_ceiling" in own or own.get("ceiling_effect") is not None:
             return layer.effect_on_ceiling()
-        if any(hook in own for hook in HOOKS):  # what it inherits no longer tells
+        if any(hook in own for hook in HOOKS):  # inherited declarations are no longer valid
             break
     return Effect("unknown", "it does not say what it does to the ceiling")
 

@@ -47,7 +47,7 @@ class _Reader(ast.NodeVisitor):
         self.values: dict[str, list[ast.expr]] = {}  # name in the script to what it is set to, one after the other
         self.others: set[str] = set()  # names of modules in the script
         self.own: set[str] = set()  # ids that the script registers
-        self.said: set[str] = set()  # ids whose differences have been told
+        self.said: set[str] = set()  # ids whose differences have been reported
         self.imported = False
 
     def note(self, node: ast.AST, uses: str, status: str, becomes: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Tag to what it says of a task.
+#: Tag to its meaning for a task.
 TAGS: dict[str, str] = {
     "aerial respiratory behaviour": "about breathing at the surface",
     "associative learning": "an association is learned from outcomes",

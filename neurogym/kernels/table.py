@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-#: Digest of all names and signatures, so that a module from other sources is not called; a test says the new one.
+#: Digest of all names and signatures, so that a module from other sources is not called; a test prints the new digest.
 ABI = "c72b03999f4dd75f"
 
 
@@ -23,7 +23,7 @@ _ROWS = "neurogym/trials/rows.c"
 _ROWS_TEST = "tests/neurogym/trials/test_rows.py"
 _LOOPS = "ngym_cli/agents/networks/loops.c"
 _LOOPED = "tests/ngym_cli/agents/networks/test_loops.py"
-_FUSED = "ngym_cli/agents/algorithms/fused.c"  # agent.c beside it computes
+_FUSED = "ngym_cli/agents/algorithms/fused.c"  # agent.c, next to it, computes
 _FUSED_TEST = "tests/ngym_cli/agents/algorithms/test_fused.py"
 _RUN = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
 _ACT = "ngym_cli.agents.algorithms.rollout_agent:RolloutAgent._act_in_numpy"

@@ -18,7 +18,7 @@ from neurogym.parameters.arguments import OTHERS, EnvMeta
 from neurogym.parameters.dictionaries import Settings
 from neurogym.parameters.sameness import same
 
-#: What `Changeable.update` changes beside parameters.
+#: Dictionaries that `Changeable.update` changes in addition to parameters.
 TABLES = ("rewards", "timing")
 #: What one entry of each kind is called.
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}

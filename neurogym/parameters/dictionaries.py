@@ -25,7 +25,7 @@ class Settings(dict):
     """Dictionary of a task; changes take effect with the next trial."""
 
     name = ""
-    task: Changed | None = None  #: set when the dictionary is looked up; a copy does not hold on to its original
+    task: Changed | None = None  #: set when the dictionary is looked up; a copy has no reference to the task
 
     def __reduce__(self) -> tuple:
         """Copy the entries without the task, which is set at the next look-up."""

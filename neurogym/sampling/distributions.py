@@ -113,7 +113,7 @@ def is_possible(value: Any, values: Any) -> bool:
     if isinstance(values, Distribution):
         low, high = values.bounds()
         return bool(low <= value <= high)
-    if not isinstance(values, (list, tuple, range, np.ndarray)):  # says itself what it contains
+    if not isinstance(values, (list, tuple, range, np.ndarray)):  # defines its own membership
         return value in values
     return bool(np.any([np.array_equal(value, each) for each in values]))
 

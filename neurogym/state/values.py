@@ -21,7 +21,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-KIND = "__kind__"  #: key under which a dictionary of a saved state says what it stands for
+KIND = "__kind__"  #: key under which a dictionary of a saved state gives its type
 
 #: What is plain data already.
 PLAIN = frozenset({type(None), bool, int, float, str})

@@ -101,7 +101,7 @@ class Trials(RowArrays):
                 )
         else:
             drawn = duration.sample(self.rng, self.n)
-        if f"period_{period}" in self.given:  # asked for by a wrapper, nan where it leaves the duration as it is
+        if f"period_{period}" in self.given:  # requested by a wrapper, nan for the default duration
             asked = np.asarray(self.given[f"period_{period}"], dtype=float)
             drawn = np.where(np.isnan(asked), drawn, asked)
         return self.steps(drawn) * self.dt

@@ -10,7 +10,7 @@ NONE, CORRECT, ERROR, ABORT, MISS = range(5)
 OUTCOME = 7  #: the part of an event that is its outcome
 END = 8  #: added to an event that ends the trial
 
-#: What is said of a step or of a trial: name to value.
+#: Report of a step or a trial: name to value.
 Info = dict[str, Any]
 #: What a reset returns: observation, info.
 ResetResult = tuple[Any, Info]

@@ -13,7 +13,7 @@ import numpy as np
 from neurogym.envs.registration import make
 from neurogym.stream import GroundTruthStream, Shown
 
-#: Steps that each sequence's stream makes ahead, unless cache_len says otherwise: at least so many, ...
+#: Minimum number of steps that each sequence's stream makes ahead, unless cache_len is given, ...
 AHEAD = 4096
 POOL_BYTES = 1 << 27  #: ... but not more than fit into this memory for all sequences
 

@@ -55,7 +55,7 @@ class TrialVectorEnv(Batch):
         self.dt = self.tasks[0].dt
         hold = self.tasks[0].rule.hold
         self._pools = Pools(self.num_envs, -1 if hold is None else hold)
-        self._stale: set[int] = set()  # environments some of whose trials are to be made anew
+        self._stale: set[int] = set()  # environments with outdated trials
         self._looked: object = None  # the last change of a parameter when they were looked for
         self._record: dict[str, np.ndarray] = {}  # of the trials that ended
         self._forget(np.arange(self.num_envs))

@@ -20,7 +20,7 @@ _SEVERAL = (dict, list, tuple)
 _NUMBERS = {float, int, bool}
 _SIMPLE = {*_PLAIN, int, type(None)}
 
-#: Per-trial columns that every finished trial has, beside the scalars of its record, and their names in ``info``.
+#: Per-trial columns of every finished trial, in addition to the scalars of its record, and their names in ``info``.
 FINISHED = {
     "performance": "performance",
     "outcome": "outcome",

@@ -28,7 +28,7 @@ class LoopVectorEnv(Batch):
 
     def __init__(self, envs: Sequence[gym.Env]):
         super().__init__(envs)
-        self._infos: list[dict[str, Any]] = []  # what each said in the last step
+        self._infos: list[dict[str, Any]] = []  # infos of the last step
         self._integers = isinstance(self.single_action_space, gym.spaces.Discrete)
 
     def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:

@@ -45,8 +45,8 @@ class Pools:
         self._entries = [0] * n  # and of its tables
         self.at, self.first, self.trial, self.n_trials, self.aborts = np.zeros((5, n), np.int64)
         self.score, self.sum = np.zeros((2, n))
-        self._places: Places | None = None  # made anew where a pool has moved, as are the tables
-        self._views: list[RuleTables] = []  # the tables of each environment, made anew where they have moved
+        self._places: Places | None = None  # remade after a pool or table has moved
+        self._views: list[RuleTables] = []  # tables of each environment, remade after a move
         self._by_kind: list[tuple[list[str], np.ndarray]] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class Pools:
         capacity = int(rows * 1.25)
         for name, old in self.rows.items():
             self.rows[name] = new = np.zeros((self.n, capacity, *old.shape[2:]), old.dtype)
-            for i, count in enumerate(self._filled):  # room that nobody uses yet takes no memory
+            for i, count in enumerate(self._filled):  # unused pages take no memory
                 new[i, :count] = old[i, :count]
         shift = np.arange(self.n) * (capacity - self._capacity)
         self.at += shift

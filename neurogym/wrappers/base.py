@@ -23,7 +23,7 @@ CHANGING = (list, dict, set, np.ndarray, collections.deque)
 
 Field = Callable[[str], Any]
 
-_signature = functools.cache(inspect.signature)  # of the constructors, asked for once in every environment of a batch
+_signature = functools.cache(inspect.signature)  # of constructors, needed in every environment of a batch
 
 
 class Traits(NamedTuple):
@@ -319,7 +319,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         if self._shown_by is None:
             ob, reward, terminated, truncated, info = self.env.step(action)
             return self.observe(ob, action, reward, task.field), reward, terminated, truncated, info
-        if task.top is not self:  # several stacks were put on one task
+        if task.top is not self:  # several stacks around one task
             task.use(self)
         return task.step_shown_by(self._shown_by, action)
 

@@ -51,7 +51,7 @@ class Stepping(Protocol):
 
 @runtime_checkable
 class OfTrials(Protocol):
-    """A batch of environments that says when trials end, as `ngym_cli.environments.sb3_batch.TrialVecEnv` does.
+    """Batch of environments that reports when trials end, for example `ngym_cli.environments.sb3_batch.TrialVecEnv`.
 
     Attributes:
         trial_ended: bool (environments,), whether a trial ended with the last step.
@@ -81,7 +81,7 @@ class Step(NamedTuple):
 
 
 def rollout(venv: Any, agent: Acting, seen: Any = None, starts: np.ndarray | None = None) -> Iterator[Step]:
-    """Let an agent act on a ``VecEnv``, without end.
+    """Yield the steps of an agent that acts on a ``VecEnv``, endlessly.
 
     Args:
         venv: the batch; a ``TrialVecEnv`` also says which trials ended with the step and what was right.

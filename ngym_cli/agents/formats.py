@@ -94,7 +94,7 @@ def _plain_rate(model: BaseAlgorithm) -> BaseAlgorithm:
 
 
 def _names(module: StepModule) -> tuple[list[str], list[str]]:
-    """Return what the inputs and the outputs of a step are called."""
+    """Return the names of the inputs and outputs of a step."""
     states = [f"state_{index}" for index in range(module.n_states)]
     return ["observation", *states], ["logits", "value", *(f"next_{name}" for name in states)]
 

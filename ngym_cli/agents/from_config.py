@@ -59,7 +59,7 @@ def find_network(name: str) -> NetworkSpec:
 
 
 def complete(config: RunConfig, facts: Facts) -> RunConfig:
-    """Spell out the defaults of the algorithm and the network, and refuse what does not go together.
+    """Complete the defaults of the algorithm and the network, and refuse incompatible settings.
 
     Raises:
         UserError: on an unknown algorithm, network or hyperparameter, a value of the wrong type, or a wrong pairing.
@@ -100,7 +100,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
 
 
 def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:
-    """Return how many environments to step and the usual hyperparameters, so that a short run has several updates.
+    """Return the number of environments and the usual hyperparameters, so that a short run has several updates.
 
     Args:
         algorithm: entry of the algorithm.
@@ -146,7 +146,7 @@ def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> Evaluat
 
 
 def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
-    """Return how many trials an evaluation has unless the user says: fewer of images, which are slow, or in short runs.
+    """Return the default number of trials of an evaluation: fewer for images, which are slow, and in short runs.
 
     Args:
         facts: known properties of the task.

@@ -78,7 +78,7 @@ def _read(run: runs.Run, config: RunConfig) -> Actor | None:
 
 
 def _shapes_of_heads(units: int, readout: list[int], acts: spaces.Discrete | spaces.Box) -> dict[str, tuple[int, ...]]:
-    """The tensors of what is read from the networks."""
+    """Shapes of the tensors of the read-out."""
     n = int(acts.n) if isinstance(acts, spaces.Discrete) else prod(acts.shape)
     found: dict[str, tuple[int, ...]] = {} if isinstance(acts, spaces.Discrete) else {"log_std": (n,)}
     for head, last in zip(HEADS, (n, 1), strict=True):

@@ -24,7 +24,7 @@ ENTRY = r"^ {4}\*{0,2}([\w, ]+?)(?: \(.*?\))?: (.*(?:\n {8,}.*)*)"
 def signature_options(
     cls: type, parameters: Iterable[inspect.Parameter], known: Mapping[str, Option] | None = None
 ) -> list[Option]:
-    """Return the options that the arguments of a class stand for.
+    """Return the options defined by the constructor arguments of a class.
 
     Arguments whose default a configuration cannot hold, such as functions, are left out.
 

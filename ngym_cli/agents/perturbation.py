@@ -67,7 +67,7 @@ class Perturbation:
 
 
 def parse(kind: str, text: str) -> Perturbation:
-    """Read what a flag says: a number, or ``key=value`` separated by spaces or colons.
+    """Parse a perturbation flag: a number, or ``key=value`` separated by spaces or colons.
 
     Example:
         >>> parse("silence", "units=3,7 period=delay").label
@@ -185,7 +185,7 @@ class Perturber:
 
 
 class PerturbedStepper:
-    """A network's stepper followed by a perturbation; the read-out sees what the perturbation left."""
+    """Stepper of a network followed by a perturbation; the read-out sees the perturbed state."""
 
     def __init__(self, stepper: Stepping, perturb: Perturber):
         self.stepper, self.perturb = stepper, perturb

@@ -87,7 +87,7 @@ def no_gradient(module: nn.Module) -> nn.Module:
 
 
 def outputs(module: StepModule, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Return what a module says of inputs, without gradients."""
+    """Return the outputs of a module for given inputs, without gradients."""
     with torch.no_grad():
         found = module(*inputs)
     return tuple(found)

@@ -92,7 +92,7 @@ def refuse_while_importing() -> None:
 
 
 def _saved(kind: str, part: Any) -> Path:
-    """Write the source of a class of a notebook, unless the same source is there."""
+    """Write the source of a notebook's class, unless already written."""
     text = f'"""Source of `{part.__name__}`, written by ngym from a notebook."""\n\n' + _Source(kind).of(part)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     path = FOLDER / f"{part.__name__.lower()}_{digest}.py"

@@ -71,7 +71,7 @@ def in_notebook() -> bool:
 
 
 def show_figures() -> None:
-    """Let the notebook show Matplotlib figures that are the value of a cell, also without ``%matplotlib inline``."""
+    """Make the notebook show Matplotlib figures returned by a cell, also without ``%matplotlib inline``."""
     from IPython.core.getipython import get_ipython
     from IPython.core.pylabtools import select_figure_formats
 
@@ -106,7 +106,7 @@ class NotebookDisplay(Display):
         self._show(step, f"performance {numbers['performance']:.3f}{f' ({beside})' if beside else ''}")
 
     def evaluating(self, done: int, total: int) -> None:
-        """Show how many trials of an evaluation are done."""
+        """Show the number of finished trials of an evaluation."""
         if self._due():
             self._show(self.total, f"evaluating: {done:,} of {total:,} trials")
 

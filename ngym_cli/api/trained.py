@@ -154,7 +154,7 @@ class Run(_Shown):
         return self.path.name
 
     def manifest(self) -> dict[str, Any]:
-        """Return what the run recorded about itself, as in ``manifest.json``."""
+        """Return the record of the run, as in ``manifest.json``."""
         return self.run.manifest()
 
     @property

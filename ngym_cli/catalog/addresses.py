@@ -66,7 +66,7 @@ def published() -> str | None:
 
 
 def of(kind: str, id_: str) -> str | None:
-    """Return the address of the page about what ``ngym info`` explains; None for a user's own, or without a site.
+    """Return the address of the page of a name; None for a user's own part, or without a site.
 
     Args:
         kind: a key of ``FOLDERS``.
@@ -76,7 +76,7 @@ def of(kind: str, id_: str) -> str | None:
 
 
 def address(place: str) -> str | None:
-    """Return the address of a page of the site; None where there is no site.
+    """Return the address of a page of the site; None without a site.
 
     Args:
         place: within the site, from ``page``.

@@ -25,7 +25,7 @@ GRACE = 30.0
 
 
 def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
-    """Check tasks; what a task prints goes to stderr.
+    """Check tasks; printed output of tasks goes to stderr.
 
     Args:
         names: Tasks to check.
@@ -95,7 +95,7 @@ def _way(code: int | None) -> str:
 
 
 def _work(names: list[str], everything: bool, longest: float, pipe: Connection) -> None:
-    """Check the tasks and tell what is found, piece by piece."""
+    """Check the tasks and report each result immediately."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which ends this process
@@ -116,7 +116,7 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
 
 
 def read_all(paths: Sequence[str]) -> list[Row]:
-    """Return what scripts use that is old: ``file``, ``line``, ``uses``, ``status`` and ``becomes``.
+    """Return outdated names used in scripts: ``file``, ``line``, ``uses``, ``status`` and ``becomes``.
 
     Raises:
         UserError: if there is no script, a file cannot be read, or it is no Python.

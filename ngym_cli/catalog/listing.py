@@ -101,7 +101,7 @@ def _space(space: Space) -> Row:
 
 
 def _words(space: Row) -> set[str]:
-    """Return the words by which an observation or action can be asked for."""
+    """Return the search words of an observation or action space."""
     size = "x".join(map(str, space["size"])) if isinstance(space["size"], list) else str(space["size"])
     also = {"vector": {"continuous"}}.get(space["kind"], set())
     return {space["kind"], size, *also, *(name.lower() for name in space["names"])}
@@ -239,7 +239,7 @@ FILTERS: dict[str, tuple[str, ...]] = {
 
 
 def listing(what: str) -> Callable[..., list[Row]]:
-    """Return what makes the rows of a listing.
+    """Return the function that makes the rows of a listing.
 
     Raises:
         UserError: if there is no such listing.

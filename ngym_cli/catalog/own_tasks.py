@@ -33,7 +33,7 @@ ENDLESS = "it did not come to an end in time: is there an endless loop?"
 
 
 def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> list[Task]:
-    """Return the tasks that are to be checked, found within so many seconds.
+    """Return the tasks to be checked, found within a time limit in seconds.
 
     Raises:
         UserError: if one does not exist, or none is named.
@@ -201,7 +201,7 @@ class _Overtime(BaseException):
 
 @contextlib.contextmanager
 def _time_limit(longest: float) -> Iterator[None]:
-    """End Python code that takes longer; where there are no alarms (Windows, threads) nothing is ended."""
+    """End Python code that exceeds a time limit; no limit where alarms are unavailable (Windows, threads)."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return

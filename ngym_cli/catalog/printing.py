@@ -126,7 +126,7 @@ def _print_page(found: Row) -> None:
 
 
 def wrapper_rows(found: Mapping[str, object]) -> Row:
-    """Return what a page says of a wrapper, line by line."""
+    """Return the lines of a wrapper's page."""
     return {
         "changes": found["changes"],
         "decides": found["decides"],

@@ -83,7 +83,7 @@ def _written_plans(folder: str) -> list[Row]:
 
 
 def recipes(search: Iterable[str] = ()) -> list[Row]:
-    """Return the recipes of sweeps that come with ngym or lie in ``experiments/recipes`` here."""
+    """Return the recipes of sweeps that come with ngym or are in ``experiments/recipes``."""
     return holding(search, _written_plans("recipes"))
 
 

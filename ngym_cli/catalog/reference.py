@@ -1,4 +1,4 @@
-"""Pages about algorithms, networks, figures, launchers, analyses and papers: named things beside tasks and wrappers."""
+"""Pages about algorithms, networks, figures, launchers, analyses and papers: everything except tasks and wrappers."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def own_page(name: str) -> Row | None:
 
 
 def page(name: str) -> Row | None:
-    """Return the page of a name, or None if nothing here is called so."""
+    """Return the page of a name, or None if the name is unknown."""
     for names, describe in KINDS.values():
         if name in names():
             return describe(name)
@@ -216,7 +216,7 @@ def page(name: str) -> Row | None:
 
 
 def all_names() -> list[str]:
-    """Return every name that has a page here."""
+    """Return every name that has a page in this module."""
     return [name for names, _ in KINDS.values() for name in names()]
 
 

@@ -69,5 +69,5 @@ def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
 
 
 def next_steps(kind: str, reference: str) -> list[str]:
-    """Return commands to go on with."""
+    """Return commands for the next steps."""
     return [command.format(reference) for command in NEXT[kind]]

@@ -122,7 +122,7 @@ class Facts:
 
     @cached_property
     def chance(self) -> float | None:
-        """Performance of an agent that draws every action at random, or None where the task says something else."""
+        """Performance of an agent that draws every action at random, or None where chance is defined otherwise."""
         with self._asking():
             return chance_of(self.env)
 
@@ -224,7 +224,7 @@ def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
 
 
 def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:
-    """Return what is known of a stack that has been reset.
+    """Return the properties of a stack that has been reset.
 
     Args:
         env: the whole stack.
@@ -251,7 +251,7 @@ def chance_of(env: gym.Env) -> float | None:
 
 
 def blind_of(env: gym.Env) -> float | None:
-    """Return what the best agent scores that sees nothing but the time in the trial, or None where not known."""
+    """Return the best score of an agent that sees nothing but the time in the trial, or None where unknown."""
     found = blind(env)
     return None if found is None else float(found["performance"])
 

@@ -50,7 +50,7 @@ class PeriodProbe(TrialWrapper):
             field[trials.rows(name).index] = True
 
     def observe(self, ob: object, action: object, reward: object, field: Callable[[str], np.ndarray]) -> Any:
-        """Look up which of the watched periods is on."""
+        """Update the masks of environments in each watched period."""
         self.within = {name: field("within_" + name) for name in self.periods}
         return ob
 

@@ -43,5 +43,5 @@ class TrialVecEnv(TrialBatch, VecEnv):
         return [result for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Any = None) -> list[bool]:
-        """Say no: wrappers are inside the batch."""
+        """Return False for each environment: wrappers are inside the batch."""
         return [False for _ in self._get_indices(indices)]

@@ -37,5 +37,5 @@ class Staggered(TrialWrapper):
         return cls(env, place) if in_step else env
 
     def start_session(self) -> None:
-        """Choose the task of the first trial; the schedule goes on from there."""
+        """Choose the task of the first trial; the schedule continues from that task."""
         self.task.set_i(self.place % len(self.task.envs))

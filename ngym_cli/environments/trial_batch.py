@@ -112,7 +112,7 @@ def batch_of(venv: Any) -> Batch:
 
 
 def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
-    """Raise NotFinite if there is such a number; a product tells at once that there is none."""
+    """Raise NotFinite if a number is not finite; a single product shows if all are finite."""
     for what, values in (("reward", rewards), ("an observation", observations)):
         flat = values.reshape(-1)
         if values.dtype.kind == "f" and not math.isfinite(flat.dot(flat)):

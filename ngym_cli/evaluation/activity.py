@@ -156,7 +156,7 @@ class ActivityRecorder:
 
 
 def _longer(old: np.ndarray | None, value: np.ndarray, most: int) -> np.ndarray:
-    """Return room (steps, environments, ...) for longer trials, with what was there."""
+    """Return a larger array (steps, environments, ...) for longer trials, with the present content."""
     value = np.asarray(value)
     new = np.zeros((max(64, 2 * (most + 1)), *value.shape), value.dtype)
     if old is not None:

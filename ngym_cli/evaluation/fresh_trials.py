@@ -205,7 +205,7 @@ def measure(evaluation: Evaluation, facts: Facts) -> None:
 def _around(
     config: RunConfig, protocol: Protocol, n_envs: int, seed: int
 ) -> tuple[Callable[[gym.Env], gym.Env], int | None]:
-    """Return what puts the wrappers of an evaluation around each environment, and the number of combinations."""
+    """Return the function that adds an evaluation's wrappers to environments, and the number of combinations."""
     cells: dict[str, np.ndarray] | None = None
     if protocol.balanced:
         cells = combinations(make_env(find_task(config.task), config), config.task)
@@ -221,7 +221,7 @@ def _around(
 
 
 def _within(venv: Any) -> Within:
-    """Return what tells in which environments a period is on."""
+    """Return a function from a period to the environments in which the period is active."""
     from ngym_cli.environments.trial_batch import batch_of
 
     probes = [env for env in batch_of(venv).envs if isinstance(env, PeriodProbe)]
@@ -286,7 +286,7 @@ def _counted(table: Table, quota: Quota) -> Table:
 
 
 def summarise(table: Table, facts: Facts) -> dict[str, Any]:
-    """Return what an evaluation reports.
+    """Return the summary of an evaluation.
 
     Returns:
         ``trials``, ``performance`` with its 95 % interval ``performance_ci``, the ``sessions`` (or blocks of trials)

@@ -89,7 +89,7 @@ class Request:
 
 
 def _words(changes: Mapping[str, Any]) -> str:
-    """Return what was changed, as part of a name."""
+    """Return the changed settings, as part of a name."""
     words = []
     for key, value in changes.items():
         if key == "wrappers":
@@ -210,7 +210,7 @@ def _refuse_loss(folder: Path, asked: Request) -> None:
 
 
 def _redrawn(path: Path, asked: Request) -> bool:
-    """Say whether a file belongs to a comparison with animals that is asked for again."""
+    """Return whether a file belongs to a comparison with animals that is requested again."""
     return asked.compare is not None and path.name.startswith(COMPARISON)
 
 

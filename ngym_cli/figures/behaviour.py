@@ -43,12 +43,12 @@ def _strengths_vary(view: View) -> None:
 
 
 def graded(table: Table) -> bool:
-    """Say whether trials differ in the strength of evidence."""
+    """Return whether trials differ in the strength of evidence."""
     return STRENGTH in table and len(np.unique(table[STRENGTH])) > 1
 
 
 def with_evidence(table: Table) -> tuple[dict[str, np.ndarray], str | None, str]:
-    """Return trials with what a psychometric curve is drawn against.
+    """Return trials with the evidence against which a psychometric curve is drawn.
 
     Returns:
         The trials, the column whose values have their sign already (None: the strength, signed by what was right), and
@@ -150,7 +150,7 @@ def psychometric_axes(
 
 
 def determined(fit: PsychometricFit) -> bool:
-    """Say whether there were strengths enough for the psychometric function that was fitted."""
+    """Return whether the number of strengths determines the fitted psychometric function."""
     return len(fit.data.x) >= FEWEST_STRENGTHS
 
 

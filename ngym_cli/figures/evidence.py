@@ -60,7 +60,7 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
     columns=("choice", "outcome"), record=("observations",), check=_stimulus_fluctuates,
 )  # fmt: skip
 def kernel(view: View) -> Figure:
-    """Draw how much the fluctuations of the stimulus at each time bear on the choice, on trials of weak evidence."""
+    """Draw the influence of stimulus fluctuations at each time on the choice, in trials of weak evidence."""
     from neurogym.analysis import Activity, psychophysical_kernel
     from neurogym.analysis.intervals import clusters
     from neurogym.analysis.trial_tables import numbers, responded
@@ -104,7 +104,7 @@ def kernel(view: View) -> Figure:
 
 
 def _by_relevance(evidence: dict[str, Any], table: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, Any]:
-    """Return the evidence of two modalities as relevant and irrelevant, where the trials say which is which."""
+    """Return the evidence of two modalities as relevant and irrelevant, where trials record the relevance."""
     if len(evidence) != 2 or "context" not in table or not set(np.unique(table["context"])) <= {0, 1}:
         return evidence
     first, second = evidence.values()
@@ -254,7 +254,7 @@ def shown_in_each(table: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def _presented(name: str) -> str:
-    """Return what was presented, in words."""
+    """Return the presented modalities in words."""
     return "both modalities" if name == "both" else f"{name} modality"
 
 

@@ -72,7 +72,7 @@ def _event_name(event: str) -> str:
 
 @registry.figure("mean activity of the most selective units by condition", record=("activity",), check=_several_steps)
 def psth(view: View) -> Figure:
-    """Draw the mean activity of the units that tell the conditions apart best, from the stimulus and to the answer."""
+    """Draw the mean activity of the most selective units, aligned to the stimulus and to the answer."""
     found = population(view)
     aligned = [each for each in (found, to_response(found)) if each is not None]
     averages = [_psth(each) for each in aligned]
@@ -132,7 +132,7 @@ def trajectories(view: View) -> Figure:
 
 
 def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
-    """Return what may be decoded: the choice, and the task's conditions with a few values."""
+    """Return the variables to decode: the choice, and the task's conditions with a few values."""
     from neurogym.analysis.trial_tables import numbers
 
     found = {}
@@ -230,7 +230,7 @@ def selectivity(view: View) -> Figure:
 
 @registry.figure("agreement of the representations of several runs", record=("activity",), runs=2)
 def similarity(view: View) -> Figure:
-    """Draw how well the representational geometries of the runs agree, condition by condition."""
+    """Draw the agreement of representational geometries between runs, condition by condition."""
     from neurogym.analysis import representational_similarity
 
     patterns, names = [], []

@@ -116,5 +116,5 @@ def _reproduced(part: Part, draws: int) -> IntervalReproduction:
 
 
 def _counts_from(table: dict[str, np.ndarray], period: str) -> bool:
-    """Say whether reaction times count from this period."""
+    """Return whether reaction times count from this period."""
     return "rt_from" in table and bool(np.all(table["rt_from"].astype(str) == period))

@@ -36,7 +36,7 @@ COMPARE = ("alg", "network", "seed", "task", "run")
 
 
 def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
-    """Tell runs from names of figures among the words of the command line.
+    """Separate runs from names of figures among the words of the command line.
 
     Args:
         given: words; a word that is a figure's name is one unless it is a folder.
@@ -72,7 +72,7 @@ def view(
     references: Sequence[str], root: Path, by: str | None = None, compare: str | None = None,
     evaluations: str | None = None, trust: bool = False, pair: str | None = None,
 ) -> View:  # fmt: skip
-    """Return what the figures of some runs are drawn from.
+    """Return the data for the figures of runs.
 
     Args:
         references: folders, names or ``latest``.
@@ -168,7 +168,7 @@ def natural_figures(seen: View) -> list[FigureSpec]:
 
 
 def suffix(seen: View) -> str:
-    """Return what the name of a figure's file says beside the figure: the runs, the split and the evaluations."""
+    """Return the suffix of a figure's file name: the runs, the split and the evaluations."""
     several = f"-{_run_names(seen)}" if len(seen.sources) > 1 else ""
     together = f"-compare-{seen.compare}" if seen.compare else ""
     by = f"-by-{'-'.join(seen.by)}" if seen.by else ""

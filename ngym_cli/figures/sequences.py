@@ -93,7 +93,7 @@ def _both_transitions(view: View) -> None:
     columns=("common", "choice", "reward"), check=_both_transitions,
 )  # fmt: skip
 def stay(view: View) -> Figure:
-    """Draw how often the first choice is repeated, by reward and transition of the trial before."""
+    """Draw the probability of repeating the first choice, by reward and transition of the previous trial."""
     from neurogym.analysis import from_trials
 
     figure, axes = new_figure(width=4.8)
@@ -134,7 +134,7 @@ def _sessions(part: Part) -> Part:
 
 @registry.figure("bandit: cumulative regret", ["n-alternative"], columns=("p0", "p1", "choice"))
 def regret(view: View) -> Figure:
-    """Draw the expected reward lost against always choosing the best arm, beside that of random choices."""
+    """Draw the expected reward lost relative to the best arm, next to the loss of random choices."""
     from neurogym.analysis import from_trials
 
     figure, axes = new_figure(width=4.6)
@@ -174,7 +174,7 @@ def _compared(axes: Axes, part: Part, expected: np.ndarray, curve: Curve) -> Non
 
 
 def _arms(part: Part) -> list[str]:
-    """Return the columns with the probability that each arm pays."""
+    """Return the columns with each arm's probability of reward."""
     return sorted((name for name in part.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:]))
 
 

@@ -142,7 +142,7 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
 
 
 def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False) -> list[Trial]:
-    """Run the agent of a run until so many trials of the wanted kind have ended.
+    """Run the agent of a run until the requested number of matching trials has ended.
 
     Args:
         source: the run.

@@ -118,7 +118,7 @@ class View:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def draws(self, usual: int, least: int = 20) -> int:
-        """Return how many bootstrap samples an interval is drawn of."""
+        """Return the number of bootstrap samples of an interval."""
         return least if self.quick else usual
 
     @property
@@ -163,7 +163,7 @@ class View:
 
     @cached_property
     def series(self) -> list[Series]:
-        """The evaluations, put together as asked.
+        """Evaluations, grouped as requested.
 
         Raises:
             Unavailable: if a run has none.
@@ -221,7 +221,7 @@ class View:
         return self.memory[key]
 
     def parts(self, *required: str, keep: Callable[[Table], np.ndarray] | None = None) -> list[Part]:
-        """Return the trials of every series, split by the columns that were asked for.
+        """Return the trials of every series, split by the requested columns.
 
         A series that lacks a column is noted in ``left_out`` if another has it.
 
@@ -300,7 +300,7 @@ def _common(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 
 
 def _what(evaluated: Evaluated) -> str:
-    """Return what was done to the network, for the legend."""
+    """Return a description of the perturbation, for the legend."""
     words = []
     for each in evaluated.summary["perturbations"]:
         units = len(each["units"] or ())

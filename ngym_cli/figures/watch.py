@@ -72,7 +72,7 @@ def film(figure: Figure, trials: Sequence[Trial], path: Path, speed: float = 1.0
 
 
 def _covers(figure: Figure, trials: Sequence[Trial]) -> list[list[Rectangle]]:
-    """Cover what is yet to come, in the panels of each trial."""
+    """Cover future steps in the panels of each trial."""
     grid = [axes for axes in figure.axes if axes.get_subplotspec() is not None and axes.get_label() != "<colorbar>"]
     found: list[list[Rectangle]] = [[] for _ in trials]
     for axes in grid:

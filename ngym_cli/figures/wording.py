@@ -45,7 +45,7 @@ UNITS = {"coh": "\u00a0%", "coh_1": "\u00a0%", "coh_2": "\u00a0%"}
 
 
 def axis(name: str) -> str:
-    """Return what a column is called on an axis."""
+    """Return the axis label of a column."""
     return AXES.get(name, name.replace("_", " "))
 
 

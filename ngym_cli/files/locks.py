@@ -35,7 +35,7 @@ def is_alive(process: Mapping[str, object]) -> bool:
 
 
 def start_of_process(pid: int) -> str | None:
-    """Return the start time of a process, which tells reused process numbers apart; None if the process is gone."""
+    """Return the start time of a process, which identifies reused process numbers; None if the process is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
         return stat.rpartition(")")[2].split()[19]

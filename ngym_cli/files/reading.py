@@ -1,4 +1,4 @@
-"""Reading what may come from a stranger: sizes, depths, links and encodings are checked before anything is used."""
+"""Reading of untrusted files: sizes, depths, links and encodings are checked before anything is used."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
 
 
 def _parts(key: str) -> int:
-    """Return how many parts a dotted key has."""
+    """Return the number of parts of a dotted key."""
     return len(re.findall(_PART, key)) if key.count(".") >= DEEPEST else 1
 
 
@@ -200,7 +200,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def _has_long_words(words: pa.Array) -> bool:
-    """Say whether a word is longer than any of ours."""
+    """Return whether any word exceeds the length limit."""
     if words.nbytes <= LONGEST_WORD:  # all together, as in our own files, which can be read without this import
         return False
     import pyarrow.compute as pc

@@ -242,7 +242,7 @@ def remove_folder(path: Path, ours: Iterable[str]) -> None:
 
 
 def refuse_non_file(path: Path) -> None:
-    """Refuse a place for a file where something stands that is no file.
+    """Refuse an output path that exists and is not a file.
 
     Raises:
         UserError: if there is a folder, a device or the like.

@@ -14,7 +14,7 @@ from ngym_cli.figures.style import GREY, interval_points, new_figure, styled
 
 
 def draw(table: Behaviour, found: list[Description], folder: Path, form: str = "png") -> list[str]:
-    """Draw what a table allows and return the paths of the figures."""
+    """Draw all figures that a table allows and return the paths of the figures."""
     paths = []
     with styled():
         for name, figure in (

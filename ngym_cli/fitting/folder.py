@@ -37,7 +37,7 @@ class FitFolder:
     path: Path
 
     def read(self) -> dict[str, Any]:
-        """Return what ``fit.json`` holds.
+        """Return the content of ``fit.json``.
 
         Raises:
             UserError: if it is damaged.

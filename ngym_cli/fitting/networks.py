@@ -83,7 +83,7 @@ class ChoiceNetwork(nn.Module):
 
 
 def seen(trial: Trial, choices: int) -> Floats:
-    """Return what the cell sees of a trial that is over: choice, choice by reward, reward, valid, stimuli."""
+    """Return the inputs of the cell after a trial: choice, choice by reward, reward, valid, stimuli."""
     chosen = one_hot(trial.choice, choices)
     reward = np.nan_to_num(trial.reward)[:, None]
     valid = (trial.choice >= 0).astype(float)[:, None]

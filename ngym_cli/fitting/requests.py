@@ -1,4 +1,4 @@
-"""Fitting models to a table of behaviour: what ``ngym fit`` and `ngym_cli.fit` do."""
+"""Fitting models to a table of behaviour: implementation of ``ngym fit`` and `ngym_cli.fit`."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def roles_in_words(table: Behaviour) -> list[list[str]]:
 
 
 def as_dict(table: Behaviour, found: Sequence[Description], figures: Sequence[str]) -> dict[str, Any]:
-    """Return what ``ngym data --json`` prints."""
+    """Return the document printed by ``ngym data --json``."""
     return {
         "roles": dict(table.roles),
         "unused": list(table.unused),

@@ -70,7 +70,7 @@ def prepared(table: Behaviour, protocol: Protocol) -> Behaviour:
 
 
 def validate(model: Model, table: Behaviour, protocol: Protocol, test: Behaviour | None = None) -> Outcome:
-    """Fit a model to all folds and to everything, and predict what was held out.
+    """Fit a model to all folds and to the whole table, and predict held-out sessions.
 
     Args:
         model: the model.
@@ -145,7 +145,7 @@ class Score:
 
 
 def mixture(predictions: Sequence[Sequence[Floats]], sessions: Sequence[Session], memory: float = 0.97) -> list[Floats]:
-    """Return the average of several models' predictions, weighted by how well each predicted the session so far.
+    """Return the average of several models' predictions, weighted by predictive success in the session so far.
 
     Bayesian model averaging with equal weights at the start of each session and exponential forgetting, so that it uses
     earlier trials of the session alone.

@@ -110,7 +110,7 @@ def _job(name: str) -> int:
 
 
 def is_done(path: Path) -> bool:
-    """Say whether a run is there and finished."""
+    """Return whether a run exists and is finished."""
     if not (path / runs.MANIFEST).exists():
         return False
     return bool(runs.Run(path).manifest()["status"] == "finished")

@@ -1,4 +1,4 @@
-"""Measures the claims of a paper on the runs that are done, and keeps what was measured."""
+"""Measurement of a paper's claims on finished runs, with stored results."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def measure_all(
 def measured_before(
     paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path
 ) -> list[Measured]:
-    """Return what is known of claims already; nothing is made."""
+    """Return stored measurements of claims; nothing is computed."""
     done = {key: each for key, each in planned.items() if is_done(each.path)}
     keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in {seed for _, seed in planned}}
     found = (_read(place, *which, key) for which, key in keys.items() if key is not None)
@@ -96,7 +96,7 @@ def _begin() -> None:
 
 
 def _key(paper: Paper, claim_id: str, seed: int, done: Mapping[tuple[str, int], PlannedRun]) -> str | None:
-    """Return what the value of a claim and seed follows from; None where a run is missing, or there is no measure."""
+    """Return a key of everything that determines a claim's value for a seed; None without a run or a measure."""
     claim = next(each for each in paper.config.claims if each.id == claim_id)
     if claim.measure is None or any((part, seed) not in done for part in claim.part):
         return None
@@ -107,7 +107,7 @@ def _key(paper: Paper, claim_id: str, seed: int, done: Mapping[tuple[str, int], 
 
 
 def _library() -> str:
-    """Return what changes with the code that measures."""
+    """Return a digest of the measuring code."""
     import neurogym
 
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
@@ -163,7 +163,7 @@ def _measure_seed(
 
 
 def evaluated(paper: Paper, part: str, seed: int, path: Path) -> PaperRun:
-    """Return a run of a part with all evaluations that the part asks for; what is missing is made."""
+    """Return a run of a part with all required evaluations; missing evaluations are made."""
     from ngym_cli.agents import perturbation
     from ngym_cli.evaluation import requests
 

@@ -61,7 +61,7 @@ class PaperRun:
         return read_trials(self.evaluation(name).folder / "trials.parquet")
 
     def summary(self, name: str | None = None) -> Mapping[str, Any]:
-        """Return what an evaluation reported, see ``ngym_cli.evaluation.fresh_trials.summarise``."""
+        """Return the summary of an evaluation, see ``ngym_cli.evaluation.fresh_trials.summarise``."""
         return self.evaluation(name).summary
 
     def recording(self, name: str | None = None) -> recordings.Recording:

@@ -175,7 +175,7 @@ def finish(
     place: Path,
     code: Row | None,
 ) -> Row:
-    """Judge claims, draw the figures, write ``claims.json`` and the page; return what stands in the file.
+    """Judge claims, draw the figures, write ``claims.json`` and the page; return the content of the file.
 
     The file and the page are of all that is known of the paper, whatever part of it was asked for now. What was drawn
     from the same numbers and code before is left as it is.
@@ -214,7 +214,7 @@ def finish(
 
 
 def _source(paper: Paper) -> str:
-    """Return what the page says beside the measured numbers."""
+    """Return the content of `paper.toml` as text, for the digest of the page."""
     return json.dumps(paper.config.model_dump(), sort_keys=True, default=str)
 
 

@@ -34,7 +34,7 @@ def print_papers(rows: Sequence[Row]) -> None:
 
 
 def in_words(verdicts: Mapping[str, int]) -> str:
-    """Return how many claims came out how, as in ``3 reached, 1 not reached``."""
+    """Return the number of claims per verdict, as in ``3 reached, 1 not reached``."""
     return ", ".join(f"{verdicts[state]} {state}" for state in STATES if verdicts.get(state)) or "none yet"
 
 
@@ -61,7 +61,7 @@ def published_words(published: object, unit: str = "") -> str:
 
 
 def print_claims(document: Row, page: Path) -> None:
-    """Print claim, published value, ours and the verdict."""
+    """Print claim, published value, our value and the verdict."""
     out = terminal.console()
     out.print(f"{document['citation']} https://doi.org/{document['doi']}", soft_wrap=True)
     rows: list[tuple[str, ...]] = []
@@ -133,7 +133,7 @@ def record() -> dict[str, Row]:
 
 
 def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
-    """Return what the kept rows say of each claim of a paper."""
+    """Return the verdict of each claim of a paper from stored rows."""
     found = {}
     for claim in paper.config.claims:
         rows = {int(seed): row for seed, row in seeds.items() if claim.id in row["claims"]}
@@ -144,7 +144,7 @@ def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
 
 
 def minutes(paper: Paper, seeds: Mapping[str, Row]) -> float | None:
-    """Return what all seeds take on two cores, rounded up: measured for the record, else as the paper says."""
+    """Return the minutes of all seeds on two cores, rounded up: measured for the record, else as the paper says."""
     took = [row["cpu_seconds"] for row in seeds.values() if row.get("cpu_seconds")]
     if not took:
         return paper.config.minutes

@@ -170,7 +170,7 @@ def training_trials(run: PaperRun) -> float:
 
 
 def trials_to_criterion(run: PaperRun) -> float:
-    """Return after how many trials of training the criterion of ``until`` held.
+    """Return the number of training trials until the criterion of ``until`` was met.
 
     Raises:
         ValueError: if it never did, or the configuration has none.

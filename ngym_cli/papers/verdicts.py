@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Criterion:
-    """Says whether numbers count.
+    """Criterion that decides whether numbers reach a claim.
 
     Attributes:
         low: least value, or least distance to the published one.
@@ -147,7 +147,7 @@ def published_numbers(published: Any) -> dict[str, float | None]:
 
 
 def judge(claim: Any, values: Mapping[int, Value], reasons: Sequence[str] = ()) -> Verdict:
-    """Say whether a claim is reached.
+    """Return the verdict of a claim.
 
     Args:
         claim: a `ngym_cli.papers.model.ClaimConfig`.

@@ -42,7 +42,7 @@ def _started(manifest: Path) -> tuple[str, float]:
 def find(
     reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lambda run: True, checked: bool = True
 ) -> Run:
-    """Return the run that a user means: a folder, ``latest``, or the name of a run below ``root``.
+    """Return a run by folder, by name below ``root``, or ``latest``.
 
     Args:
         reference: folder, name or ``latest``.

@@ -118,7 +118,7 @@ LONGEST = 150
 
 
 def is_plain_name(name: str) -> bool:
-    """Say whether a name can be that of a folder: visible, printable, not too long, not a path."""
+    """Return whether a name is valid for a folder: visible, printable, not too long, not a path."""
     plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) < LONGEST
     return plain_text and name == Path(name).name and name[0] != "."
 
@@ -215,7 +215,7 @@ def _says_running(path: Path) -> bool:
 
 
 def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
-    """Refuse a run that another process seems to be writing: here, where locks do not work, or on another machine.
+    """Refuse a run that another process seems to write, on another machine or where locks do not work.
 
     Raises:
         UserError: if its record says that it runs there, and was changed a moment ago.

@@ -1,4 +1,4 @@
-"""Removing run folders, and what a user says of runs: tags and notes."""
+"""Removal of run folders, and users' tags and notes."""
 
 from __future__ import annotations
 

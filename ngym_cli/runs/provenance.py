@@ -31,7 +31,7 @@ PACKAGES = (
 
 
 def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
-    """Return what the manifest says when a run begins with so many threads that share the learning."""
+    """Return the manifest entries at the start of a run, given the number of learning threads."""
     code = trust.record(config)
     return {
         "status": "running",
@@ -57,7 +57,7 @@ def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
 
 
 def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[str, Any]:
-    """Return what the manifest says when a run goes on.
+    """Return the manifest entries of a run that is resumed.
 
     Args:
         manifest: the manifest so far.
@@ -76,7 +76,7 @@ def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[s
 
 
 def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, Any]:
-    """Return what the manifest says when a run ends.
+    """Return the manifest entries at the end of a run.
 
     Args:
         times: seconds that it took, on the clock and of the processor.
@@ -94,7 +94,7 @@ def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, A
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """Return what is known of this machine, and how many threads share the learning."""
+    """Return a description of this machine, and the number of learning threads."""
     return {
         "host": platform.node(),
         "system": platform.platform(),
@@ -107,7 +107,7 @@ def machine(threads: int) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that decide what a run computes."""
+    """Return the versions of the packages that affect the results of a run."""
     found = {}
     for name in PACKAGES:
         try:

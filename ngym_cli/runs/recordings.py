@@ -1,4 +1,4 @@
-"""Reading what was recorded inside an agent (`activity.h5`; the format is in `ngym_cli.evaluation.activity`)."""
+"""Recordings of agents (`activity.h5`; the format is in `ngym_cli.evaluation.activity`)."""
 
 from __future__ import annotations
 

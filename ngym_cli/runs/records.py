@@ -32,7 +32,7 @@ Moment = Annotated[str, AfterValidator(_is_moment)]
 
 
 class Record(BaseModel):
-    """A table of a JSON file; types are taken strictly, unknown entries are let through."""
+    """Table of a JSON file with strict types; unknown entries are ignored."""
 
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
@@ -160,7 +160,7 @@ class Number(Record):
 
 
 class Statistic(Record):
-    """A statistic of an agent beside that of an animal."""
+    """Statistic of an agent and of an animal."""
 
     name: str
     a: Number
@@ -170,7 +170,7 @@ class Statistic(Record):
 
 
 class Comparison(Record):
-    """An agent beside an animal (``comparison.json``)."""
+    """Comparison of an agent with an animal (``comparison.json``)."""
 
     data: str
     figure: str

@@ -44,7 +44,7 @@ def summarise(table: Mapping[str, np.ndarray]) -> dict[str, float]:
 
 
 def choice_probabilities(table: Mapping[str, np.ndarray]) -> dict[int, float]:
-    """Return how often each discrete choice ended a trial; empty for continuous actions."""
+    """Return the share of trials that ended with each discrete choice; empty for continuous actions."""
     choices = table.get("choice", np.zeros(0))
     if choices.ndim != 1 or not len(choices):
         return {}

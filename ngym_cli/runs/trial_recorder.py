@@ -66,7 +66,7 @@ class TrialRecorder:
         self._last = {name: [None] * len(values) for name, values in self._last.items()}
 
     def describe(self, stage: int, task: str, dt: float, rt_from: str) -> None:
-        """Say of which stage the coming trials are; arguments as in ``begin_stage``."""
+        """Set the stage of the coming trials; arguments as in ``begin_stage``."""
         self.constants["stage"] = stage
         self.defaults = {"task": task, "rt_from": rt_from}
         self.dt = dt
@@ -119,7 +119,7 @@ class TrialRecorder:
                 raise ValueError(f"a trial of environment {envs.max()} of {n_envs}")
 
     def require_parts(self) -> None:
-        """Make sure that all that was written is there.
+        """Raise an error if written parts are missing.
 
         Raises:
             UserError: if a part is missing.
@@ -140,7 +140,7 @@ class TrialRecorder:
         return sum(int(np.sum(table["env"] == env)) for table in tables)
 
     def state(self) -> dict[str, Any]:
-        """Return what the coming rows depend on, as plain data and arrays; complete rows are written out first."""
+        """Return the state of coming rows, as plain data and arrays; complete rows are written first."""
         if self._unwritten:
             self._write()
         return {
@@ -153,7 +153,7 @@ class TrialRecorder:
         }
 
     def set_state(self, state: Mapping[str, Any] | None) -> None:
-        """Continue from what ``state`` returned, or from nothing; parts that were written later are removed."""
+        """Restore the result of ``state``, or start afresh; later parts are removed."""
         if state is not None:
             self.trials, self.parts = int(state["trials"]), int(state["parts"])
             self.constants = dict(state["constants"])
@@ -169,7 +169,7 @@ class TrialRecorder:
                     path.unlink()
 
     def _complete(self, chunks: list[tuple[Mapping[str, np.ndarray], int]]) -> Table:
-        """Join what the environments reported and add the columns that the run knows."""
+        """Join the reports of the environments and add the columns known to the run."""
         counts = [len(chunk["env"]) for chunk, _ in chunks]
         n = sum(counts)
         joined = concatenate([dict(chunk) for chunk, _ in chunks])

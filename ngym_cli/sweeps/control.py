@@ -94,7 +94,7 @@ def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool
 
 
 def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
-    """Do what is not done of a sweep, and print what came out; return the exit code."""
+    """Do the remaining jobs of a sweep and print the results; return the exit code."""
     err = terminal.console(stderr=True)
     rows = status.Observer(sweep).rows()
     err.print(f"{len(rows) - _open(rows):,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
@@ -144,7 +144,7 @@ def _open(rows: list[status.Row]) -> int:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let a request to terminate, and a closed terminal, do what Ctrl-C does."""
+    """Treat a request to terminate, or a closed terminal, like Ctrl-C."""
 
     def stop(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -201,7 +201,7 @@ def result(sweep: Sweep, rows: list[status.Row]) -> status.Row:
 
 
 def show(sweep: Sweep, json: bool) -> int:
-    """Print how far a sweep is; return the exit code."""
+    """Print the progress of a sweep; return the exit code."""
     rows = status.Observer(sweep).rows()
     if json:
         terminal.print_json(result(sweep, rows))
@@ -267,7 +267,7 @@ def sweep(
     dry_run: bool,
     json: bool,
 ) -> int:
-    """Do what a command line asks for; return the exit code.
+    """Carry out a command line; return the exit code.
 
     Args:
         what: a recipe's file, ``status``, ``resume``, or None.

@@ -132,7 +132,7 @@ def _ranges(sweep: Sweep) -> dict[str, space.Kind]:
 
 
 def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
-    """Draw points for each value of a parameter beside each other, with mean and bootstrap interval."""
+    """Draw points for each value of a parameter next to each other, with mean and bootstrap interval."""
     from ngym_cli.figures.style import COLOURS, category_ticks
     from ngym_cli.sweeps.results import statistics
 

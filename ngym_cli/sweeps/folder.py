@@ -128,7 +128,7 @@ EVALUATIONS = 10
 
 
 def check_name(name: str) -> str:
-    """Refuse a name that is no plain folder name.
+    """Refuse a name that is not a plain folder name.
 
     Raises:
         UserError: if it is none.
@@ -220,12 +220,12 @@ def load(path: Path) -> Sweep:
 
 
 def is_sweep(path: Path) -> bool:
-    """Say whether a folder is that of a sweep."""
+    """Return whether a folder is the folder of a sweep."""
     return (path / RECIPE).is_file() and (path / LIST).is_file()
 
 
 def find(reference: str, root: Path = ROOT) -> Sweep:
-    """Return the sweep that a user means: a folder, a name below ``root``, or ``latest``.
+    """Return a sweep by folder, by name below ``root``, or ``latest``.
 
     Raises:
         UserError: if there is none, with the nearest name.

@@ -1,4 +1,4 @@
-"""The runs that a recipe stands for."""
+"""Plan of the runs of a recipe."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _axes(recipe: Recipe) -> list[list[Values]]:
 
 
 def _name(number: int, values: Mapping[str, object]) -> str:
-    """Return a folder name that says what is special about a run."""
+    """Return a folder name made from the settings specific to a run."""
     parts = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
     text = re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *parts]))
     return text[:LONGEST_NAME].rstrip("._-")

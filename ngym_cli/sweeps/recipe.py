@@ -122,7 +122,7 @@ class Recipe(Section):
         return self.model_dump(exclude={"launch"}, exclude_none=True)
 
     def digest(self) -> str:
-        """Return eight characters that tell recipes apart."""
+        """Return eight characters that identify the recipe."""
         return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:8]
 
     def to_toml(self) -> str:

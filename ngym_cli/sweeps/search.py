@@ -185,7 +185,7 @@ def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
 
 
 def importance(sweep: Sweep) -> dict[str, float]:
-    """Return how much each parameter decides the result (PED-ANOVA, arXiv 2304.10255); nothing from too few trials."""
+    """Return the importance of each parameter (PED-ANOVA, arXiv 2304.10255); empty with too few trials."""
     package = optuna()
     study, _ = open_study(sweep)
     try:

@@ -34,7 +34,7 @@ class Kind:
         return trial.suggest_float(key, low, high, log=self.name == "log")
 
     def holds(self, value: object) -> bool:
-        """Say whether a value could be drawn."""
+        """Return whether a value could be drawn."""
         if self.name == "choice":
             return value in self.values
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -84,7 +84,7 @@ def _progress(manifest: dict[str, Any], steps: int, total: int) -> Row:
 
 
 class Observer:
-    """Looks at a sweep again and again; what is final is read once.
+    """Repeated reader of a sweep's state; final states are read once.
 
     Args:
         sweep: the sweep.
@@ -108,7 +108,7 @@ class Observer:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Return how many runs are in each state."""
+    """Return the number of runs in each state."""
     found = Counter(item["state"] for item in rows)
     return {state: found[state] for state in STATES}
 
@@ -129,7 +129,7 @@ def _over(sweep: Sweep, job: int, states: list[str]) -> bool:
 
 
 def time_left(rows: Sequence[Row], workers: int) -> float | None:
-    """Return about how many seconds the rest of a sweep takes, or None as long as nothing is known."""
+    """Return the approximate seconds left of a sweep, or None before anything is known."""
     took = [item["seconds"] for item in rows if item["state"] == "done" and item["seconds"]]
     running = [item["left"] for item in rows if item["state"] == "running" and item["left"] is not None]
     if not took and not running:

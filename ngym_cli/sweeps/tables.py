@@ -29,7 +29,7 @@ _STYLES = {"running": "bold", "failed": "red", "interrupted": "yellow", "queued"
 
 
 class LiveTable:
-    """Draws how far a sweep is.
+    """Live table of the progress of a sweep.
 
     Args:
         observer: looks at it.
@@ -191,7 +191,7 @@ def print_errors(out: Console, rows: Sequence[Mapping[str, object]], sweep: Swee
 
 
 def print_importance(out: Console, importance: Mapping[str, float]) -> None:
-    """Print how much each parameter of a search decides the result."""
+    """Print the importance of each parameter of a search."""
     if importance:
         names = plan.short_names(list(importance))
         said = ", ".join(f"{names[key]} {value:.2f}" for key, value in importance.items())

@@ -48,7 +48,7 @@ class Stage:
         return first if self.number == 1 else int(np.random.SeedSequence([first, self.number]).generate_state(1)[0])
 
     def ended(self, trials: int, scores: Sequence[float]) -> str | None:
-        """Say why the stage is over, or return None.
+        """Return the reason for the end of the stage, or None.
 
         Args:
             trials: done in this stage.
@@ -134,7 +134,7 @@ class Curriculum:
         self._scores.extend(float(score) for score in performance[-self.stage.criterion.window :])
 
     def ended(self) -> str | None:
-        """Say why the present stage is over, or return None."""
+        """Return the reason for the end of the present stage, or None."""
         return self.stage.ended(self.trials, self._scores)
 
     def advance(self, why: str, step: int, trials: int, seconds: float) -> Stage:
@@ -171,7 +171,7 @@ class Curriculum:
         return {"index": self._index, "trials": self.trials, "scores": list(self._scores), "begun": self.record()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Continue from what ``state`` returned.
+        """Restore the result of ``state``.
 
         Raises:
             UserError: if there is no such stage.

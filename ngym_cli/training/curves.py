@@ -82,7 +82,7 @@ class Curves:
         return summary.summarise(self._recent)
 
     def begin_stage(self) -> None:
-        """Leave the trials so far out of what is recent."""
+        """Exclude all trials so far from recent averages."""
         self._recent = {}
 
     def leave_out(self, seconds: float) -> None:
@@ -94,7 +94,7 @@ class Curves:
         return {"reported": self.reported, "pending": self.pending, "point": self._step}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Continue from what ``state`` returned."""
+        """Restore the result of ``state``."""
         self.reported, self._step, self._moment = int(state["reported"]), int(state["point"]), time.monotonic()
         self.pending = {str(name): float(value) for name, value in state["pending"].items()}
 
@@ -175,7 +175,7 @@ class Board:
         self._writer.flush()
 
     def state(self) -> dict[str, int]:
-        """Return how many bytes each event file has, all points so far included."""
+        """Return the number of bytes of each event file, all points so far included."""
         self.flush()
         return {path.name: path.stat().st_size for path in sorted(self._folder.glob("events.out.tfevents.*"))}
 
@@ -188,7 +188,7 @@ class Board:
 
 
 def settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a user sets, what tells runs apart at first sight before the rest.
+    """Return the settings of a user, the most distinctive first.
 
     >>> settings({"seed": 1, "task": "RDM-v0", "evaluation": {"every": 9}, "hyperparameters": {"gamma": 0.9}})
     {'task': 'RDM-v0', 'seed': 1, 'hyperparameters.gamma': 0.9}

@@ -63,7 +63,7 @@ def _criterion(session: Session) -> Numbers:
 
 
 def abandon(run: runs.Run, session: Session | None, error: BaseException) -> None:
-    """Keep what there is when a run fails, and say why in the manifest."""
+    """Save the present results of a failed run, with the reason in the manifest."""
     status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     with contextlib.suppress(OSError, UserError):
         if session is None:

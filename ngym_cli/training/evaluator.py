@@ -68,7 +68,7 @@ class Evaluator:
         return -math.inf if found is None else float(found.summary["performance"])
 
     def evaluate(self, step: int) -> fresh_trials.Evaluation:
-        """Evaluate the present policy, which has learned from so many steps."""
+        """Evaluate the present policy after a number of training steps."""
         found = self.on_fresh_trials(self.trials, step)
         found.summary["model_steps"] = step
         values = summary.scalars(found.table, summary.condition_names(self.facts.conditions, found.table))
@@ -100,11 +100,11 @@ class Evaluator:
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self._step)
 
     def state(self) -> dict[str, Any]:
-        """Return what the coming evaluations depend on."""
+        """Return the state that coming evaluations depend on."""
         return {"evaluated": self._step, "evaluations": self._in_manifest}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Continue from what ``state`` returned."""
+        """Restore the result of ``state``."""
         self._step = int(state["evaluated"])
         self._in_manifest = [dict(row) for row in state.get("evaluations", ())]
 

@@ -42,7 +42,7 @@ class StopRequest:
 
 @contextmanager
 def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterator[None]:
-    """Let Ctrl-C, a request to terminate, a closed terminal and a cluster's warning end a run cleanly.
+    """End a run cleanly on Ctrl-C, a request to terminate, a closed terminal or a cluster's warning.
 
     A second Ctrl-C ends it at once. Under ``nohup``, which ignores the closing of the terminal, so does the run.
 

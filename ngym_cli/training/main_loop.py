@@ -174,7 +174,7 @@ def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Ou
 
 
 def _course(config: RunConfig, facts: Facts, saved: checkpoints.Saved | None = None) -> Curriculum | None:
-    """Return the curriculum of a configuration, as far as a checkpoint says; None if there are no stages."""
+    """Return the curriculum of a configuration, restored from a checkpoint if given; None without stages."""
     if not config.stages:
         return None
     course = Curriculum(stages_of(config, facts))
@@ -193,7 +193,7 @@ def _until(config: RunConfig, facts: Facts) -> Until | None:
 
 
 def _goal(course: Curriculum | None, facts: Facts) -> Facts:
-    """Return what is known of the task that is to be learned: that of the last stage."""
+    """Return the properties of the task of the last stage, which is to be learned."""
     return course.stages[-1].facts if course else facts
 
 
@@ -248,7 +248,7 @@ class _Parts:
 
 
 def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[str] | None = None) -> Outcome:
-    """Learn until the end or until asked to stop, and write what came out."""
+    """Learn until the end or until a stop is requested, and write the results."""
     session: Session | None = None
     try:
         with _writing(parts.run):

@@ -25,7 +25,7 @@ class Display:
         """Show the state after ``step`` steps; ``numbers`` as in ``ngym_cli.runs.summary.summarise`` and more."""
 
     def evaluating(self, done: int, total: int) -> None:
-        """Show how many trials of an evaluation are done."""
+        """Show the number of finished trials of an evaluation."""
 
     def evaluated(self, seconds: float) -> None:
         """Show training again; the evaluation took so long."""
@@ -90,7 +90,7 @@ class LiveDisplay(Display):
         return (self._step - self._first) / self._trained()
 
     def _left(self) -> str:
-        """Return the time left in words, evaluations at the pace so far included; empty before that can be told."""
+        """Return the time left in words, evaluations included; empty before an estimate is possible."""
         steps = self._step - self._first
         if not steps or self._trained() < WARM_UP:
             return ""
@@ -109,7 +109,7 @@ class LiveDisplay(Display):
                 self.console.print(f"{steps}, {left}: {', '.join([first, *rest])}", soft_wrap=True)
 
     def evaluating(self, done: int, total: int) -> None:
-        """Draw how many trials of an evaluation are done."""
+        """Draw the number of finished trials of an evaluation."""
         text = f"{done:,} of {total:,} trials"
         with contextlib.suppress(OSError):
             if self.console.is_terminal:

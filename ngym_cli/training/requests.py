@@ -102,7 +102,7 @@ def run(
 def plan(
     flags: Mapping[str, object], file: Path | None, root: Path, name: str | None, trust: bool, as_toml: bool, json: bool
 ) -> int:
-    """Print what a run would be, without making anything; return the exit code.
+    """Print the plan of a run, without making anything; return the exit code.
 
     Args:
         flags: from ``ngym_cli.config.flags.settings``.
@@ -182,7 +182,7 @@ def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: boo
 
 
 def _small(settings: Mapping[str, object]) -> RunConfig:
-    """Return the configuration of a short run; what the settings say comes first."""
+    """Return the configuration of a short run; given settings have priority."""
     from ngym_cli.agents.from_config import find_algorithm
 
     known = find_algorithm(configuration.from_dict(settings).alg).defaults

@@ -83,7 +83,7 @@ class SessionCallback(BaseCallback):
 
 
 def _tag(key: str) -> str:
-    """Return where TensorBoard shows what Stable-Baselines3 calls ``train/...``: losses apart from the rest."""
+    """Return the TensorBoard tag for Stable-Baselines3's ``train/...``, with losses in a separate group."""
     return key.replace("train/", "loss/" if "loss" in key else "update/")
 
 
@@ -95,5 +95,5 @@ class _Quiet(Logger):
 
 
 def keep_losses(model: BaseAlgorithm) -> None:
-    """Let a learner's logger keep the losses for the callback."""
+    """Make a learner's logger keep the losses for the callback."""
     model.set_logger(_Quiet(None, []))

@@ -69,7 +69,7 @@ class Clock:
         return self._spent[0] + wall - began_wall, self._spent[1] + cpu - began_cpu
 
     def set_state(self, spent: tuple[float, float]) -> None:
-        """Continue from what ``times`` returned."""
+        """Restore the result of ``times``."""
         self._spent = float(spent[0]), float(spent[1])
 
 
@@ -147,7 +147,7 @@ class Session:
     # -- what a learner reports ---------------------------------------------------------------------------------------
 
     def on_step(self, finished: Mapping[str, np.ndarray] | None, step: int) -> bool:
-        """Take the trials that ended in a step; return whether to go on.
+        """Record the trials that ended in a step; return whether to continue.
 
         Args:
             finished: equally long arrays, or None.
@@ -238,7 +238,7 @@ class Session:
                 self._complete(until.sentence())
 
     def _holds(self, until: Until) -> bool:
-        """Look whether the present policy meets the criterion, with more and more trials as long as that is open."""
+        """Check whether the present policy meets the criterion, with more and more trials until decided."""
         for k, trials in enumerate(until.looks(self.evaluator.trials), start=1):
             found = self.evaluator.on_fresh_trials(trials, self.step, k)
             decided = until.decided(found.table)
@@ -250,7 +250,7 @@ class Session:
         return False
 
     def _complete(self, why: str) -> None:
-        """Let the learner stop for good."""
+        """Stop the learner for good."""
         self.curves.display.say(why)
         self.stop.ask(why, complete=True)
 
@@ -271,7 +271,7 @@ class Session:
         }
 
     def set_state(self, step: int, state: Mapping[str, Any]) -> None:
-        """Continue from what ``state`` returned at a step; recorder, board and curriculum are continued apart."""
+        """Restore the result of ``state`` at a step; recorder, board and curriculum are restored separately."""
         self.step = self.checkpoints.last = step
         self.checkpoints.best = float(state["best"])
         self.curves.set_state(state)

@@ -93,7 +93,7 @@ class Until:
         yield from LOOKS[1:]
 
     def decided(self, table: Mapping[str, np.ndarray]) -> bool | None:
-        """Say of a look whether the agent exceeds the target: True, False (not on average), None (not certain)."""
+        """Return whether the agent exceeds the target in a look: True, False (not on average), None (not certain)."""
         from neurogym.analysis.intervals import clusters, lower_bound
 
         scores = table["performance"]
@@ -135,10 +135,10 @@ class Until:
         return f"{what} held after {at['trials']:,} trials, {at['steps']:,} steps, {at['seconds']:.1f} s"
 
     def state(self) -> Mapping[str, Any]:
-        """Return what the coming steps depend on."""
+        """Return the state that coming steps depend on."""
         return {"probed": self.probed, "reached": self._reached}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Continue from what ``state`` returned."""
+        """Restore the result of ``state``."""
         self.probed = int(state["probed"])
         self._reached = dict(state["reached"]) if state["reached"] else None

@@ -169,7 +169,7 @@ def _turn(config: RunConfig, n_threads: int, clock: Callable[[], float]) -> Call
 
 
 def steps_of_a_turn(model: BaseAlgorithm) -> int:
-    """Return how many steps each environment takes in a turn."""
+    """Return the number of steps of each environment in a turn."""
     from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
     from ngym_cli.agents.supervised.learner import Supervised
@@ -178,7 +178,7 @@ def steps_of_a_turn(model: BaseAlgorithm) -> int:
 
 
 def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], bool]) -> dict[Any, list[float]]:
-    """Let all take turns as long as there is time, each at least once."""
+    """Run all candidates in turns until time is up, each at least once."""
     speeds: dict[Any, list[float]] = {who: [] for who in turns}
     for who in _round_after_round(list(turns)):
         if all(speeds.values()) and not going_on():
@@ -238,7 +238,7 @@ def bench(
 
 
 def print_timed(found: Mapping[str, Any]) -> None:
-    """Print what ``ngym_cli.training.timing.bench`` found."""
+    """Print the results of ``ngym_cli.training.timing.bench``."""
     steps = int(found["timesteps"])
     rows = [
         (str(row["n_envs"]), str(row["threads"]), f"{row['speed']:,.0f}", in_words(steps / row["speed"]))

@@ -22,7 +22,7 @@ from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError, r
 from neurogym.behaviour.table import Behaviour, Floats
 
 NAMES = ("k", "A", "t_R", "x0")
-#: Strengths that are told apart; others are put together in bins of equal numbers.
+#: Maximum number of separate strengths; more strengths are grouped in bins of equal size.
 STRENGTHS = 12
 
 

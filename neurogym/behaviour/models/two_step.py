@@ -81,7 +81,7 @@ class TwoStep(Agent):
             one_hot(trial.state, 2),
             one_hot(np.where(trial.state >= 0, np.maximum(trial.choice2, 0), -1), 2),
         )
-        if not (trial.choice2 >= 0).any():  # tables without second choices: both stand for the state
+        if not (trial.choice2 >= 0).any():  # tables without second choices: both actions have the state's value
             second = np.where(trial.state[..., None] >= 0, 1.0, 0.0) * np.ones(2)
         taken = reached[..., None] * second[..., None, :]
         count = np.maximum(taken.sum((-1, -2)), 1)[..., None]

@@ -99,7 +99,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         self.action_space = max((env.action_space for env in self.envs), key=spaces.n_actions)
         self._chosen = 0 if schedule is None else None
         self._records: Records | None = None  # what any task's record may have
-        self._said: dict[str, Any] = {}  # what the task said of the trial that ended
+        self._said: dict[str, Any] = {}  # the task's report of the trial that ended
         self._stock: list[Trials | None] = [None] * len(self.tasks)  # trials made ahead, and the next of each
         self._next = [0] * len(self.tasks)
         self._stock_size = 4

@@ -112,7 +112,7 @@ class AnnubesEnv(TrialEnv):
         if random_seed is not None:
             self.seed(random_seed)
 
-    # -- what was asked for -------------------------------------------------------------------------------------------
+    # -- arguments ----------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _weights(session: Any) -> dict[tuple[str, ...], float]:

@@ -70,7 +70,7 @@ class DawTwoStep(TrialEnv):
         good = (self._good + np.cumsum(trials.rng.random(trials.n) < SWITCH)) % 2
         good = trials.info["hi_state"] = trials.given.get("hi_state", good)
         self._good = int(good[-1])
-        # entry 0 stands for no choice
+        # entry 0 means no choice
         trials.info["transition"] = np.where(common[:, None], [[0, 1, 2]], [[0, 2, 1]])
         chance = np.where(np.arange(2) == good[:, None], PAYS[1], PAYS[0])
         trials.info["reward"] = trials.reward("correct")[:, None] * (trials.rng.random((trials.n, 2)) < chance)

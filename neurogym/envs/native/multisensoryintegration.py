@@ -17,7 +17,7 @@ from neurogym.scores import Score
 from neurogym.trials import Trials
 
 COHERENCES = (5, 15, 50)
-ALONE = 0.5  #: part of the coherence that a modality carries alone, as on average beside the other
+ALONE = 0.5  #: share of coherence in a single modality, as on average with both
 MODALITIES = ("both", "conflict", "first", "second")
 
 

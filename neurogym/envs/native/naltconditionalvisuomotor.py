@@ -14,7 +14,7 @@ from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
-MOST_PERMUTED = 6  #: with more stimuli only the mapping of the task and its reverse can be asked for
+MOST_PERMUTED = 6  #: with more stimuli only the mapping of the task and its reverse can be requested
 
 
 class NAltConditionalVisuomotor(TrialEnv):

@@ -14,7 +14,7 @@ from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
 
-MOST_LISTED = 8  #: with more alternatives, only the subsets of the first k can be asked for
+MOST_LISTED = 8  #: with more alternatives, only the subsets {1, ..., k} can be requested
 BLOCKS = 16
 
 

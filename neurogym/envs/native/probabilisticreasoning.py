@@ -16,7 +16,7 @@ from neurogym.rules import Rule
 from neurogym.sampling.patterns import Patterns
 from neurogym.trials import Trials
 
-WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 stands for certainty
+WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 means certainty
 
 
 def _periods(n_loc: int) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class ProbabilisticReasoning(TrialEnv):
         rng, n = trials.rng, trials.n
         shapes, target = np.zeros((n, self.n_loc), int), np.zeros(n, int)
         left = np.arange(n)
-        while len(left):  # shapes given the target: drawn together, kept where the target is the one asked for
+        while len(left):  # shapes given the target: drawn jointly, kept if the target is as requested
             if "shapes" in trials.given:
                 shapes[left] = np.stack(list(trials.given["shapes"]))[left]
             else:

@@ -56,7 +56,7 @@ class ReadySetGo(TrialEnv):
         if not self.gains or min(self.gains) <= 0:
             raise ValueError(f"gain must be positive, got {gain!r}")
         self.gain, self.prod_margin, self.cued = gain, prod_margin, len(self.gains) > 1
-        gains: Any = self.gains if self.cued else ("uniform", (0.1, 10))  # a single one may be asked for at will
+        gains: Any = self.gains if self.cued else ("uniform", (0.1, 10))  # a single gain can be requested freely
         self.conditions = {"measure": self.timing["measure"], "gain": gains}
         names = {"fixation": 0, "ready": 1, "set": 2}
         self.observation_space = spaces.channels({**names, "gain": 3} if self.cued else names)

@@ -208,7 +208,7 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
 
 
 def check_pairing(algorithm: str, network: str | None, observation_space: Space, action_space: Space) -> None:
-    """Refuse what cannot work together, before anything is built.
+    """Refuse incompatible combinations of algorithm, network and task before anything is built.
 
     Args:
         algorithm: a name in `ALGORITHMS` or a user's own.

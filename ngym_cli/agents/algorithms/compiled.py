@@ -80,7 +80,7 @@ class Compiled:
         return self.policy.networks if self._valued else self.policy.networks[:1]
 
     def make_room(self, n_envs: int, longest: int) -> None:
-        """Take memory for sequences of so many environments that have at most so many steps."""
+        """Allocate memory for sequences, given numbers of environments and steps."""
         sizes: Any = kernels.get("sizes")
         found = np.empty(5, np.int64)
         sizes(self.sizes, int(bool(self._networks[0].noise_scale)), n_envs, longest, found)
@@ -91,7 +91,7 @@ class Compiled:
         self._sums = np.empty((chunks, sums), np.float32)
 
     def take_weights(self) -> None:
-        """Let the compiled agent have the present weights."""
+        """Copy the present weights into the compiled agent."""
         if self.underlying:
             self.weights = self._find_weights()  # kept, for they were computed for this
         with torch.no_grad():
@@ -120,7 +120,7 @@ class Compiled:
     def update(
         self, function: Any, agent: tuple[Any, ...], parts: Minibatches, n_envs: int, adam: Sequence[object], own: tuple
     ) -> np.ndarray:
-        """Let all threads share an update; without arrays of Adam, the gradient alone is found.
+        """Compute an update with all threads; without arrays of Adam, only the gradient.
 
         Args:
             function: the compiled one.

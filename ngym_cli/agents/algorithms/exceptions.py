@@ -81,7 +81,7 @@ def reaction_time(dt: float) -> Exceptional:
 
 
 def exceptional(task: str, rt_from: str, dt: float) -> Exceptional | None:
-    """Return what is different for a task, or None.
+    """Return the defaults specific to a task, or None.
 
     Args:
         task: id.

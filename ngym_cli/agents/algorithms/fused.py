@@ -114,7 +114,7 @@ class Fused(Compiled):
         return None if adam is None else self._learn(parts, goal, most_kl, (*adam, max_norm))
 
     def _learn(self, parts: Minibatches, goal: Goal, most_kl: float, adam: Sequence[object]) -> Tensor:
-        """An update, as `gradient` and `descend` say."""
+        """Compute an update, as in `gradient` and `descend`."""
         rollout = self.rollout
         own = (rollout.advantages, rollout.returns, rollout.counts, *goal, most_kl)
         n_envs = rollout.rewards.shape[1]

@@ -62,7 +62,7 @@ class Rollout:
         return tuple(part[t] for part in self.states)
 
     def begin(self, t: int, obs: np.ndarray, starts: np.ndarray) -> None:
-        """Record what step t starts from; states are zeroed where `starts` is true."""
+        """Record the observations of step t; states are zeroed where `starts` is true."""
         self.obs[t] = obs
         self.mark_starts(t, starts)
 
@@ -74,7 +74,7 @@ class Rollout:
                 part[t][:, self.starts[t]] = 0
 
     def carry_over(self) -> None:
-        """Go on from where the last rollout ended."""
+        """Start from the final states of the last rollout."""
         for part in self.states:
             part[0] = part[-1]
 

@@ -45,7 +45,7 @@ class RolloutAgent:
         return Act(within(self._space, rollout.actions[t]), rollout.values[t], logits=rollout.logits[t])
 
     def _act_in_numpy(self, t: int) -> None:
-        """Take step t from the observations and states that are there."""
+        """Take step t from the present observations and states."""
         rollout, actor = self.rollout, self.actor
         noise = [None if part is None else part[t] for part in rollout.noise]
         activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)

@@ -60,7 +60,7 @@ class Learner(BaseAlgorithm):
         return self._last_episode_starts
 
     def see(self, observations: Any, starts: Any) -> None:
-        """Take note of what the environments returned."""
+        """Store the latest observations and episode starts."""
         self._last_obs, self._last_episode_starts = observations, starts
 
     @property
@@ -69,7 +69,7 @@ class Learner(BaseAlgorithm):
         return self._current_progress_remaining
 
     def note_progress(self, total: int) -> None:
-        """Find out how much of `total` steps is left."""
+        """Update the remaining share of `total` steps."""
         self._update_current_progress_remaining(self.num_timesteps, total)
 
     def set_learning_rate(self) -> None:
@@ -95,7 +95,7 @@ class Learner(BaseAlgorithm):
 
     @property
     def recurrent_states(self) -> list[np.ndarray]:
-        """Arrays whose last row is what the next rollout starts from."""
+        """Arrays whose last row is the initial state of the next rollout."""
         return []
 
     def own_state(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Learner(BaseAlgorithm):
         return {}
 
     def set_own_state(self, state: dict[str, Any]) -> None:
-        """Continue from what `own_state` returned."""
+        """Restore the result of `own_state`."""
 
     def take_new_tasks(self) -> None:
         """Switch to the environments that replaced the earlier environments; the weights are kept."""
@@ -118,7 +118,7 @@ def counters(model: BaseAlgorithm) -> dict[str, Any]:
 
 
 def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
-    """Continue counting from what `counters` returned.
+    """Restore the result of `counters`.
 
     Raises:
         ValueError: If there is one that no learner has, or it is no number.
@@ -143,7 +143,7 @@ def episodes(model: BaseAlgorithm) -> dict[str, list[Any]]:
 
 
 def set_episodes(model: BaseAlgorithm, values: dict[str, list[Any]]) -> None:
-    """Continue from what `episodes` returned.
+    """Restore the result of `episodes`.
 
     Raises:
         ValueError: If it is not that.
@@ -163,13 +163,13 @@ def last_seen(model: BaseAlgorithm) -> dict[str, np.ndarray]:
 
 
 def set_last_seen(model: BaseAlgorithm, values: dict[str, np.ndarray]) -> None:
-    """Continue from what `last_seen` returned."""
+    """Restore the result of `last_seen`."""
     for name in SEEN:
         if name in values:
             setattr(model, name, values[name])
 
 
 def show(model: BaseAlgorithm, observations: Any) -> None:
-    """Let a learner go on from the first observations of new environments."""
+    """Let a learner continue from the first observations of new environments."""
     model._last_obs = observations
     model._last_episode_starts = np.ones(len(observations), bool)

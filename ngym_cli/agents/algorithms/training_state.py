@@ -1,4 +1,4 @@
-"""All that decides how training goes on, as plain tensors and JSON: for exact resumption, without pickle.
+"""State of training as plain tensors and JSON: for exact resumption, without pickle.
 
 Take the state between a rollout and the next: in a callback's `on_rollout_start`, or after `learn` has returned.
 """
@@ -50,7 +50,7 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
 
 
 def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> None:
-    """Put a state into a model built with the same configuration; go on with `learn(..., reset_num_timesteps=False)`.
+    """Load a state into a model of the same configuration; continue with `learn(..., reset_num_timesteps=False)`.
 
     Raises:
         ValueError: if the state is not that of such a model.

@@ -56,7 +56,7 @@ class NetworkSpec:
     own_class: type | None = None
 
     def load(self) -> Any:
-        """Import what makes the network: called with features, units, layers and options (this imports torch)."""
+        """Import the network's class, called with features, units, layers and options (this imports torch)."""
         if self.own_class is not None:
             return own.network_builder(self.own_class, self.name)
         return resolve_name(self.path)

@@ -88,7 +88,7 @@ def _call(
     given: Sequence[Tensor | None],
     matrix: tuple[int, int],
 ) -> None:
-    """Let threads share a compiled loop whose steps are multiplied by a matrix of this shape."""
+    """Call a compiled loop with several threads, given the shape of the weight matrix."""
     compiled: Any = kernels.get(name)
     arrays = [None if part is None else part.detach().numpy() for part in given]
     ranges = shares(counts, prod(matrix) * int(counts.sum()))

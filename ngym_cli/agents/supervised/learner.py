@@ -332,7 +332,7 @@ class Supervised(Learner):
         return {"acting": list(self.agent.state), "carry": carry, "streams": streams}
 
     def set_own_state(self, state: dict[str, Any]) -> None:
-        """Continue from what `own_state` returned."""
+        """Restore the result of `own_state`."""
         self.agent.state = tuple(np.array(part) for part in state["acting"])
         if self._carry is not None:
             self._carry = tuple(self._tensor(np.array(part)) for part in state["carry"])

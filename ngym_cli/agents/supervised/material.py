@@ -204,7 +204,7 @@ class TrialStream:
         return {"env": capture(self.env), "left": left, "n": self._n, **self._right.state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue from what :meth:`state` returned."""
+        """Restore the result of :meth:`state`."""
         restore(self.env, state["env"])
         left = {name: np.array(column) for name, column in state["left"].items()}
         self._left, self._n = Material(**left) if left else None, int(state["n"])
@@ -212,7 +212,7 @@ class TrialStream:
 
 
 def check(env: gym.Env) -> None:
-    """Refuse what cannot be learned from ground truth.
+    """Refuse tasks that cannot be learned from ground truth.
 
     Raises:
         ValueError: with the reason in a single line.

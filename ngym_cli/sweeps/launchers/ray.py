@@ -69,7 +69,7 @@ class Ray:
         self._unanswered = 0
 
     def _refuse_lost(self) -> None:
-        """Find out that the head is lost before Ray does, which after a minute ends the process without a word of ours.
+        """Detect a lost head before Ray does, because Ray would end the process without a message after a minute.
 
         Raises:
             ConnectionError: if it has not answered several times.

@@ -124,7 +124,7 @@ class Slurm:
 
 
 def _submitted(record: Path) -> dict[str, list[int]]:
-    """Return the jobs of each task that was handed over.
+    """Return the jobs of each submitted task.
 
     Raises:
         UserError: if the record is damaged.
@@ -168,7 +168,7 @@ class Batch:
         return states
 
     def _rows(self, job: int, name: str) -> set[str | None]:
-        """Return what the runs of a job say of something."""
+        """Return the distinct values of a status field over a job's runs."""
         sweep = folder.load(Path(self.path))
         return {status.row(sweep, entry)[name] for entry in sweep.jobs[job]}
 
