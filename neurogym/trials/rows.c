@@ -9,7 +9,7 @@ static void rows(int64_t trials, const int64_t *offset, const int64_t *start, co
                  int64_t *trial, int64_t *step) {
     for (int64_t k = 0; k < trials; k++)
         for (int64_t s = start[k]; s < end[k]; s++) {
-            *index++ = offset[k] + s;
+            *index++ = (int64_t)((uint64_t)offset[k] + (uint64_t)s);
             *trial++ = k;
             *step++ = s;
         }
@@ -48,9 +48,10 @@ static int64_t answer(int64_t actions, double *rewards, uint8_t *events, double 
                       const int64_t *index, const int64_t *trial, const int64_t *right, const double *reward,
                       uint8_t *needed) {
     for (int64_t i = 0; i < n; i++) {
-        int64_t action = right[index[i]], cell = index[i] * actions + action;
+        int64_t action = right[index[i]];
         if (action == hold) continue;
         if (action < 0 || action >= actions) return i;
+        int64_t cell = index[i] * actions + action;
         rewards[cell] = reward[trial[i]];
         performance[cell] = 1;
         events[cell] = CORRECT | END;
@@ -77,6 +78,7 @@ static void run_out(int64_t actions, double *rewards, uint8_t *events, double *p
 /* -- as Python calls them ------------------------------------------------------------------------------------------ */
 
 static const char OUTSIDE[] = "a row or trial is outside the block";
+static const char ROWS_MISFIT[] = "there is not one place for each row";
 
 /* Whether all of n numbers are places of an array of this length. */
 static int inside(const int64_t *places, int64_t n, int64_t length) {
@@ -90,8 +92,13 @@ static const char *run_rows(struct call *c) {
     const union value *v = c->value;
     const int64_t *start = v[START].array, *end = v[STOP].array;
     int64_t trials = c->size[0], n = 0;
-    for (int64_t k = 0; k < trials; k++) n += end[k] > start[k] ? end[k] - start[k] : 0;
-    if (n != c->size[1]) return "there is not one place for each row";
+    for (int64_t k = 0; k < trials; k++) {
+        if (end[k] <= start[k]) continue;
+        uint64_t length = (uint64_t)end[k] - (uint64_t)start[k]; /* the sum of all lengths may exceed any integer */
+        if (length > (uint64_t)(c->size[1] - n)) return ROWS_MISFIT;
+        n += (int64_t)length;
+    }
+    if (n != c->size[1]) return ROWS_MISFIT;
     rows(trials, v[OFFSET].array, start, end, v[INDEX].array, v[TRIAL].array, v[STEP].array);
     return 0;
 }

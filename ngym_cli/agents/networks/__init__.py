@@ -21,7 +21,7 @@ COMMON: Values = {"layers": 1, "shared": True, "readout": []}
 OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
-        Option("layers", "whole", 1, "layers, one on top of the other", 1, also=("n_layers", "num_layers", "depth")),
+        Option("layers", "whole", 1, "stacked layers", 1, 64, also=("n_layers", "num_layers", "depth")),
         Option("shared", "truth", True, "one network for actor and critic, or one each"),
         Option("readout", "list", [], "units of the hidden layers between the network and the heads",
                also=("net_arch",)),

@@ -170,8 +170,10 @@ static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps
     if (l->cell == LSTM && !(l->c0 && l->c && l->squashed)) return "an LSTM has a state c";
     if (first < 0 || first > end || end > sequences) return "there are no such sequences";
     int64_t total = 0;
-    for (int64_t t = 0; t < l->times; total += l->counts[t++])
-        if (l->counts[t] < 0 || l->counts[t] > (t ? l->counts[t - 1] : sequences)) return "sequences are not packed";
+    for (int64_t t = 0; t < l->times; total += l->counts[t++]) {
+        int64_t most = t ? l->counts[t - 1] : sequences;
+        if (l->counts[t] < 0 || l->counts[t] > most || l->counts[t] > steps - total) return "sequences are not packed";
+    }
     return total == steps ? 0 : "sequences are not packed";
 }
 
@@ -215,7 +217,11 @@ static const char *run_backward(struct call *c) {
 }
 
 static const char *run_packed_size(struct call *c) {
-    c->result = packed_size(c->value[0].integer, c->value[1].integer);
+    int64_t depth = c->value[0].integer, columns = c->value[1].integer;
+    if (depth < 0 || columns < 0) return "a matrix has no negative size";
+    int64_t panels = columns / WIDTH + 1;
+    if (depth && panels > INT64_MAX / (int64_t)sizeof(float) / WIDTH / depth) return "the matrix is too large";
+    c->result = packed_size(depth, columns);
     return 0;
 }
 
