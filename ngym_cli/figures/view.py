@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     from ngym_cli.environments.facts import Facts
 
-    pass
-
 #: Properties by which runs can be grouped.
 COMPARE = ("alg", "network", "seed", "task", "run")
+
+#: Function that records quantities of a run.
+Recorder = Callable[[Source, Sequence[str]], object]
 
 #: Result of an analysis.
 Found = TypeVar("Found")
 
 #: Most perturbed evaluations drawn next to the intact evaluation.
 MOST_PERTURBED = 5
-
 
 @dataclass
 class Series:
@@ -65,8 +65,16 @@ class Series:
             Unavailable: if nothing was recorded.
         """
         if not self.members[0][1].recorded:
-            raise Unavailable("nothing was recorded; ngym eval --record activity,observations does")
+            raise Unavailable(f"nothing was recorded; ngym eval --record {','.join(recordings.NEEDED)} does")
         return recordings.Recording(self.members[0][1].folder)
+
+    def has(self, quantities: Sequence[str]) -> bool:
+        """Return whether the first evaluation recorded all quantities.
+
+        Args:
+            quantities: names, as in ``ngym eval --record``.
+        """
+        return self.members[0][1].has(quantities)
 
     @property
     def text(self) -> str:
@@ -104,6 +112,7 @@ class View:
         required: columns that the present figure needs.
         table: numbers behind the present figure, written as Parquet next to the figure; empty for most figures.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
+        recorder: records quantities of a run for figures that need a recording; None draws existing recordings only.
     """
 
     sources: list[Source]
@@ -116,6 +125,7 @@ class View:
     required: tuple[str, ...] = ()
     table: Table = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    recorder: Recorder | None = None
 
     def draws(self, usual: int, least: int = 20) -> int:
         """Return the number of bootstrap samples of an interval."""
@@ -205,20 +215,69 @@ class View:
             return self.series[0]
         return self.recorded_of(self.first)
 
-    def recorded_of(self, source: Source) -> Series:
-        """Return the latest recorded evaluation of a run.
+    def recorded_of(self, source: Source, quantities: Sequence[str] = ()) -> Series:
+        """Return the latest recorded evaluation of a run, preferably of the intact network.
+
+        Args:
+            source: the run.
+            quantities: what the recording must contain.
 
         Raises:
             Unavailable: if nothing was recorded.
         """
-        found = [each for each in source.evaluations if each.recorded and not each.along_training]
-        if not found:
-            raise Unavailable("nothing was recorded; ngym eval --record activity,observations does")
-        intact = [each for each in found if each.intact]
-        key = str(source.run.path)
-        if key not in self.memory:
+        key = f"recorded {source.run.path}"
+        if key not in self.memory or not self.memory[key].has(quantities):
+            found = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
+            if not found:
+                raise Unavailable(f"nothing was recorded; ngym eval --record {','.join(quantities or recordings.NEEDED)} does")
+            intact = [each for each in found if each.intact]
             self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or found)[-1])])
-        return self.memory[key]
+        recorded: Series = self.memory[key]
+        return recorded
+
+    def unrecorded(self, quantities: Sequence[str], every_run: bool) -> list[Source]:
+        """Return the runs without a recording of quantities.
+
+        Args:
+            quantities: names, as in ``ngym eval --record``.
+            every_run: whether all runs need a recording, or only the first.
+        """
+        if self.named:
+            return [] if self.series[0].has(quantities) else self.sources[:1]
+        sources = self.sources if every_run else self.sources[:1]
+        return [each for each in sources
+                if not any(e.has(quantities) and not e.along_training for e in each.evaluations)]  # fmt: skip
+
+    def require_recorder(self, quantities: Sequence[str]) -> Recorder:
+        """Return the function that makes a missing recording.
+
+        Raises:
+            Unavailable: if recordings are not made here, or the user named an evaluation.
+        """
+        if self.recorder is None or self.named:
+            raise Unavailable(f"no {quantities[0]} recorded; ngym eval --record {','.join(quantities)} does")
+        return self.recorder
+
+    def record(self, quantities: Sequence[str], every_run: bool = False) -> None:
+        """Choose a recording for each run, and make it where the run has none and a recorder is given.
+
+        Args:
+            quantities: names, as in ``ngym eval --record``.
+            every_run: whether all runs need a recording, or only the first.
+
+        Raises:
+            Unavailable: if a recording is missing and cannot be made.
+        """
+        for source in self.unrecorded(quantities, every_run):
+            record = self.require_recorder(quantities)
+            try:
+                record(source, quantities)
+            except UserError as error:
+                raise Unavailable(str(error)) from None
+            source.reread()
+        if not self.named:
+            for source in self.sources if every_run else self.sources[:1]:
+                self.recorded_of(source, quantities)
 
     def parts(self, *required: str, keep: Callable[[Table], np.ndarray] | None = None) -> list[Part]:
         """Return the trials of every series, split by the requested columns.
