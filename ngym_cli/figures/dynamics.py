@@ -39,7 +39,6 @@ SIDES = ("ground_truth", "choice")
 FIXED, FOLLOWED = 1e-16, 16
 
 
-
 @dataclass(frozen=True)
 class Dynamics:
     """The network of a run with the states that the run visited and the constant inputs that are held.

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ngym_cli.errors import UserError
+from ngym_cli.figures.series import Part, Series
 from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.style import COLOURS, Unavailable, shades
 from ngym_cli.runs import recordings
-from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+from ngym_cli.runs.trial_table import Table
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
-    from matplotlib.typing import ColorType
-
     from ngym_cli.environments.facts import Facts
 
 #: Properties by which runs can be grouped.
@@ -32,69 +31,6 @@ Found = TypeVar("Found")
 
 #: Most perturbed evaluations drawn next to the intact evaluation.
 MOST_PERTURBED = 5
-
-@dataclass
-class Series:
-    """Trials that are drawn together: of a single evaluation, or of several runs.
-
-    Attributes:
-        label: name in the legend.
-        colour: colour of the series.
-        members: run and evaluation of each part.
-    """
-
-    label: str
-    colour: ColorType
-    members: list[tuple[Source, Evaluated]]
-
-    @cached_property
-    def table(self) -> Table:
-        """The trials; environments of different runs are told apart."""
-        tables, first = [], 0
-        for _, evaluated in self.members:
-            table = read_trials(evaluated.folder / "trials.parquet")
-            tables.append({**table, "env": table["env"] + first})
-            first += int(table["env"].max(initial=-1)) + 1
-        return concatenate(tables)
-
-    @cached_property
-    def recording(self) -> recordings.Recording:
-        """Recording of the first evaluation.
-
-        Raises:
-            Unavailable: if nothing was recorded.
-        """
-        if not self.members[0][1].recorded:
-            raise Unavailable(f"nothing was recorded; ngym eval --record {','.join(recordings.NEEDED)} does")
-        return recordings.Recording(self.members[0][1].folder)
-
-    def has(self, quantities: Sequence[str]) -> bool:
-        """Return whether the first evaluation recorded all quantities.
-
-        Args:
-            quantities: names, as in ``ngym eval --record``.
-        """
-        return self.members[0][1].has(quantities)
-
-    @property
-    def text(self) -> str:
-        """The label, with the number of runs where there are several."""
-        return f"{self.label} ({len(self.members)} runs)" if len(self.members) > 1 else self.label
-
-
-@dataclass
-class Part:
-    """Trials of a series under a condition, as drawn.
-
-    Attributes:
-        label: name in the legend.
-        colour: colour of the part.
-        table: the trials.
-    """
-
-    label: str
-    colour: ColorType
-    table: Table
 
 
 @dataclass
@@ -229,7 +165,8 @@ class View:
         if key not in self.memory or not self.memory[key].has(quantities):
             found = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
             if not found:
-                raise Unavailable(f"nothing was recorded; ngym eval --record {','.join(quantities or recordings.NEEDED)} does")
+                names = ",".join(quantities or recordings.NEEDED)
+                raise Unavailable(f"nothing was recorded; ngym eval --record {names} does")
             intact = [each for each in found if each.intact]
             self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or found)[-1])])
         recorded: Series = self.memory[key]
