@@ -166,7 +166,7 @@ def decode(
         seed: seed of the folds and of the surrogate labels.
 
     Raises:
-        ValueError: fewer than two classes, a class with fewer trials than folds or in fewer than two groups; or activity
+        ValueError: fewer than two classes, one with fewer trials than folds or in fewer than two groups; or activity
             that drifts while each class comes in a single block.
         ModuleNotFoundError: scikit-learn is not installed.
     """
