@@ -196,9 +196,7 @@ def decode(
     if not across_time:
         accuracy, low, high = (matrix[:, 0] for matrix in (accuracy, low, high))
     n_groups = 0 if groups is None else len(np.unique(np.asarray(groups)))
-    return Decoding(
-        accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups, corrected
-    )
+    return Decoding(accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups, corrected)
 
 
 def _held_out(a: FloatArray, y: np.ndarray, folds: list[Any], across_time: bool, model: Any) -> FloatArray:

@@ -4,6 +4,13 @@ Belongs here: what follows from a step function, its derivatives, or trajectorie
 never torch.
 """
 
+from neurogym.dynamics.comparison import (
+    METRICS,
+    ComparisonSettings,
+    PopulationComparison,
+    PopulationTrials,
+    compare_populations,
+)
 from neurogym.dynamics.flow import (
     Attractor,
     Bifurcation,
@@ -17,6 +24,13 @@ from neurogym.dynamics.flow import (
     linearise,
     selected_input,
 )
+from neurogym.dynamics.geometry import (
+    principal_angles,
+    procrustes_distance,
+    sample_angles,
+    svcca_distance,
+    weight_distance,
+)
 from neurogym.dynamics.points import FixedPoints, basins, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.similarity import (
     Operator,
@@ -25,28 +39,30 @@ from neurogym.dynamics.similarity import (
     fit_operator,
     input_distance,
     operator_distance,
-    principal_angles,
-    svcca_distance,
-    weight_distance,
 )
 from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System
 
 __all__ = [
-    "GRU",
-    "LSTM",
     "Attractor",
     "Bifurcation",
     "Branch",
+    "ComparisonSettings",
     "FiniteDifferences",
     "FixedPoints",
     "FlowField",
+    "GRU",
+    "LSTM",
     "Leaky",
     "Linearisation",
+    "METRICS",
     "Operator",
     "Plane",
+    "PopulationComparison",
+    "PopulationTrials",
     "Stack",
     "System",
     "basins",
+    "compare_populations",
     "delay_embedding",
     "describe_attractor",
     "distance_matrix",
@@ -60,6 +76,8 @@ __all__ = [
     "modes",
     "operator_distance",
     "principal_angles",
+    "procrustes_distance",
+    "sample_angles",
     "selected_input",
     "svcca_distance",
     "weight_distance",

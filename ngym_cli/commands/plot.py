@@ -16,7 +16,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]... [FIGURE]...",
-            help="Runs or a sweep (default: latest), then figures (default: those that suit the task) or file.py:name.",
+            help="Runs, a sweep or recordings (default: latest), then figures (default: by task) or file.py:name.",
             autocompletion=completion.runs_and_figures,
         ),
     ] = None,
@@ -27,6 +27,11 @@ def command(
         str | None, option("Evaluations to draw (default: the latest and perturbed ones).", "--eval")
     ] = None,
     pair: Annotated[str | None, option("Two choices for the choice history, as in 1,2.")] = None,
+    metric: Annotated[
+        str | None,
+        option("Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles (commas between)."),
+    ] = None,
+    across: Annotated[str | None, option("Compare the parts of each run in similarity: period or layer.")] = None,
     format: Annotated[str, option("File format: png, svg or pdf.", "--format")] = "png",
     style: Annotated[str, option("Style of the figures: screen or paper.")] = "screen",
     out: Annotated[Path | None, option("Folder for the figures (default: that of the first run).")] = None,
@@ -62,7 +67,9 @@ def command(
         rows = of_fit.draw(fitted, (words or [])[1:], format, style, out, overwrite)
     else:
         references, figures = requests.words(words or [], runs)
+        references, seen_as = requests.comparison(references, metric, across)
         seen = requests.view(references, runs, by, compare, evaluation, trust, pair)
+        seen.comparison = seen_as
         if figures or list_:
             seen.recorder = recorder(runs, trust, terminal.console(stderr=True).print)
         rows = requests.available(seen) if list_ else requests.draw(seen, figures, format, style, out, overwrite)

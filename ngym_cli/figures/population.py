@@ -1,4 +1,4 @@
-"""Population activity: averages by condition, trajectories, decoding, selectivity, agreement between runs."""
+"""Population activity: averages by condition, trajectories, decoding, selectivity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_DECODED, MOST_UNITS, MOST_STEPS = 400, 5, 30
 
 
 def _several_steps(view: View) -> None:
-    if int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
+    if not view.unrecorded(("activity",)) and int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
         raise Unavailable("every trial is a single step: there is no course of time to draw")
 
 
@@ -224,37 +224,4 @@ def selectivity(view: View) -> Figure:
     right.bar(range(len(kinds)), list(kinds.values()), color=[GREY, *COLOURS[:3]])
     category_ticks(right, [kind.replace(" ", "\n") for kind in kinds])
     right.set(ylabel="share of units", ylim=(0, 1.02), title="pure and mixed selectivity")
-    return figure
-
-
-@registry.figure("agreement of the representations of several runs", record=("activity",), runs=2)
-def similarity(view: View) -> Figure:
-    """Draw the agreement of representational geometries between runs, condition by condition."""
-    from neurogym.analysis import representational_similarity
-
-    patterns, names = [], []
-    for source in view.sources:
-        rows = _psth(population(view, view.recorded_of(source)))
-        patterns.append({str(c): np.nanmean(mean, axis=0) for c, mean in zip(rows.conditions, rows.mean, strict=True)})
-        names.append(source.run.name)
-    common = [key for key in patterns[0] if all(key in each for each in patterns)]
-    if len(common) < 4:
-        raise Unavailable(f"the runs share {len(common)} conditions; four are needed (--by names the columns)")
-    matrices = [np.stack([each[key] for key in common]) for each in patterns]
-    n = len(matrices)
-    agreement = np.eye(n)
-    figure, axes = new_figure(width=4.6, height=3.8)
-    for i in range(n):
-        for j in range(i + 1, n):
-            found = representational_similarity(matrices[i], matrices[j], n_boot=200, n_permutations=200)
-            agreement[i, j] = agreement[j, i] = found.correlation.value
-            for a, b in ((i, j), (j, i)):
-                e = found.correlation
-                axes.text(b, a, f"{e.value:.2f}\n[{e.low:.2f}, {e.high:.2f}]", ha="center", va="center", fontsize=7,
-                          color="white" if e.value < 0.5 else "black")  # fmt: skip
-    image = axes.imshow(agreement, cmap="cividis", vmin=0, vmax=1)
-    axes.set_xticks(range(n), names, rotation=30, ha="right")
-    axes.set_yticks(range(n), names)
-    axes.set_title(f"representational similarity, {len(common)} conditions, 95 % intervals")
-    figure.colorbar(image, ax=axes, label="rank correlation of dissimilarities")
     return figure

@@ -23,7 +23,8 @@ MODULES = {
     "evidence": ("kernel", "context", "cues", "wagering"),
     "sequences": ("history", "stay", "regret", "reversal"),
     "preference": ("indifference", "interval"),
-    "population": ("psth", "trajectories", "decoding", "selectivity", "similarity"),
+    "population": ("psth", "trajectories", "decoding", "selectivity"),
+    "similarity": ("similarity",),
     "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),
     "watch": ("examples",),
 }
@@ -48,7 +49,8 @@ class FigureSpec:
         any_of: sets of columns of which the trial table must have one.
         record: quantities that must have been recorded.
         runs: fewest runs.
-        check: quick test before drawing; raises ``Unavailable`` with the reason.
+        each_run: every run needs the recording, not only the first.
+        check: quick test before drawing, possibly before a recording is made; raises ``Unavailable`` with the reason.
         on_request: the figure is drawn only when named.
     """
 
@@ -60,6 +62,7 @@ class FigureSpec:
     any_of: tuple[tuple[str, ...], ...] = ()
     record: tuple[str, ...] = ()
     runs: int = 1
+    each_run: bool = False
     check: Callable[[View], object] | None = None
     on_request: bool = False
 
@@ -75,9 +78,10 @@ class FigureSpec:
 
         view.left_out.clear()
         view.table = {}
-        if self.record:
-            view.record(self.record, self.runs > 1)
         self.require(view)
+        if self.record and view.unrecorded(self.record, self.each_run):
+            view.record(self.record, self.each_run)
+            self.require(view)
         try:
             figure = self.function(view)
         except MissingColumnsError as error:  # one of several runs is of a task that has no such column
@@ -104,8 +108,8 @@ class FigureSpec:
         view.required = self.columns
         if self.columns:
             view.parts()
-        missing = view.unrecorded(self.record, self.runs > 1) if self.record else []
-        if not missing and self.check is not None:
+        missing = view.unrecorded(self.record, self.each_run) if self.record else []
+        if self.check is not None:
             self.check(view)
         for source in missing:
             view.require_recorder(self.record)
@@ -139,7 +143,8 @@ def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[
     Args:
         summary: one line for listings.
         tags: tags of the tasks for which the figure is drawn by default; empty: all tasks.
-        **needs: ``columns``, ``any_of``, ``record``, ``runs``, ``check`` and ``on_request``, as in ``FigureSpec``.
+        **needs: ``columns``, ``any_of``, ``record``, ``runs``, ``each_run``, ``check``, ``on_request``, as in
+            ``FigureSpec``.
 
     Example:
         >>> @figure("rewards of single trials", columns=("reward",))

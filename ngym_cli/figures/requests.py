@@ -14,12 +14,13 @@ from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
 from ngym_cli.files.writing import atomic_path, check_place
+from ngym_cli.runs.recordings import ENDINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.environments.facts import Facts
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import ComparisonRequest, View
     from ngym_cli.runs.trial_table import Table
 
 #: Figures that show little for a single evaluation.
@@ -32,6 +33,7 @@ LONGEST_NAME = 60
 
 FORMATS = ("png", "svg", "pdf")
 STYLES = ("screen", "paper")
+PARTS = ("", "period", "layer")
 COMPARE = ("alg", "network", "seed", "task", "run")
 
 
@@ -48,7 +50,7 @@ def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
     figures = [word for word in given if _is_figure(word)]
     references = [word for word in given if word not in figures]
     if len(references) > 1 and "/" not in references[-1]:
-        for word in references[1:]:
+        for word in (word for word in references[1:] if Path(word).suffix not in ENDINGS):
             try:
                 runs.find(word, root)
             except UserError:
@@ -98,6 +100,34 @@ def view(
         for name in named:
             source.named(name)
     return View(sources, split, compare, named, _pair(pair))
+
+
+def comparison(
+    references: Sequence[str], metrics: str | None = None, across: str | None = None
+) -> tuple[list[str], ComparisonRequest]:
+    """Separate runs from recordings in files, and return the request for a comparison.
+
+    Args:
+        references: folders, names or ``latest``, and files.
+        metrics: names of metrics, separated by commas.
+        across: ``period`` or ``layer``.
+
+    Raises:
+        UserError: on an unknown metric or part, or if a file does not exist.
+    """
+    from neurogym.dynamics import METRICS
+    from ngym_cli.figures.view import ComparisonRequest
+
+    for kind, given, known in (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], PARTS)):
+        for word in given:
+            if word not in known:
+                raise unknown(kind, word, [name for name in known if name])
+    files = [Path(word) for word in references if Path(word).suffix in ENDINGS]
+    for path in files:
+        if not path.is_file():
+            raise UserError(f"there is no file {path}")
+    rest = [word for word in references if Path(word).suffix not in ENDINGS] or ["latest"]
+    return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files))
 
 
 def _pair(text: str | None) -> tuple[float, float] | None:
@@ -173,7 +203,10 @@ def suffix(seen: View) -> str:
     together = f"-compare-{seen.compare}" if seen.compare else ""
     by = f"-by-{'-'.join(seen.by)}" if seen.by else ""
     named = f"-{'-'.join(seen.named)}" if seen.named else ""
-    whole = several + together + by + named
+    asked = seen.comparison
+    parts = [asked.across, *asked.metrics, *(path.stem for path in asked.files)]
+    compared = "".join(f"-{part}" for part in parts if part)[:LONGEST_NAME]
+    whole = several + together + by + named + compared
     return runs.safe_name(whole) if whole else ""
 
 
@@ -280,7 +313,7 @@ def available(seen: View) -> list[dict[str, Any]]:
 
 def unrecorded(spec: FigureSpec, seen: View) -> bool:
     """Return whether a figure needs a recording that has to be made first."""
-    return bool(spec.record and seen.unrecorded(spec.record, spec.runs > 1))
+    return bool(spec.record and seen.unrecorded(spec.record, spec.each_run))
 
 
 def save_figure(figure: Figure, path: Path) -> None:

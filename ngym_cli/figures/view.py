@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -33,6 +34,21 @@ Found = TypeVar("Found")
 MOST_PERTURBED = 5
 
 
+@dataclass(frozen=True)
+class ComparisonRequest:
+    """Populations and metrics of a comparison.
+
+    Attributes:
+        metrics: names in ``neurogym.dynamics.METRICS``; empty for the usual metrics.
+        across: ``period`` or ``layer`` to compare the parts of each run; empty for whole trials.
+        files: recordings of animals or other tools.
+    """
+
+    metrics: tuple[str, ...] = ()
+    across: str = ""
+    files: tuple[Path, ...] = ()
+
+
 @dataclass
 class View:
     """Everything that a figure may draw.
@@ -49,6 +65,7 @@ class View:
         table: numbers behind the present figure, written as Parquet next to the figure; empty for most figures.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
         recorder: records quantities of a run for figures that need a recording; None draws existing recordings only.
+        comparison: populations and metrics of figures that compare populations.
     """
 
     sources: list[Source]
@@ -62,6 +79,7 @@ class View:
     table: Table = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     recorder: Recorder | None = None
+    comparison: ComparisonRequest = field(default_factory=ComparisonRequest)
 
     def draws(self, usual: int, least: int = 20) -> int:
         """Return the number of bootstrap samples of an interval."""
@@ -172,7 +190,7 @@ class View:
         recorded: Series = self.memory[key]
         return recorded
 
-    def unrecorded(self, quantities: Sequence[str], every_run: bool) -> list[Source]:
+    def unrecorded(self, quantities: Sequence[str], every_run: bool = False) -> list[Source]:
         """Return the runs without a recording of quantities.
 
         Args:

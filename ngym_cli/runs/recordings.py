@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 FILE = "activity.h5"
 
+#: Endings of files with recordings of animals or other tools.
+ENDINGS = (".nwb", ".h5", ".hdf5", ".npz")
+
 #: Name of the evaluation that a figure makes where it needs a recording.
 OWN = "recording"
 

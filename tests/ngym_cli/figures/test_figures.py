@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from ngym_cli import runs
 from ngym_cli.figures import conditions, requests
@@ -94,6 +95,31 @@ def test_a_recording_that_lacks_a_quantity_is_not_used(ngym, run_folder, tmp_pat
     run = shutil.copytree(run_folder, tmp_path / "run")
     assert ngym("eval", run, "--trials", "40", "--record", "rewards", "--name", "rewards").code == 0
     assert "recorded activity, observations" in ngym("plot", run, "fixed-points").err
+
+
+def test_any_number_of_populations_is_compared(ngym, run_folder, recorded_run, tmp_path):
+    other = shutil.copytree(run_folder, tmp_path / "other")
+    asked = ("similarity", "--by", "coh", "--metric", "dsa,input-dsa,cka,rsa", "--json")
+    drawn = ngym("plot", recorded_run, recorded_run, other, *asked)
+    assert drawn.code == 0, drawn.err
+    (row,) = json.loads(drawn.out)
+    table = parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas()
+    assert not row["left_out"] and len(table["distance"]) == 4 * 6
+    assert set(table["first"]) == {"run (1)", "run (2)", "other"}
+    same = (table["first"] == "run (1)") & (table["second"] == "run (2)")
+    assert np.allclose(table["distance"][same], table["floor"][same], atol=0.1)
+
+
+@pytest.mark.parametrize("asked, words", [
+    (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
+    (("--across", "perod"), "did you mean 'period'?"),
+    (("--across", "layer"), "has a single layer"),
+    (("none.nwb",), "there is no file none.nwb"),
+    ((), "needs 2 runs or more"),
+])  # fmt: skip
+def test_what_cannot_be_compared_says_why(ngym, recorded_run, asked, words):
+    found = ngym("plot", recorded_run, *asked, "similarity")
+    assert found.code == 2 and words in found.err and found.err.count("\n") == 1
 
 
 def test_several_runs_are_put_together(ngym, run_folder, tmp_path):

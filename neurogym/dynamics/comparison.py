@@ -1,0 +1,305 @@
+"""Comparison of populations (networks, layers, periods, animals) by dynamics and by geometry, with noise floors.
+
+Every distance is computed between different halves of the trials, also that of a population to itself, so the diagonal
+of a matrix is the noise floor: the same network, other trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.similarity import linear_cka, representational_similarity
+from neurogym.dynamics import geometry, similarity
+
+Metric = Literal["dsa", "input-dsa", "procrustes", "cka", "rsa", "svcca", "angles"]
+
+#: Metrics of dynamics (from single trials) and of geometry (from averages of conditions), with a description of each.
+DYNAMICS = {"dsa": "DSA angle (rad)", "input-dsa": "InputDSA angle (rad)"}
+GEOMETRY = {
+    "procrustes": "Procrustes angle (rad)",
+    "cka": "1 - linear CKA",
+    "rsa": "1 - RSA correlation",
+    "svcca": "1 - canonical correlation",
+    "angles": "principal angle (rad)",
+}
+METRICS = DYNAMICS | GEOMETRY
+
+#: Metrics that are 1 minus a similarity, for which noise limits the similarity that can be reached.
+_SIMILARITIES = ("cka", "rsa", "svcca")
+
+
+@dataclass(frozen=True)
+class PopulationTrials:
+    """Single trials of a population, with the condition of each trial.
+
+    Attributes:
+        label: name of the population.
+        trials: activity, each of shape (steps, units); lengths may differ.
+        condition: name of each trial's condition, shape (trials,).
+        inputs: input of each trial, shape (steps, channels), or None where not known.
+    """
+
+    label: str
+    trials: list[FloatArray]
+    condition: np.ndarray
+    inputs: list[FloatArray] | None = None
+
+    def halves(self, rng: np.random.Generator) -> tuple[PopulationTrials, PopulationTrials]:
+        """Return two populations, each with half of the trials of every condition, drawn at random.
+
+        Args:
+            rng: draws the halves.
+        """
+        order = rng.permutation(len(self.trials))
+        order = order[np.argsort(np.asarray(self.condition, str)[order], kind="stable")]
+        return self.take(order[::2]), self.take(order[1::2])
+
+    def take(self, rows: np.ndarray) -> PopulationTrials:
+        """Return some of the trials.
+
+        Args:
+            rows: indices.
+        """
+        inputs = None if self.inputs is None else [self.inputs[int(k)] for k in rows]
+        return PopulationTrials(
+            self.label, [self.trials[int(k)] for k in rows], np.asarray(self.condition)[rows], inputs
+        )
+
+    def averages(self, conditions: Sequence[str], bins: int) -> FloatArray:
+        """Return the mean activity of conditions, shape (conditions, bins, units).
+
+        Args:
+            conditions: names.
+            bins: equal parts of the trial, whatever the duration.
+        """
+        names = np.asarray(self.condition, str)
+        return np.stack(
+            [np.mean([_binned(self.trials[k], bins) for k in np.flatnonzero(names == c)], axis=0) for c in conditions]
+        )
+
+
+def _binned(trial: FloatArray, bins: int) -> FloatArray:
+    """Return the activity at equally spaced phases of a trial, interpolated, shape (bins, units)."""
+    place = np.linspace(0, len(trial) - 1, bins)
+    low = np.floor(place).astype(int)
+    high = np.minimum(low + 1, len(trial) - 1)
+    part = (place - low)[:, None]
+    return np.asarray((1 - part) * trial[low] + part * trial[high], float)
+
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """Settings of comparisons.
+
+    Attributes:
+        splits: random divisions of the trials into halves.
+        shuffles: shuffled comparisons of each pair; of dynamics at most 2.
+        bins: phases of a trial for metrics of geometry.
+        explained: share of the variance of each population that the principal components must explain to which
+            dynamics are fitted; all populations get as many components as the one that needs most. Components that are
+            mostly noise make operators of the same kind of system differ.
+        components: most of these components, and dimensions of the subspaces whose angles are compared.
+        n_delays: delays of the embedding, fewer for short trials.
+        rank: rank of the fitted operators.
+        seed: seed of halves and shuffles.
+    """
+
+    splits: int = 2
+    shuffles: int = 20
+    bins: int = 10
+    explained: float = 0.9
+    components: int = 8
+    n_delays: int = 8
+    rank: int = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class PopulationComparison(Result):
+    """Distances of all pairs of populations.
+
+    Attributes:
+        metric: name in `METRICS`.
+        labels: names of the populations.
+        distance: mean over the splits, shape (populations, populations); the diagonal is the noise floor.
+        spread: standard deviation over the splits, same shape.
+        shuffled: mean distance after shuffling, same shape: conditions for geometry, time steps for dynamics.
+        p: share of shuffles, with the unshuffled value counted as one, that are at most as far apart; same shape.
+        reachable: distance that noise leaves to equal populations, ``1 - sqrt(s_ii s_jj)`` of the similarities
+            between halves; nan for metrics that are not 1 minus a similarity. Same shape.
+        conditions: conditions that all populations share.
+    """
+
+    metric: str
+    labels: tuple[str, ...]
+    distance: FloatArray
+    spread: FloatArray
+    shuffled: FloatArray
+    p: FloatArray
+    reachable: FloatArray
+    conditions: tuple[str, ...]
+
+    @property
+    def floor(self) -> FloatArray:
+        """Noise floor of each population: the distance between halves of its trials, shape (populations,)."""
+        return np.diagonal(self.distance)
+
+    def positions(self, dimensions: int = 2) -> FloatArray:
+        """Return a map of the populations by classical multidimensional scaling, shape (populations, dimensions).
+
+        Args:
+            dimensions: number of coordinates.
+        """
+        square = np.where(np.eye(len(self.labels), dtype=bool), 0.0, self.distance) ** 2
+        middle = np.eye(len(square)) - 1 / len(square)
+        values, vectors = np.linalg.eigh(-0.5 * middle @ square @ middle)
+        found = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
+        missing = max(0, dimensions - found.shape[1])
+        return np.pad(found, ((0, 0), (0, missing)))[:, :dimensions]
+
+    def linkage(self) -> FloatArray:
+        """Return the average-linkage tree, as in ``scipy.cluster.hierarchy``, shape (populations - 1, 4)."""
+        from scipy.cluster.hierarchy import linkage
+        from scipy.spatial.distance import squareform
+
+        plain = np.where(np.eye(len(self.labels), dtype=bool), 0.0, self.distance)
+        return np.asarray(linkage(squareform(plain, checks=False), "average"))
+
+    def to_table(self) -> dict[str, np.ndarray]:
+        """Return columns with a row for each pair, a population with itself included."""
+        i, j = np.triu_indices(len(self.labels))
+        names = np.array(self.labels, object)
+        columns = {"metric": np.full(len(i), self.metric, object), "first": names[i], "second": names[j]}
+        values = {name: getattr(self, name)[i, j] for name in ("distance", "spread", "shuffled", "p", "reachable")}
+        floor = (self.floor[i] + self.floor[j]) / 2
+        return columns | values | {"floor": floor, "conditions": np.full(len(i), len(self.conditions))}
+
+
+@dataclass(frozen=True)
+class _Features:
+    """Function that prepares a population for a metric, the distance of two, and a shuffled copy."""
+
+    prepare: Callable[[PopulationTrials], Any]
+    distance: Callable[..., float]
+    shuffle: Callable[[PopulationTrials, np.random.Generator], Any]
+    shuffles: int
+
+
+def compare_populations(
+    populations: Sequence[PopulationTrials], metric: Metric = "dsa", settings: ComparisonSettings | None = None
+) -> PopulationComparison:
+    """Compare all pairs of populations by one metric.
+
+    Args:
+        populations: two or more.
+        metric: name in `METRICS`. ``dsa`` and ``input-dsa`` compare dynamics in single trials (Ostrow et al. 2023,
+            arXiv 2306.10168; Huang et al. 2025, arXiv 2510.25943), the other metrics averages of the conditions that
+            all populations share.
+        settings: see `ComparisonSettings`.
+
+    Raises:
+        ValueError: if there are fewer than two populations, the metric is unknown, or trials or shared conditions do
+            not suffice.
+    """
+    settings = settings or ComparisonSettings()
+    if metric not in METRICS:
+        raise ValueError(f"unknown metric {metric!r}; expected one of {', '.join(METRICS)}")
+    if len(populations) < 2:
+        raise ValueError("a comparison needs two populations or more")
+    shared = _shared(populations)
+    use = _of_dynamics(populations, metric, settings) if metric in DYNAMICS else _of_geometry(metric, shared, settings)
+    rng, n = np.random.default_rng(settings.seed), len(populations)
+    found, shuffled = [], []
+    for _ in range(settings.splits):
+        halves = [each.halves(rng) for each in populations]
+        first, second = ([use.prepare(each) for each in side] for side in zip(*halves, strict=True))
+        found.append(_matrix(first, second, use.distance))
+        for _ in range(-(-use.shuffles // settings.splits)):
+            shuffled.append(_matrix(first, [use.shuffle(each, rng) for _, each in halves], use.distance))
+    distance, null = np.array(found), np.array(shuffled)
+    mean = distance.mean(axis=0)
+    s = np.sqrt(np.maximum(1 - np.diagonal(mean), 0))
+    reachable = 1 - np.outer(s, s) if metric in _SIMILARITIES else np.full((n, n), np.nan)
+    return PopulationComparison(
+        metric, tuple(each.label for each in populations), mean, distance.std(axis=0), null.mean(axis=0),
+        (1 + (null <= mean).sum(axis=0)) / (1 + len(null)), reachable, tuple(shared),
+    )  # fmt: skip
+
+
+def _matrix(first: Sequence[Any], second: Sequence[Any], distance: Callable[..., float]) -> FloatArray:
+    """Return the distances between first and second halves, of both orders averaged."""
+    found = np.diag([distance(a, b) for a, b in zip(first, second, strict=True)])
+    for i, j in combinations(range(len(first)), 2):
+        found[i, j] = found[j, i] = (distance(first[i], second[j]) + distance(first[j], second[i])) / 2
+    return found
+
+
+def _shared(populations: Sequence[PopulationTrials]) -> list[str]:
+    """Return the conditions of which every population has two trials or more."""
+    counts = [dict(zip(*np.unique(np.asarray(p.condition, str), return_counts=True), strict=True)) for p in populations]
+    return [name for name in counts[0] if all(each.get(name, 0) >= 2 for each in counts)]
+
+
+def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -> _Features:
+    least = 4 if metric == "rsa" else 2
+    if len(shared) < least:
+        raise ValueError(f"{metric} needs {least} conditions with trials in every population; there are {len(shared)}")
+
+    def prepare(population: PopulationTrials) -> FloatArray:
+        return population.averages(shared, settings.bins)
+
+    def shuffle(population: PopulationTrials, rng: np.random.Generator) -> FloatArray:
+        return prepare(population)[rng.permutation(len(shared))]
+
+    def distance(a: FloatArray, b: FloatArray) -> float:
+        if metric == "rsa":
+            found = representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
+            return 1 - found.correlation.value
+        x, y = (each.reshape(-1, each.shape[2]) - each.reshape(-1, each.shape[2]).mean(axis=0) for each in (a, b))
+        if metric == "cka":
+            return 1 - linear_cka(x, y, debiased=True)
+        if metric == "svcca":
+            return geometry.svcca_distance(x, y)
+        if metric == "procrustes":
+            return geometry.procrustes_distance(x, y)
+        return float(geometry.sample_angles(x, y, settings.components).mean())
+
+    return _Features(prepare, distance, shuffle, settings.shuffles)
+
+
+def _covariance(population: PopulationTrials) -> FloatArray:
+    return np.atleast_2d(np.cov(np.concatenate(list(population.trials)).T))
+
+
+def _of_dynamics(populations: Sequence[PopulationTrials], metric: str, settings: ComparisonSettings) -> _Features:
+    with_inputs = metric == "input-dsa"
+    if with_inputs and any(each.inputs is None for each in populations):
+        raise ValueError("input-dsa needs the inputs of every population")
+    shortest = min(len(trial) for each in populations for trial in each.trials)
+    n_delays = max(1, min(settings.n_delays, shortest // 2))
+    if shortest < 4:
+        raise ValueError(f"{metric} needs trials of 4 steps or more; the shortest has {shortest}")
+    spectra = [np.linalg.eigvalsh(_covariance(each))[::-1] for each in populations]
+    needed = max(int(np.searchsorted(np.cumsum(v) / max(v.sum(), 1e-300), settings.explained)) + 1 for v in spectra)
+    components = min(needed, settings.components, *(len(v) for v in spectra))
+    rank = min(settings.rank, n_delays * components)
+
+    def fit(population: PopulationTrials, trials: Sequence[FloatArray]) -> similarity.Operator:
+        axes = np.linalg.eigh(_covariance(population))[1][:, ::-1][:, :components]
+        inputs = population.inputs if with_inputs else None
+        return similarity.fit_operator([trial @ axes for trial in trials], inputs, n_delays=n_delays, rank=rank)
+
+    def prepare(population: PopulationTrials) -> similarity.Operator:
+        return fit(population, population.trials)
+
+    def shuffle(population: PopulationTrials, rng: np.random.Generator) -> similarity.Operator:
+        return fit(population, [trial[rng.permutation(len(trial))] for trial in population.trials])
+
+    distance = similarity.input_distance if with_inputs else similarity.operator_distance
+    return _Features(prepare, distance, shuffle, min(settings.shuffles, 2))
