@@ -54,7 +54,8 @@ def ground_truth_is_an_action(subject: Subject) -> None:
             seen = True
             first, last = int(space.start), int(space.start + space.n) - 1
             fits = np.ndim(right) == 0 and float(right) == int(right) and first <= int(right) <= last
-            require(fits, f"{subject.name}: the ground truth {right} at step {step} is outside the action space ({first} to {last})")
+            outside = f"the ground truth {right} at step {step} is outside the action space ({first} to {last})"
+            require(fits, f"{subject.name}: {outside}")
         if terminated or truncated:
             env.reset()
     if not seen:

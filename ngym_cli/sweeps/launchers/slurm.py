@@ -206,7 +206,7 @@ def minutes(text: str) -> int:
         [90, 120, 30, 2160]
     """
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", text):
-        raise UserError(f"--slurm time: '{text}' is not a valid time; expected a form such as 90 (minutes), 2:00:00 or 1-12:00:00")
+        raise UserError(f"--slurm time: '{text}' is not a valid time; expected 90 (minutes), 2:00:00 or 1-12:00:00")
     days, dash, rest = text.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
     if dash:
