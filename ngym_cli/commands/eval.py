@@ -85,7 +85,7 @@ def command(
     json: Annotated[bool, option("Print the summary as JSON.", "--json", panel=OUTPUT)] = False,
     **changed: Any,
 ) -> None:
-    """Evaluate trained agents or fitted models on fresh trials.
+    """Evaluate trained agents on fresh trials.
 
     Weights are frozen, and the recurrent state is reset as in training. With --simulate a model fitted to choices acts.
     """
