@@ -25,7 +25,7 @@ OPTIONS: dict[str, Option] = {
         Option("shared", "truth", True, "one network for actor and critic, or one each"),
         Option("readout", "list", [], "units of the hidden layers between the network and the heads",
                also=("net_arch",)),
-        Option("patience", "number", None, "steps for which the untrained agent keeps its first action, on average; none: "
+        Option("patience", "number", None, "steps (mean) for which the untrained agent keeps its first action; none: "
                "all actions are equally likely", 1, above=True, none=True),
         Option("memory", "number", None, "time constants (steps) that the gates begin with are spread from 1 to this",
                1, source="Tallec & Ollivier 2018, arXiv:1804.11188"),
