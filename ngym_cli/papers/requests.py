@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ngym_cli import runs, terminal
 from ngym_cli.agents.threads import cores
 from ngym_cli.config import trust
-from ngym_cli.errors import Taken, UserError
+from ngym_cli.errors import InUseError, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
@@ -110,7 +110,7 @@ def reproduce(
     code = require_trust(paper, place, trusted)
     launcher = launchers.find(launch)
     if place.exists() and locks.in_use(place):
-        raise Taken(f"{place} is in use by another process")
+        raise InUseError(f"{place} is in use by another process")
     everything, _ = paper.chosen([])
     whole = engine.plan(paper, everything, seeds.of(paper), place)
     planned = {key: each for key, each in whole.items() if each.part in parts}
