@@ -257,5 +257,6 @@ def claim_row(claim: ClaimConfig, verdict: Verdict) -> Row:
     """Return a claim with the result, as stored in ``claims.json``."""
     told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
     return {**told, "part": claim.part, "measure": claim.measure, **{
-        "verdict": verdict.state, "numbers": verdict.numbers, "why": verdict.why, "held": verdict.held, "of": verdict.of,
+        "verdict": verdict.state, "numbers": verdict.numbers, "why": verdict.why,
+        "held": verdict.held, "of": verdict.of,
     }}  # fmt: skip

@@ -10,9 +10,9 @@
 The number is the mean over seeds; with `, every seed` behind it each seed's own; with `, most seeds` that of more than
 half of them. Of a claim with several numbers all must meet it; with `, most numbers` behind it more than half.
 
-A claim is *reached* if every seed gave its numbers and the 95 % interval over seeds lies inside the criterion as well. It
-is *reached in part* if the mean alone meets the criterion, or if the criterion for that is met; seeds that gave no number
-then count as seeds that do not meet it, and more than half must have given one.
+A claim is *reached* if every seed gave its numbers and the 95 % interval over seeds lies inside the criterion as well.
+It is *reached in part* if the mean alone meets the criterion, or if the criterion for that is met; seeds that gave no
+number then count as seeds that do not meet it, and more than half must have given one.
 """
 
 from __future__ import annotations
