@@ -102,7 +102,10 @@ class Run:
             UserError: names the state of the run and how to continue.
         """
         if not os.path.lexists(self.path / MODEL):
-            status = self.manifest()["status"]
+            manifest = self.manifest()
+            if manifest.get("fit"):
+                raise UserError(f"{self.path} is a simulation of a fitted model; repeat it with ngym eval --simulate")
+            status = manifest["status"]
             hint = "wait for its end" if status == "running" else f"continue it with ngym run --resume {self.path}"
             raise UserError(f"run {self.path} has no trained model yet (status: {status}); {hint}")
 
