@@ -132,8 +132,6 @@ def request(
         if len(given) != 1:
             raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
         given = [(given[0][0], " ".join([given[0][1], *loose]))]
-    if (compare is None) != (columns is None):
-        raise UserError("--compare and --columns belong together: a table of trials, and the map of its columns")
     if compare is not None and columns is not None and plain.get("checkpoints"):
         raise UserError("--compare takes the final model, not --checkpoints")
     exports = tuple(split_entries(export or ""))
@@ -145,9 +143,20 @@ def request(
         perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
         record=_quantities(record),
         exports=exports,
-        compare=None if compare is None or columns is None else (compare, columns),
+        compare=comparison_of(compare, columns),
         **plain,
     )
+
+
+def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Path] | None:
+    """Return the table of an animal and the map of its columns, or None.
+
+    Raises:
+        UserError: if only one of the two is given.
+    """
+    if (compare is None) != (columns is None):
+        raise UserError("--compare and --columns belong together: a table of trials, and the map of its columns")
+    return None if compare is None or columns is None else (compare, columns)
 
 
 def _quantities(text: str | None) -> tuple[str, ...]:

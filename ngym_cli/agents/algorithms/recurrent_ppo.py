@@ -30,7 +30,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ngym_cli.agents import acting
-from ngym_cli.agents.algorithms.fused import Fused, Goal
+from ngym_cli.agents.algorithms.fused import Fused, PPOSettings
 from ngym_cli.agents.algorithms.minibatch import Experience, Minibatch
 from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.agents.algorithms.rollout import Rollout
@@ -196,10 +196,10 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         goal = self._goal()
         return lambda part: fused.gradient(part, goal)
 
-    def _goal(self) -> Goal:
+    def _goal(self) -> PPOSettings:
         """Coefficients of the objective at the present stage of training."""
         clip, reach = self._clips()
-        return Goal(self.normalize_advantage, clip, inf if reach is None else reach, self.ent_coef, self.vf_coef)
+        return PPOSettings(self.normalize_advantage, clip, inf if reach is None else reach, self.ent_coef, self.vf_coef)
 
     def _clips(self) -> tuple[float, float | None]:
         """Clip ranges of the probability ratio (around 1) and of values (around the old values)."""

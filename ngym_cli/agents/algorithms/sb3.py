@@ -105,7 +105,7 @@ class Learner(BaseAlgorithm):
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `own_state`."""
 
-    def take_new_tasks(self) -> None:
+    def switch_env(self) -> None:
         """Switch to the environments that replaced the earlier environments; the weights are kept."""
 
     def _excluded_save_params(self) -> list[str]:
@@ -121,14 +121,14 @@ def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
     """Restore the result of `counters`.
 
     Raises:
-        ValueError: If there is one that no learner has, or it is no number.
+        ValueError: If a counter is unknown or not a number.
     """
     strange = set(values) - set(COUNTERS)
     if strange:
         raise ValueError(f"unknown counters {sorted(strange)}")
     for name, value in values.items():
         if not _is_number(value):
-            raise ValueError(f"counter {name} is no number")
+            raise ValueError(f"counter {name} is not a number")
     for name, value in values.items():
         setattr(model, name, value)
 
