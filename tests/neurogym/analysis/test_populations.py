@@ -1,6 +1,5 @@
 """Population analyses on simulated populations whose structure is known."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
