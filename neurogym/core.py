@@ -37,7 +37,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import scores
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 from neurogym.compat.members import OldMembers
 from neurogym.cycle import TrialCycle
 from neurogym.messages.names import unknown
@@ -113,7 +113,7 @@ class TrialEnv(OldMembers, TrialCycle):
     def _merged(kind: str, default: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
         for name in given or ():
             if default and name not in default:
-                forgive(unknown(kind, name, default), "it is not used")
+                warn_once(unknown(kind, name, default), "it is not used")
         return {**default, **(given or {})}
 
     def oracle(self) -> Any:

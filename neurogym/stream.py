@@ -21,7 +21,7 @@ from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import PASSIVE, Stack
 
 
-class Shown(NamedTuple):
+class Frame(NamedTuple):
     """Rows of consecutive trials.
 
     Attributes:
@@ -67,7 +67,7 @@ class GroundTruthStream:
         self.whole = whole and not self._stack.shows
         others = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
         steps = bool(others) or any(w.overrides("step", "reset") for w in self._stack.wrappers)
-        steps |= self.task.shows_while_stepped
+        steps |= self.task.observation_depends_on_step
         known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
         self.makes_blocks = self._stack.ahead and known and not steps
         self._steps = not self.makes_blocks and (steps or self._stack.shows)
@@ -86,7 +86,7 @@ class GroundTruthStream:
         else:
             self._seen, _ = self.env.reset(seed=seed)
 
-    def make(self, n: int, given: Mapping[str, Any] | None = None) -> Shown:
+    def make(self, n: int, given: Mapping[str, Any] | None = None) -> Frame:
         """Return the next trials: ``n`` trials if the task makes blocks of trials, else a single trial.
 
         Args:
@@ -100,7 +100,7 @@ class GroundTruthStream:
         if self._steps:
             return self._stepped(given)
         if self.makes_blocks:
-            trials = self.task.make_unanswered(n, given) if self.whole else self.task.make_trials(n, **given)
+            trials = self.task.make_raw_trials(n, given) if self.whole else self.task.make_trials(n, **given)
         else:
             self.env.new_trial(**given)
             self.task.settle()
@@ -108,10 +108,10 @@ class GroundTruthStream:
         if not trials.has_gt:
             raise self._no_truth()
         if self.whole and _follow_each_other(trials):
-            return Shown(trials.ob, trials.gt, trials.rows().index, trials.length, trials)
+            return Frame(trials.ob, trials.gt, trials.rows().index, trials.length, trials)
         rows, length = self._kept(trials)
         ob = self._observed(trials, rows) if self._stack.shows else trials.ob[rows]
-        return Shown(ob, trials.gt[rows], rows, length, trials)
+        return Frame(ob, trials.gt[rows], rows, length, trials)
 
     def _no_truth(self) -> ValueError:
         return ValueError(f"{type(self.task).__name__} has no ground truth, so that nothing can be learned from it")
@@ -140,7 +140,7 @@ class GroundTruthStream:
 
         return self._stack.observe(trials.ob[rows], actions, rewards, field)
 
-    def _stepped(self, given: dict[str, Any]) -> Shown:
+    def _stepped(self, given: dict[str, Any]) -> Frame:
         """A trial of the environment itself, step by step."""
         if given:
             self.env.new_trial(**given)
@@ -160,7 +160,7 @@ class GroundTruthStream:
                 self._seen, _ = self.env.reset()
                 ended = True
         rows = int(trials.offset[0]) + np.arange(len(obs))
-        return Shown(np.array(obs), np.array(truths), rows, np.array([len(obs)]), trials)
+        return Frame(np.array(obs), np.array(truths), rows, np.array([len(obs)]), trials)
 
     def state(self) -> dict[str, Any]:
         """State of the stream apart from the environment, as plain data."""

@@ -8,6 +8,7 @@ From Python, with the names of the command line:
     run.trials, run.evaluations[0].trials
     run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")
     nc.sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results
+    nc.simulate(nc.fit("rat.csv", "gru"), "RDM-v0").evaluations[0].trials
     nc.load("latest"), nc.reproduce("roitman2002")
 """
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ngym_cli.agents.algorithms.reinforce import Reinforce
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
+    from ngym_cli.api.fits import simulate
     from ngym_cli.api.papers import Reproduction, reproduce
     from ngym_cli.api.sweeps import Sweep, sweep
     from ngym_cli.api.trained import Evaluation, Run, load
@@ -45,6 +47,7 @@ __all__ = [
     "load",
     "reproduce",
     "resume",
+    "simulate",
     "sweep",
     "train",
 ]
@@ -60,6 +63,7 @@ _MODULES = {
     "Supervised": "ngym_cli.agents.supervised.learner",
     "Reproduction": "ngym_cli.api.papers",
     "reproduce": "ngym_cli.api.papers",
+    "simulate": "ngym_cli.api.fits",
     "Sweep": "ngym_cli.api.sweeps",
     "sweep": "ngym_cli.api.sweeps",
     "Evaluation": "ngym_cli.api.trained",

@@ -9,7 +9,7 @@ class UserError(Exception):
     """Error of the user: the command line prints the message on a single line and exits with code 2."""
 
 
-class Taken(UserError):
+class InUseError(UserError):
     """A run folder that another process writes, or has just made."""
 
 

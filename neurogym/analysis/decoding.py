@@ -15,8 +15,18 @@ from neurogym.analysis.results import FloatArray, Result, wilson
 #: no noise there would be none, and the discriminant no direction.
 FLOOR = 1e-4
 
-#: Standard deviations by which labels change more rarely than at random before they count as coming in blocks.
-RARELY = 6.0
+#: Standard deviations between the likeness of neighbouring trials and that of trials in random order, above which the
+#: activity counts as drifting.
+DRIFTING = 3.0
+
+#: Trials before and after one that count as neighbours.
+NEIGHBOURS = 5
+
+#: Random orders of the trials that the likeness of neighbours is compared with.
+ORDERS = 200
+
+#: Surrogate sequences of labels that estimate bias and spread of the accuracy where the activity drifts.
+SURROGATES = 40
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,8 @@ class Decoding(Result):
         chance: share of the most frequent class.
         n: trials decoded at each step, shape (steps,).
         classes: the decoded values.
-        groups: number of blocks or sessions that were left out together, 0 if single trials were.
+        groups: number of sessions that were left out together, 0 if trials were.
+        corrected: the activity drifts over trials, so accuracy and interval are corrected by surrogate labels.
     """
 
     accuracy: FloatArray
@@ -40,6 +51,7 @@ class Decoding(Result):
     n: NDArray[np.int64]
     classes: np.ndarray
     groups: int = 0
+    corrected: bool = False
 
 
 class _ShrunkCovariance:
@@ -67,25 +79,57 @@ class _ShrunkCovariance:
         return self
 
 
-def blocks_of(labels: ArrayLike) -> NDArray[np.int64] | None:
-    """Block of each trial if labels come in blocks; None if labels change as if at random.
+def drifts(activity: ArrayLike, labels: ArrayLike, seed: int | None = 0) -> bool:
+    """Whether the activity of neighbouring trials is more alike than that of trials in random order.
 
-    Trials that are sorted by their label have one block for each and count as single trials; give `decode` the groups.
+    Args:
+        activity: single trials in the order in which they came, shape (trials, steps, units), ``nan`` where unknown.
+        labels: class of each trial, shape (trials,); the means of the classes are taken away first.
+        seed: seed of the random orders.
+    """
+    a = np.asarray(activity, float)
+    residual = _without_class_means(a, np.asarray(labels)).reshape(len(a), -1)
+    spread = np.nanstd(residual, axis=0)
+    x = np.nan_to_num(residual[:, spread > 0] / spread[spread > 0])
+    likeness, n = x @ x.T, len(x)
+    rng = np.random.default_rng(seed)
+
+    def of(order: NDArray[np.int64]) -> float:
+        return float(sum(likeness[order[lag:], order[:-lag]].sum() for lag in range(1, min(NEIGHBOURS, n - 1) + 1)))
+
+    shuffled = np.array([of(rng.permutation(n)) for _ in range(ORDERS)])
+    return bool(abs(of(np.arange(n)) - shuffled.mean()) > DRIFTING * shuffled.std())
+
+
+def _without_class_means(activity: FloatArray, labels: np.ndarray) -> FloatArray:
+    residual = activity.copy()
+    for label in np.unique(labels):
+        rows = residual[labels == label]
+        known = np.maximum(np.isfinite(rows).sum(axis=0), 1)
+        residual[labels == label] -= np.nansum(rows, axis=0) / known
+    return residual
+
+
+def surrogate_labels(labels: ArrayLike, rng: np.random.Generator) -> np.ndarray:
+    """Draw a sequence of labels whose runs are as long as those of the given one, from a random phase of a run.
 
     Args:
         labels: class of each trial, in the order in which trials came, shape (trials,).
+        rng: random numbers.
     """
     y = np.asarray(labels)
-    classes, counts = np.unique(y, return_counts=True)
-    n, share = len(y), counts / max(len(y), 1)
-    if n < 2 or len(classes) < 2:
-        return None
-    differ = 1 - float(np.sum(share**2))
-    changes = np.concatenate([[False], y[1:] != y[:-1]])
-    expected, spread = (n - 1) * differ, np.sqrt((n - 1) * differ * (1 - differ))
-    rare = changes.sum() < expected - RARELY * max(float(spread), 1e-9)
-    sorted_by_class = changes.sum() == len(classes) - 1  # no information about the order of trials
-    return np.cumsum(changes) if rare and not sorted_by_class else None
+    starts = np.flatnonzero(np.concatenate([[True], y[1:] != y[:-1]]))
+    lengths, following = np.diff(np.append(starts, len(y))), y[starts]
+    classes, total = np.unique(following), 0
+    after = {c: following[1:][following[:-1] == c] for c in classes}
+    current, drawn = rng.choice(y), []
+    while total < 2 * len(y):
+        drawn.append(np.full(rng.choice(lengths[following == current]), current))
+        total += len(drawn[-1])
+        others = after[current]
+        current = rng.choice(others if len(others) else classes[classes != current])
+    phase = rng.integers(0, total - len(y) + 1)
+    return np.concatenate(drawn)[phase : phase + len(y)]
 
 
 def decode(
@@ -104,23 +148,26 @@ def decode(
     Across time, a decoder trained at one step is tested at every other (King & Dehaene 2014,
     10.1016/j.tics.2014.01.002), always on trials that it was not trained on.
 
-    Activity drifts, and neighbouring trials are alike. Where labels come in blocks a decoder could tell them by the
-    drift alone; whole blocks are then left out (Harris 2021, 10.1101/2020.11.29.402719). Where blocks of two labels
-    alternate, what is next to a block in time has the other label, and mere drift is decoded below chance.
+    Where activity drifts, neighbouring trials are alike: labels that repeat (or alternate) are then predicted by the
+    drift alone, above or below chance, and trials are not independent. Folds are then stretches of neighbouring trials,
+    and the accuracy expected without any information is measured: the same decoder is applied to surrogate labels with
+    runs of the same lengths and to the activity without its class means. The difference of that accuracy from chance is
+    subtracted, and its spread gives the interval (after Harris 2021, 10.1101/2020.11.29.402719).
 
     Args:
-        activity: aligned single trials, shape (trials, steps, units); trials with ``nan`` at a step are left out there.
+        activity: aligned single trials in the order in which they came, shape (trials, steps, units); trials with
+            ``nan`` at a step are left out there.
         labels: class of each trial, shape (trials,).
         across_time: train at each step and test at every step.
         folds: cross-validation folds, stratified by class; fewer where a class has fewer groups.
-        groups: block or session of each trial, shape (trials,), which are left out as wholes. By default the blocks of
-            the labels, if these come in blocks, else single trials.
+        groups: session of each trial, shape (trials,); sessions are left out as wholes.
         decoder: a scikit-learn classifier; by default linear discriminant analysis with Ledoit-Wolf shrinkage.
         level: coverage of the intervals, which come from the groups where there are any.
-        seed: seed of the folds.
+        seed: seed of the folds and of the surrogate labels.
 
     Raises:
-        ValueError: fewer than two classes, or a class with fewer trials than folds or in fewer than two groups.
+        ValueError: fewer than two classes, one with fewer trials than folds or in fewer than two groups; or activity
+            that drifts while each class comes in a single block.
         ModuleNotFoundError: scikit-learn is not installed.
     """
     try:
@@ -134,27 +181,69 @@ def decode(
         raise ValueError(f"decoding needs activity (trials, steps, units) and a label each, got {a.shape}, {y.shape}")
     if len(classes) < 2 or counts.min() < folds:
         raise ValueError(f"decoding needs two classes with {folds} trials or more each, got {counts.tolist()}")
-    left_out = blocks_of(y) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    known = np.isfinite(a).all(axis=2)
-    steps = a.shape[1]
+    known = np.asarray(np.isfinite(a).all(axis=2))
+    corrected = False
+    model = None if decoder is None else lambda: clone(decoder)
+    if groups is not None:
+        sessions = np.unique(np.asarray(groups), return_inverse=True)[1]
+        right = _held_out(a, y, list(_folds_of_groups(y, sessions, folds, seed)), across_time, model)
+        accuracy, low, high = _intervals(right, sessions, level)
+    elif not (corrected := drifts(a, y, seed)):
+        right = _held_out(a, y, list(_folds(y, folds, seed)), across_time, model)
+        accuracy, low, high = _intervals(right, None, level)
+    else:
+        accuracy, low, high = _corrected(a, y, folds, across_time, model, level, np.random.default_rng(seed))
+    if not across_time:
+        accuracy, low, high = (matrix[:, 0] for matrix in (accuracy, low, high))
+    n_groups = 0 if groups is None else len(np.unique(np.asarray(groups)))
+    return Decoding(
+        accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups, corrected
+    )
+
+
+def _held_out(a: FloatArray, y: np.ndarray, folds: list[Any], across_time: bool, model: Any) -> FloatArray:
+    """Return whether each held-out trial was decoded correctly, shape (trials, train steps, test steps or 1)."""
+    known = np.asarray(np.isfinite(a).all(axis=2))
+    steps, n_classes = a.shape[1], len(np.unique(y))
     right = np.full((len(y), steps, steps if across_time else 1), np.nan)
-    for train, test in _folds(y, left_out, folds, seed):
+    for train, test in folds:
         for step in range(steps):
             rows = train[known[train, step]]
-            if len(np.unique(y[rows])) < len(classes):
+            if len(np.unique(y[rows])) < n_classes:
                 continue
             x = a[rows, step]
-            model = (_discriminant(x) if decoder is None else clone(decoder)).fit(x, y[rows])
+            fitted = (_discriminant(x) if model is None else model()).fit(x, y[rows])
             at = np.arange(steps) if across_time else np.array([step])
             trial, column = np.nonzero(known[np.ix_(test, at)])
             if trial.size:
                 place = column if across_time else np.zeros_like(column)
-                right[test[trial], step, place] = model.predict(a[test[trial], at[column]]) == y[test[trial]]
-    accuracy, low, high = _intervals(right, left_out, level)
-    if not across_time:
-        accuracy, low, high = (matrix[:, 0] for matrix in (accuracy, low, high))
-    n_groups = 0 if left_out is None else len(np.unique(left_out))
-    return Decoding(accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups)
+                right[test[trial], step, place] = fitted.predict(a[test[trial], at[column]]) == y[test[trial]]
+    return right
+
+
+def _corrected(
+    a: FloatArray, y: np.ndarray, folds: int, across_time: bool, model: Any, level: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Accuracy and interval by surrogate labels, for activity that drifts."""
+    from scipy import stats
+
+    if (y[1:] != y[:-1]).sum() == len(np.unique(y)) - 1:
+        raise ValueError("the activity drifts and each class comes in a single block: drift cannot be told from label")
+    stretch = np.arange(len(y)) * folds // len(y)
+    split = [(np.flatnonzero(stretch != k), np.flatnonzero(stretch == k)) for k in range(folds)]
+    found, _, _ = _intervals(_held_out(a, y, split, across_time, model), None, level)
+    residual = _without_class_means(a, y)
+    null: list[FloatArray] = []
+    while len(null) < SURROGATES:
+        drawn = surrogate_labels(y, rng)
+        share = np.unique(drawn, return_counts=True)[1].max() / len(y)
+        if share < 1:
+            accuracy, _, _ = _intervals(_held_out(residual, drawn, split, across_time, model), None, level)
+            null.append(accuracy - share)
+    bias, spread = np.nanmean(null, axis=0), np.nanstd(null, axis=0, ddof=1)
+    half = stats.t.ppf((1 + level) / 2, SURROGATES - 1) * np.sqrt(1 + 1 / SURROGATES) * spread
+    accuracy = found - bias
+    return np.clip(accuracy, 0, 1), np.clip(accuracy - half, 0, 1), np.clip(accuracy + half, 0, 1)
 
 
 def _discriminant(x: FloatArray) -> Any:
@@ -166,17 +255,21 @@ def _discriminant(x: FloatArray) -> Any:
     return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=_ShrunkCovariance(floor))
 
 
-def _folds(y: np.ndarray, groups: NDArray[np.int64] | None, folds: int, seed: int | None) -> Any:
+def _folds(y: np.ndarray, folds: int, seed: int | None) -> Any:
     """Trials to train on and to test on, fold by fold."""
-    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+    from sklearn.model_selection import StratifiedKFold
 
-    nothing = np.zeros(len(y))
-    if groups is None:
-        return StratifiedKFold(folds, shuffle=True, random_state=seed).split(nothing, y)
+    return StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
+
+
+def _folds_of_groups(y: np.ndarray, groups: NDArray[np.int64], folds: int, seed: int | None) -> Any:
+    """Trials to train on and to test on, fold by fold, with whole sessions left out."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
     fewest = min(len(np.unique(groups[y == label])) for label in np.unique(y))
     if fewest < 2:
-        raise ValueError("decoding leaves whole blocks out, and one of the classes comes in a single block")
-    return StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed).split(nothing, y, groups)
+        raise ValueError("decoding leaves whole sessions out, and one of the classes comes in a single session")
+    return StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups)
 
 
 def _intervals(right: FloatArray, groups: NDArray[np.int64] | None, level: float) -> tuple[FloatArray, ...]:

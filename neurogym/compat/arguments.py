@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 
 #: Class or function to older argument and present one.
 ARGUMENTS: dict[str, dict[str, str]] = {
@@ -52,7 +52,7 @@ def takes_older_names(owner: str, values: Mapping[Any, Any] | None = None) -> Ca
             for old in names.keys() & kwargs.keys():
                 given = kwargs.pop(old)
                 kwargs.setdefault(names[old], (values or {}).get(given, given) if isinstance(given, str) else given)
-                forgive(f"{owner}: the argument {old!r} is called {names[old]!r} now", error=TypeError)
+                warn_once(f"{owner}: the argument {old!r} is called {names[old]!r} now", error=TypeError)
             return function(*args, **kwargs)
 
         return call

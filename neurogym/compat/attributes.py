@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 
 
 class ConditionValues:
@@ -44,4 +44,4 @@ class ConditionValues:
 def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
     """Warn of ``timing`` given to a task without periods."""
     if timing:
-        forgive(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")
+        warn_once(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")

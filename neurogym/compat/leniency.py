@@ -33,7 +33,7 @@ def strictly() -> Iterator[None]:
         _strict.reset(token)
 
 
-def forgive(message: str, then: str = "", error: type[Exception] = ValueError) -> None:
+def warn_once(message: str, then: str = "", error: type[Exception] = ValueError) -> None:
     """Warn about an outdated use in old scripts, once per message.
 
     Args:

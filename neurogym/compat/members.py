@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 
 
 class OldMembers:
@@ -129,7 +129,7 @@ def five_values(result: Any, task: object) -> tuple[Any, float, bool, bool, dict
         return result
     text = f"{type(task).__name__}._step returned {count} values; return five: observation, reward, terminated, "
     if count == 4 and isinstance(result[3], dict):
-        forgive(f"{text}truncated, info", "done is taken for terminated")
+        warn_once(f"{text}truncated, info", "done is taken for terminated")
         ob, reward, done, info = result
         return ob, reward, bool(done), False, info
     raise ValueError(f"{text}truncated, info")
@@ -144,4 +144,4 @@ def forgive_reset(given: dict[str, Any]) -> None:
     for name in given:
         if name not in ("no_step", "step_fn"):
             raise TypeError(f"reset() got an unexpected keyword argument {name!r}")
-        forgive(f"reset({name}=...): reset takes no step, it returns the first observation", error=TypeError)
+        warn_once(f"reset({name}=...): reset takes no step, it returns the first observation", error=TypeError)

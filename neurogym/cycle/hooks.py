@@ -10,7 +10,7 @@ from neurogym.trials import Info
 from neurogym.trials.events import ABORT, NONE
 
 
-class Told(NamedTuple):
+class StepInfo(NamedTuple):
     """Results of an overridden step apart from the reward."""
 
     ob: Any  #: None: the observation of the row that comes next
@@ -39,12 +39,12 @@ class TaskHooks(TrialMaker):
         self.trial_choice: tuple[Any, int] | None = None
 
     @property
-    def follows_agent(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Whether what a trial is like depends on what the agent did before; then no trial is made ahead."""
         return type(self).trial_ended is not TaskHooks.trial_ended
 
     @property
-    def shows_while_stepped(self) -> bool:
+    def observation_depends_on_step(self) -> bool:
         """Whether observations depend on the steps of the trial."""
         return False
 

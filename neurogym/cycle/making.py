@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 from neurogym.messages.names import unknown
 from neurogym.parameters import Changeable, Conditions, Table
 from neurogym.rules import Rule
@@ -18,7 +18,7 @@ from neurogym.sampling.patterns import Patterns, Vectors
 from neurogym.spaces import n_actions
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import Ahead
-from neurogym.trials.layout import for_each
+from neurogym.trials.layout import broadcast_to_trials
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.base import Traits, TrialWrapper
 from neurogym.wrappers.forwarding import layers
@@ -63,17 +63,17 @@ class TrialMaker(Changeable, SingleTrial):
     @property
     def traits(self) -> Traits:
         """Capabilities of the task without wrappers."""
-        ahead = not self._one_by_one and not self.follows_agent
-        batched = self.rule is not None and not self.programs_steps
+        ahead = not self._one_by_one and not self.is_adaptive
+        batched = self.rule is not None and not self.overrides_step
         return Traits(ahead, batched, bool(self.metadata.get("carries", False)))
 
     @property
-    def follows_agent(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Whether what a trial is like depends on what the agent did before."""
         raise NotImplementedError
 
     @property
-    def programs_steps(self) -> bool:
+    def overrides_step(self) -> bool:
         """Whether the task overrides the step."""
         raise NotImplementedError
 
@@ -118,13 +118,13 @@ class TrialMaker(Changeable, SingleTrial):
         self._new_trials(trials)
         return trials.record(0)
 
-    def next_follows_from(self) -> Hashable:
+    def next_trial_depends_on(self) -> Hashable:
         """Part of the session's state on which the next trial depends, as a hashable value; None if undeclared.
 
         Worth saying of a task that follows the agent: in a batch, tasks that are equal in it describe their next trials
         together. ``_new_trials`` is then asked once, of one of them, for one trial of each; what it draws comes from
         ``trials.rng`` (or ``trials.draw``, ...), with a first axis that is the trial. What it takes from
-        ``trials.of_each`` may differ among them.
+        ``trials.per_trial`` may differ among them.
         """
         return None
 
@@ -156,7 +156,7 @@ class TrialMaker(Changeable, SingleTrial):
         """
         for name, value in given.items():
             if name not in self.conditions:
-                forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
+                warn_once(unknown("trial condition", name, self.conditions), "it is only put into the record")
                 continue
             values = self.conditions[name]
             if not is_possible(value, values):
@@ -164,7 +164,7 @@ class TrialMaker(Changeable, SingleTrial):
                 listed = isinstance(values, (Patterns, Vectors)) or not is_number(next(iter(values), 0))
                 if (listed and not isinstance(values, Distribution)) or not is_number(value):
                     raise ValueError(text)
-                forgive(text, "it is used as it is")
+                warn_once(text, "it is used as it is")
 
     def make_trials(self, n: int, **given: Any) -> Trials:
         """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
@@ -179,7 +179,7 @@ class TrialMaker(Changeable, SingleTrial):
         """
         return self._make_as_asked(n, given, answered=True)
 
-    def make_unanswered(self, n: int, given: Mapping[str, Any]) -> Trials:
+    def make_raw_trials(self, n: int, given: Mapping[str, Any]) -> Trials:
         """:meth:`make_trials` for trials that are only shown: the consequences of actions are not computed."""
         return self._make_as_asked(n, given, answered=False)
 
@@ -223,7 +223,7 @@ class TrialMaker(Changeable, SingleTrial):
     @property
     def can_make_together(self) -> bool:
         """Whether the next trials of several such tasks with equal parameters can be described at once."""
-        says = type(self).next_follows_from is not TrialMaker.next_follows_from
+        says = type(self).next_trial_depends_on is not TrialMaker.next_trial_depends_on
         if not says or self._one_by_one or not self.stack.only_shows:
             return False
         return not any(callable(spec) for spec in self.timing.values())  # these may draw from generators of their own
@@ -232,7 +232,7 @@ class TrialMaker(Changeable, SingleTrial):
         """Next trial of each of several tasks with equal parameters, described jointly.
 
         Args:
-            tasks: Tasks that are equal in :meth:`next_follows_from` and in all parameters.
+            tasks: Tasks that are equal in :meth:`next_trial_depends_on` and in all parameters.
 
         Returns:
             A block with one trial for each, the one that it would have made by itself.
@@ -291,7 +291,7 @@ def _per_trial(value: Any, n: int) -> np.ndarray:
     if _varies(value, n):
         return value
     if type(value) in _SCALARS or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
-        return for_each(n, value) if not isinstance(value, str) else np.array([value] * n)
+        return broadcast_to_trials(n, value) if not isinstance(value, str) else np.array([value] * n)
     array = np.empty(n, dtype=object)
     for i in range(n):
         array[i] = value

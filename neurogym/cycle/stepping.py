@@ -14,7 +14,7 @@ import numpy as np
 
 from neurogym.compat.members import five_values, forgive_reset
 from neurogym.cycle.actions import checked
-from neurogym.cycle.hooks import TaskHooks, Told
+from neurogym.cycle.hooks import StepInfo, TaskHooks
 from neurogym.cycle.making import TrialMaker
 from neurogym.cycle.rendering import Rendered
 from neurogym.trials import Info, ResetResult, StepResult, Trials
@@ -74,7 +74,7 @@ class TrialCycle(Rendered, TaskHooks):
         self._made_ahead = False  # whether the block may have been made before the agent acted
 
     @property
-    def programs_steps(self) -> bool:
+    def overrides_step(self) -> bool:
         """Whether the task programs ``_step`` or ``post_step``."""
         own = type(self)
         return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
@@ -212,7 +212,7 @@ class TrialCycle(Rendered, TaskHooks):
         """Begin the next trial, through the outermost wrapper if a wrapper overrides ``new_trial``."""
         (self.top if self.stack.begins_trials else self).new_trial()
 
-    def act_in_trial(self, action: Any) -> tuple[bool, Any, float, Info, Told | None]:
+    def act_in_trial(self, action: Any) -> tuple[bool, Any, float, Info, StepInfo | None]:
         """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
 
         The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
@@ -247,7 +247,9 @@ class TrialCycle(Rendered, TaskHooks):
                 info["gt"] = truth
         return event >= END, action, reward, info, told
 
-    def step_result(self, stack: Stack | None, action: Any, reward: float, info: Info, told: Told | None) -> StepResult:
+    def step_result(
+        self, stack: Stack | None, action: Any, reward: float, info: Info, told: StepInfo | None
+    ) -> StepResult:
         """Return the result of :meth:`step`, with the observation of the new current row: second part of :meth:`step`.
 
         Args:
@@ -283,7 +285,7 @@ class TrialCycle(Rendered, TaskHooks):
         stack = self.stack if wrapper is self.top else Stack(wrapper)
         return stack if stack.only_hooks else None
 
-    def act_at(self, row: int, action: Any) -> tuple[int, float, Told | None]:
+    def act_at(self, row: int, action: Any) -> tuple[int, float, StepInfo | None]:
         """Effect of an action at a row of the current trial; no other place defines the effect.
 
         What it adds to performance, to the trial's reward and to the breaks of fixation is added; the session stays at
@@ -313,7 +315,7 @@ class TrialCycle(Rendered, TaskHooks):
                 event |= CORRECT if self.performance >= 0.5 else ERROR
         return event, reward, None
 
-    def _act_by_program(self, row: int, action: Any) -> tuple[int, float, Told]:
+    def _act_by_program(self, row: int, action: Any) -> tuple[int, float, StepInfo]:
         """:meth:`act_at` of a task with a programmed ``_step``."""
         cursor = self.cursor
         cursor.row = row
@@ -338,7 +340,7 @@ class TrialCycle(Rendered, TaskHooks):
             event = CORRECT if self.performance >= 0.5 else ERROR
         if ob is NOW or (self._now is not None and (ob is self._now or (ended and np.array_equal(ob, self._now)))):
             ob = None
-        told = tuple.__new__(Told, (ob, terminated, truncated, info))  # half the time of Told(...)
+        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of Told(...)
         return event + END * ended, reward, told
 
     def _tell(self, info: Info) -> None:

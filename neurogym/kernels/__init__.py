@@ -29,7 +29,7 @@ PLAIN = "plain"
 #: From the least to the most able; the first of an architecture runs on all its processors.
 VARIANTS = ("baseline", "avx2", "avx512", "neon")
 VARIABLE = "NGYM_KERNELS"
-MEND = "to mend it, install a C compiler (gcc or clang) and then ngym again"
+HINT = "to mend it, install a C compiler (gcc or clang) and then ngym again"
 
 logger = logging.getLogger("neurogym")
 
@@ -102,7 +102,7 @@ def _chosen() -> _Loaded:
         problems = problems or ["ngym was installed without them"]
     if problems:
         slower = "NumPy and torch take over, three to four times slower" if name == PLAIN else f"{name} is used"
-        logger.warning("no compiled functions (%s): %s; %s", problems[0], slower, MEND)
+        logger.warning("no compiled functions (%s): %s; %s", problems[0], slower, HINT)
     return _take(name)
 
 

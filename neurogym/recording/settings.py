@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 from neurogym.messages.names import unknown
 
 PREFIX = "NGYM_"
@@ -108,7 +108,7 @@ class Config(_Section):
 def _read(path: Path) -> dict[str, Any]:
     path = path.expanduser()
     if not path.is_file():
-        forgive(f"no such configuration file: {path}", "defaults are used", FileNotFoundError)
+        warn_once(f"no such configuration file: {path}", "defaults are used", FileNotFoundError)
         return {}
     with path.open("rb") as file:
         return _expanded(tomllib.load(file))
@@ -121,7 +121,7 @@ def _known(settings: Mapping[str, Any], section: type[BaseModel], within: str = 
         field = section.model_fields.get(name)
         if field is None:
             valid = [f"{within}{field}" for field in section.model_fields]
-            forgive(unknown("setting", f"{within}{name}", valid), "it is not used")
+            warn_once(unknown("setting", f"{within}{name}", valid), "it is not used")
             continue
         inner = field.annotation
         nested = isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, BaseModel)

@@ -16,7 +16,7 @@ from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
 from neurogym.sampling.generator import Generators
 from neurogym.trials.events import Info
-from neurogym.trials.layout import Period, for_each
+from neurogym.trials.layout import Period, broadcast_to_trials
 from neurogym.trials.row_arrays import RowArrays, Task
 
 
@@ -113,14 +113,14 @@ class Trials(RowArrays):
             return None
         return float(duration)
 
-    def of_each(self, remembered: Callable[[Any], Any]) -> np.ndarray:
+    def per_trial(self, remembered: Callable[[Any], Any]) -> np.ndarray:
         """Value remembered by the session of each trial, shape (n,).
 
         Args:
             remembered: A number that follows from the task of a session.
         """
         if self.owners is None:
-            return for_each(self.n, remembered(self.env))
+            return broadcast_to_trials(self.n, remembered(self.env))
         return np.array([remembered(task) for task in self.owners])
 
     # -- what is paid -------------------------------------------------------------------------------------------------
@@ -129,11 +129,11 @@ class Trials(RowArrays):
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""
         amount = self.rewards.get(event, 0.0)
         if isinstance(amount, float):
-            return for_each(self.n, amount)
+            return broadcast_to_trials(self.n, amount)
         amount = np.asarray(amount, dtype=float)
         if amount.shape not in ((), (self.n,)):
             raise ValueError(f"reward {event!r} needs one number or {self.n} (one per trial), got shape {amount.shape}")
-        return np.ascontiguousarray(amount) if amount.ndim else for_each(self.n, amount.item())
+        return np.ascontiguousarray(amount) if amount.ndim else broadcast_to_trials(self.n, amount.item())
 
     def pay(
         self,
@@ -196,7 +196,7 @@ class Trials(RowArrays):
         info, durations = self._told
         return info.of_trial(k), durations.of_trial(k)
 
-    def let_go_of_rows(self) -> None:
+    def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""
         self.fields, self._rows, self.payments, self.given = {}, {}, [], {}
 

@@ -24,7 +24,7 @@ class InvalidOperationError(RuntimeError):
     """Operation requested at the wrong moment, such as a period added after the observations."""
 
 
-def for_each(n: int, value: Any) -> np.ndarray:
+def broadcast_to_trials(n: int, value: Any) -> np.ndarray:
     """Repeat a number for each of ``n`` trials, shape (n,); for a single trial ``np.full`` is three times slower."""
     return np.array([value]) if n == 1 else np.full(n, value)
 
@@ -131,10 +131,10 @@ class Layout:
                 raise ValueError(f"period {period!r} would start before the trial")
         if isinstance(start, int) and isinstance(steps, int):
             self._alike[period] = start, start + steps
-            self.starts[period], end = for_each(self.n, start), for_each(self.n, start + steps)
+            self.starts[period], end = broadcast_to_trials(self.n, start), broadcast_to_trials(self.n, start + steps)
         else:
             self._alike.pop(period, None)
-            self.starts[period] = start = for_each(self.n, start) if isinstance(start, int) else start
+            self.starts[period] = start = broadcast_to_trials(self.n, start) if isinstance(start, int) else start
             end = start + steps
         self.ends[period] = end
         self.length = self._laid = np.maximum(self.length, end)
@@ -149,7 +149,7 @@ class Layout:
             raise InvalidOperationError("add_spans: periods must be added before observations or ground truth are")
         for name, (start, end) in spans.items():
             self._alike[name] = start, end
-            self.starts[name], self.ends[name] = for_each(self.n, start), for_each(self.n, end)
+            self.starts[name], self.ends[name] = broadcast_to_trials(self.n, start), broadcast_to_trials(self.n, end)
         self.length = self._laid = np.maximum(self.length, max((end for _, end in spans.values()), default=0))
 
     def _limit(self, table: dict[str, np.ndarray], period: str) -> Any:

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.envs.registration import make
-from neurogym.stream import GroundTruthStream, Shown
+from neurogym.stream import Frame, GroundTruthStream
 
 #: Minimum number of steps that each sequence's stream makes ahead, unless cache_len is given, ...
 AHEAD = 4096
@@ -176,7 +176,7 @@ class Dataset:
             count = np.full(self.batch_size, length)
         return rows.next_window(count, length, self.batch_first, records)
 
-    def _make(self, b: int, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], Shown]:
+    def _make(self, b: int, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], Frame]:
         """More rows of a sequence."""
         n = int(np.clip(np.ceil(self._ahead / self._length_guess[b]), 1, 512))
         shown = self._streams[b].make(n, given)
@@ -185,7 +185,7 @@ class Dataset:
         starts[np.cumsum(shown.length) - shown.length] = True
         return {"inputs": shown.ob, "targets": shown.gt, "period": self._labels(shown), "starts": starts}, shown
 
-    def _labels(self, shown: Shown) -> np.ndarray:
+    def _labels(self, shown: Frame) -> np.ndarray:
         """Position in ``periods`` of the period of each row."""
         labels = np.full(shown.trials.total, -1, np.int16)
         for name in shown.trials.starts:
@@ -258,13 +258,13 @@ class Rows:
     def clear(self) -> None:
         """Discard all rows."""
         self._used[:] = self._filled[:] = 0
-        self._trials: list[deque[tuple[Shown, int]]] = [deque() for _ in self._used]  # those whose rows are waiting
+        self._trials: list[deque[tuple[Frame, int]]] = [deque() for _ in self._used]  # those whose rows are waiting
 
     def lacks(self, rows: int | None, b: Any = slice(None)) -> np.ndarray:
         """Whether sequences (default: each) have fewer rows; None: not a whole trial."""
         return self._filled[b] - self._used[b] < (1 if rows is None else rows)
 
-    def append(self, b: int, rows: dict[str, np.ndarray], shown: Shown) -> None:
+    def append(self, b: int, rows: dict[str, np.ndarray], shown: Frame) -> None:
         """Append the rows of whole trials to sequence ``b``."""
         left, more = slice(int(self._used[b]), int(self._filled[b])), len(rows["starts"])
         needed = left.stop - left.start + more

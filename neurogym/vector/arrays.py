@@ -79,7 +79,7 @@ class TrialVectorEnv(Batch):
         """Make the next block of trials of environment ``i``, and keep its rows only in the pools."""
         block = self.tasks[i].make_ahead()
         self._pools.load(i, block)
-        block.let_go_of_rows()
+        block.free_rows()
         self._pools.begin(i)
         self._stale.discard(i)
 
@@ -147,7 +147,7 @@ class TrialVectorEnv(Batch):
                 block: Trials = task.ahead.block  # type: ignore[assignment]
                 task.ahead.block = rest = block.part(trial, block.n - trial)  # trials that are over are not needed
                 if self._stack.ahead:
-                    rest.let_go_of_rows()  # they are in the pools
+                    rest.free_rows()  # they are in the pools
                     task.cursor = Cursor()  # has stayed where the session began
             return {**super().state(), **own}
         finally:
@@ -168,7 +168,7 @@ class TrialVectorEnv(Batch):
         known = self._pools.fields(0, slice(0, 1))
         rows = SavedRows(state["rows"], known, self.num_envs) if "rows" in state else None
         for block in self._blocks() if rows else []:
-            block.let_go_of_rows()
+            block.free_rows()
         super().set_state(state)
         for i, block in enumerate(self._blocks()):
             if rows:
@@ -176,7 +176,7 @@ class TrialVectorEnv(Batch):
             check_ready(block, known)
             self._pools.load(i, block)
             if rows:
-                block.let_go_of_rows()
+                block.free_rows()
         steps, *sums = state["batch"]
         check_batch(self._blocks(), steps, sums)
         self._pools.set_state(state["batch"])

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from neurogym.state import capture, restore
-from neurogym.vector.together import Together
+from neurogym.vector.together import GroupedTrials
 
 Seeds = int | Sequence[int | None] | None
 
@@ -79,7 +79,7 @@ class Batch(VectorEnv):
         self.metadata = {**self.envs[0].metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = self.envs[0].spec
         self.finished: dict[str, np.ndarray] | None = None
-        self.together = Together(self.tasks)
+        self.together = GroupedTrials(self.tasks)
 
     def seeds(self, seed: Seeds) -> list[int | None]:
         """Seeds of all environments: ``seed + i`` for an integer, as Gymnasium's vector environments do."""
@@ -130,7 +130,7 @@ class Batch(VectorEnv):
             raise ValueError(f"the saved state is of {len(state['envs'])} environments, not {self.num_envs}")
         for env, saved in zip(self.envs, state["envs"], strict=True):
             restore(env, saved)
-        self.together = Together(self.tasks)  # parameters were saved, too
+        self.together = GroupedTrials(self.tasks)  # parameters were saved, too
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close every environment."""

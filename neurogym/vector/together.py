@@ -9,7 +9,7 @@ from neurogym.trials import Trials
 from neurogym.trials.cursor import Ahead
 
 
-class Together:
+class GroupedTrials:
     """Begins new trials for the environments of a batch, and makes equal trials jointly.
 
     Trials that depend on what the agent did cannot be made in advance. Made for each environment by itself, most of the
@@ -33,7 +33,7 @@ class Together:
         tasks, alike = self._tasks, len(env) > 1 and self._are_alike()
         groups: dict[Hashable, list[int]] = {}
         for i in env:
-            memory = tasks[i].next_follows_from() if alike else None
+            memory = tasks[i].next_trial_depends_on() if alike else None
             groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
         return [(group, self._begun([tasks[i] for i in group])) for group in groups.values()]
 

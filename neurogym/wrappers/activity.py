@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 from neurogym.messages.names import unknown
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ActivityRecorder:
         from neurogym.plotting.traces import plot_traces
 
         if batch_dim is not None:
-            forgive(
+            warn_once(
                 f"plot_activations(batch_dim={batch_dim!r}): traces have no batch dimension",
                 "it is not used",
                 TypeError,

@@ -244,14 +244,14 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     @property
     def traits(self) -> Traits:
         """Capabilities of the wrapper."""
-        ahead = not self.follows_agent and not self.overrides("new_trial")
+        ahead = not self.is_adaptive and not self.overrides("new_trial")
         batched = not self.overrides("step", "reset", "new_trial")
-        if self.follows_agent:  # it may show what its own environment has done, and a batch asks one wrapper for all
+        if self.is_adaptive:  # it may show what its own environment has done, and a batch asks one wrapper for all
             batched = batched and not self.overrides("observe", "appended")
         return Traits(ahead, batched, self.links_trials())
 
     @property
-    def follows_agent(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Whether ``plan`` or ``revise`` depend on what the agent did."""
         return self.overrides("trial_ended")
 

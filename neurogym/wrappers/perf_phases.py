@@ -62,7 +62,7 @@ class PerfPhases(TrialWrapper):
         self.start_session()
 
     @property
-    def follows_agent(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Return True: the flag depends on the agent."""
         return True
 

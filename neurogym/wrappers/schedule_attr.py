@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import unknown
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
@@ -101,7 +101,7 @@ class ScheduleAttr(TrialWrapper):
 def _is_taken(task: TrialTask, name: str) -> bool:
     if not task.conditions or name in task.conditions or any(name in wrapper.accepts for wrapper in task.wrappers):
         return True
-    forgive(
+    warn_once(
         f"ScheduleAttr must be outside the wrapper that takes {name!r} (as RandomGroundTruth takes 'p'); "
         f"{type(task).__name__} itself takes {', '.join(task.conditions) or 'no conditions'}",
         "it has no effect",

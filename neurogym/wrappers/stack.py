@@ -49,7 +49,7 @@ class Stack:
         self._observing = [wrapper for wrapper in self.wrappers if wrapper.overrides("observe", "appended")]
         self._turns: list[Turn] | None = None
         self.ahead = self._task_ahead and all(wrapper.traits.ahead for wrapper in self.wrappers)
-        self.follows_agent = any(wrapper.follows_agent for wrapper in self.wrappers)
+        self.is_adaptive = any(wrapper.is_adaptive for wrapper in self.wrappers)
         self._following = [wrapper for wrapper in self.wrappers if wrapper.overrides("trial_ended")]
         self.begins_trials = any(wrapper.overrides("new_trial") for wrapper in self.wrappers)
 

@@ -105,7 +105,7 @@ class TrialHistory(TrialWrapper):
         return self.task.trial.get(f"{self._key}_block", self._block)
 
     @property
-    def follows_agent(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Only where errors count."""
         return self.after_error is not None
 

@@ -16,7 +16,7 @@ from ngym_cli import runs
 from ngym_cli.agents import options, threads
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.actor import Actor, Layer, ReadOut
-from ngym_cli.agents.networks.steps import Network, Stepper, apart, joint, leak, scale_of_noise
+from ngym_cli.agents.networks.steps import Network, Stepper, joint, leak, scale_of_noise, unpack_weights
 from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.stack import build_batch
@@ -129,4 +129,4 @@ def _joint(arrays: Arrays, part: str, network: str, layer: int, units: int) -> n
     found = [arrays[f"{part}.{name}_l{layer}"] for name in names]
     if network == "ei_rnn":
         found[0] = np.abs(found[0]) * (arrays[f"{part}.mask_l{layer}"] * arrays[f"{part}.sign"])
-    return joint(*(apart(np, units, found) if network == "gru" else found))
+    return joint(*(unpack_weights(np, units, found) if network == "gru" else found))

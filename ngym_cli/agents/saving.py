@@ -141,7 +141,7 @@ def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
     policy.load_state_dict(tensors)
 
 
-def begin_with(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[str, Any]:
+def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[str, Any]:
     """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
 
     Heads that the run's learner does not have (a critic of its own) stay as they are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ngym_cli.agents.loading import LoadedAgent
     from ngym_cli.agents.stepping import StepModule
     from ngym_cli.config import RunConfig
+
+logger = logging.getLogger(__name__)
 
 #: Arguments of ``Run.evaluate`` that change the conditions of training, as the flags of ``ngym eval``.
 CHANGES = {flag.key for flag in FLAGS.values() if flag.changes}
@@ -66,12 +69,14 @@ class _Shown:
         Raises:
             UserError: if the figure does not exist or cannot be drawn, with the reason.
         """
+        from ngym_cli.evaluation.requests import recorder
         from ngym_cli.figures import requests
         from ngym_cli.figures.registry import find_figure
 
         spec = find_figure(figure)
         run = self.folder if self._evaluation is None else self.folder.parent.parent
         seen = requests.view([str(run)], runs.ROOT, by, None, self._evaluation, self._trust)
+        seen.recorder = recorder(runs.ROOT, self._trust, logger.info)
         drawn = requests.drawn(seen, spec, style)
         if drawn.figure is None:
             raise UserError(f"{spec.name}: {drawn.reason}")

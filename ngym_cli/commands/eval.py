@@ -11,7 +11,7 @@ from ngym_cli.commands import completion
 from ngym_cli.commands.options import all_flags, option, with_flags
 from ngym_cli.config.values import parse_whole
 
-TRIALS, CHANGED, UNITS, OUTPUT = "Trials", "Changed conditions", "Perturbation", "Output"
+TRIALS, CHANGED, UNITS, FITTED, OUTPUT = "Trials", "Changed conditions", "Perturbation", "Fitted models", "Output"
 
 
 @with_flags([flag for flag in all_flags() if flag.changes], panel=CHANGED, at=7)
@@ -27,9 +27,13 @@ def command(
         option("Number of fresh trials (2,000; for images 200).", panel=TRIALS, parser=parse_whole, metavar="INTEGER"),
     ] = None,
     deterministic: Annotated[
-        bool,
-        option("Take the most probable action, or draw from the policy.", "--deterministic/--stochastic", panel=TRIALS),
-    ] = True,
+        bool | None,
+        option(
+            "Take the most probable action (default of networks), or draw from the policy (default of fitted models).",
+            "--deterministic/--stochastic",
+            panel=TRIALS,
+        ),
+    ] = None,
     balanced: Annotated[
         bool, option("Show all combinations of conditions equally often.", "--balanced", panel=TRIALS)
     ] = False,
@@ -51,6 +55,20 @@ def command(
     noise: Annotated[
         list[str] | None, option("Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.", panel=UNITS)
     ] = None,
+    simulate: Annotated[
+        str | None,
+        option(
+            "Task in which a fitted model acts; RUN is then a fit of ngym fit.",
+            panel=FITTED,
+            autocompletion=completion.tasks,
+        ),
+    ] = None,
+    model: Annotated[str | None, option("Model of the fit (default: the best held-out score).", panel=FITTED)] = None,
+    subject: Annotated[str | None, option("Subject of the fit, if there are several.", panel=FITTED)] = None,
+    stimuli: Annotated[
+        str | None,
+        option("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", panel=FITTED),
+    ] = None,
     record: Annotated[
         str | None,
         option("Record activity, values, logits, observations, actions, rewards (commas between).", panel=OUTPUT),
@@ -69,20 +87,40 @@ def command(
 ) -> None:
     """Evaluate trained agents on fresh trials.
 
-    Weights are frozen, and the recurrent state is reset as in training.
+    Weights are frozen, and the recurrent state is reset as in training. With --simulate a model fitted to choices acts.
     """
     from ngym_cli.agents import threads
 
     threads.one()
     from ngym_cli import terminal
     from ngym_cli.config import flags
+    from ngym_cli.errors import UserError
     from ngym_cli.evaluation import printing, requests
 
     checkpoints = checkpoints or checkpoint
     changes = flags.settings(**changed)
+    if simulate is not None:
+        from ngym_cli.evaluation import simulation
+
+        fits = [simulation.find(word, runs) for word in run or ["latest"]]
+        played = simulation.Request(
+            {"task": simulate, **changes}, model, subject, stimuli, trials, seed, bool(deterministic),
+            requests.comparison_of(compare, columns), overwrite, name, trust,
+        )  # fmt: skip
+        bar = printing.EvaluationBar(terminal.console(stderr=True))
+        found = [simulation.simulate(fit, runs, played, bar.show) for fit in fits]
+        bar.stop()
+        for summary, folder in () if json else found:
+            printing.print_simulated(summary, folder)
+        if json:
+            terminal.print_json(found[0][0] if len(found) == 1 else [summary for summary, _ in found])
+        return
+    for flag, value in (("--model", model), ("--subject", subject), ("--stimuli", stimuli)):
+        if value is not None:
+            raise UserError(f"{flag} belongs to --simulate TASK, which lets a fitted model act")
     references, asked = requests.request(
         run or [], lesion or (), silence or (), clamp or (), noise or (), record, export, compare, columns,
-        trials=trials, deterministic=deterministic, balanced=balanced, seed=seed, checkpoints=checkpoints,
+        trials=trials, deterministic=deterministic is not False, balanced=balanced, seed=seed, checkpoints=checkpoints,
         changes=changes, name=name, overwrite=overwrite, trust=trust,
     )  # fmt: skip
     rows = []

@@ -44,6 +44,7 @@ def command(
 
     threads.one()
     from ngym_cli import terminal
+    from ngym_cli.evaluation.requests import recorder
     from ngym_cli.figures import requests
     from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
@@ -62,6 +63,8 @@ def command(
     else:
         references, figures = requests.words(words or [], runs)
         seen = requests.view(references, runs, by, compare, evaluation, trust, pair)
+        if figures or list_:
+            seen.recorder = recorder(runs, trust, terminal.console(stderr=True).print)
         rows = requests.available(seen) if list_ else requests.draw(seen, figures, format, style, out, overwrite)
     if json:
         terminal.print_json(rows)

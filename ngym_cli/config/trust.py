@@ -81,6 +81,33 @@ def require(config: RunConfig, source: str, given: RunConfig | None = None) -> N
             )
 
 
+def require_names(names: Iterable[str], code: object, trusted: bool, source: str) -> None:
+    """Refuse references to code that a record names and that was not run here in this form.
+
+    Args:
+        names: names, some of which may be references.
+        code: entry ``code`` of the record, see `signed`.
+        trusted: whether the user passed ``--trust``.
+        source: of the names, for the message.
+
+    Raises:
+        UserError: names the first reference that is not trusted or whose file is missing.
+    """
+    for name in names:
+        if not is_reference(name) or "=" in name:
+            continue
+        path = file_of(name)
+        if ".py:" in name and not path.is_file():
+            raise UserError(
+                f"{source} needs {name}, but there is no file {path} here; copy it from where the fit was made"
+            )
+        if not trusted and name not in made_here(code):
+            raise UserError(
+                f"{source} names {name}, which is code that was not run here before in this form; "
+                "pass --trust if you trust its author"
+            )
+
+
 def record(config: RunConfig) -> dict[str, Any] | None:
     """Return the signed digests of a user's own code for the record of a new run, or None without such code.
 

@@ -17,7 +17,7 @@ from neurogym.ceilings.stack import Verdict, verdict
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import Agent, rollout
-from neurogym.spaces import names_of
+from neurogym.spaces import n_actions, names_of
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
 from neurogym.vector import layers
@@ -167,8 +167,10 @@ class Facts:
     def chance_among_answers(self) -> float | None:
         """Performance of an agent that responds at the right time with a random answer, or None.
 
-        The value is known where all answers have the same label: two or more choices besides fixation.
+        The value is known of discrete actions if all answers have the same label: two or more choices besides fixation.
         """
+        if not n_actions(self.env.action_space):
+            return None
         found = {name: np.size(list(where) if isinstance(where, range) else where)
                  for name, where in self.labels["action"].items() if name != "fixation"}  # fmt: skip
         (n,) = found.values() if len(found) == 1 else (0,)

@@ -24,6 +24,7 @@ from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.stack import build_batch, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import ActivityRecorder
+from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import FILE as ACTIVITY
@@ -127,7 +128,7 @@ class Protocol:
 
 
 def evaluate(
-    policy: Actor | BasePolicy,
+    policy: Actor | BasePolicy | FittedModel,
     config: RunConfig,
     facts: Facts,
     trials: int,
@@ -144,7 +145,7 @@ def evaluate(
     not favoured. Tasks with sessions are run over whole sessions.
 
     Args:
-        policy: a trained policy, or a copy of its weights.
+        policy: a trained policy, a copy of its weights, or a fitted model of choices.
         config: resolved configuration; task, wrappers and reset rule are taken from it.
         facts: known properties of the task.
         trials: number of trials.
@@ -164,6 +165,9 @@ def evaluate(
     n_envs = quota.n_envs
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
     around, cells = _around(config, protocol, n_envs, unit_seed)
+    if isinstance(policy, FittedModel):
+        probed = around
+        around = lambda env: policy.around(probed(env))  # noqa: E731
     venv = build_batch(config, n_envs, around)
     units: list[Perturbation] = []
     try:
@@ -172,7 +176,10 @@ def evaluate(
         if protocol.perturbations:
             units = drawn(protocol.perturbations, units_of(policy), unit_seed)
             perturb = Perturber(units, _within(venv), unit_seed)
-        agent = agent_for(policy, n_envs, action_seed, protocol.deterministic, perturb)
+        if isinstance(policy, FittedModel):
+            agent: Acting = policy.acting(venv, action_seed, protocol.deterministic)
+        else:
+            agent = agent_for(policy, n_envs, action_seed, protocol.deterministic, perturb)
         linked = facts.carries or config.reset_state == "never"
         recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from, linked)
         with contextlib.ExitStack() as stack:
@@ -233,13 +240,13 @@ def _within(venv: Any) -> Within:
     return within
 
 
-def units_of(policy: Actor | BasePolicy) -> int:
+def units_of(policy: Actor | BasePolicy | FittedModel) -> int:
     """Return the number of units of a policy's network, all layers together.
 
     Raises:
         UserError: if it has no memory.
     """
-    if not remembers(policy):
+    if isinstance(policy, FittedModel) or not remembers(policy):
         raise UserError("a memoryless agent has no hidden state to perturb")
     layers, _, units = policy.initial_state(1)[0].shape
     return int(layers * units)

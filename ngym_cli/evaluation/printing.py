@@ -109,7 +109,8 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         out.print(f"{text}  {folder}", soft_wrap=True)
     else:
         trials = f"{found['trials']:,} fresh trials (seed {found['seed']})"
-        print_evaluation(found, f"evaluation on {trials}, other than those at the end of training")
+        later = "" if found.get("fit") else ", other than those at the end of training"
+        print_evaluation(found, f"evaluation on {trials}{later}")
         out.print(f"\ntrials and summary: {folder}", soft_wrap=True)
     for path in found.get("exports", ()):
         out.print(f"exported: {path}", soft_wrap=True)
@@ -126,6 +127,16 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         print_columns(rows, ("statistic", "agent", "data", "difference", "standard errors"), right=4)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
+
+
+def print_simulated(found: Mapping[str, Any], folder: Path) -> None:
+    """Print the simulation of a fitted model: model, parameters, evaluation, warnings."""
+    out = terminal.console()
+    fit = found["fit"]
+    out.print(f"{fit['model']} of {fit['path']}, parameters {fit['parameters']}", soft_wrap=True)
+    print_evaluated(found, folder)
+    for line in found.get("warnings", ()):
+        out.print(f"note: {line}", soft_wrap=True)
 
 
 class EvaluationBar:

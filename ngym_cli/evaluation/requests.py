@@ -19,6 +19,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings
+from ngym_cli.runs.recordings import NEEDED, OWN, Recording
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
     from ngym_cli.evaluation.fresh_trials import Evaluation
+    from ngym_cli.figures.source import Source
 
 #: Callback with the number of finished trials and the total.
 Progress = Callable[[int, int], None]
@@ -130,8 +132,6 @@ def request(
         if len(given) != 1:
             raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
         given = [(given[0][0], " ".join([given[0][1], *loose]))]
-    if (compare is None) != (columns is None):
-        raise UserError("--compare and --columns belong together: a table of trials, and the map of its columns")
     if compare is not None and columns is not None and plain.get("checkpoints"):
         raise UserError("--compare takes the final model, not --checkpoints")
     exports = tuple(split_entries(export or ""))
@@ -143,9 +143,20 @@ def request(
         perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
         record=_quantities(record),
         exports=exports,
-        compare=None if compare is None or columns is None else (compare, columns),
+        compare=comparison_of(compare, columns),
         **plain,
     )
+
+
+def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Path] | None:
+    """Return the table of an animal and the map of its columns, or None.
+
+    Raises:
+        UserError: if only one of the two is given.
+    """
+    if (compare is None) != (columns is None):
+        raise UserError("--compare and --columns belong together: a table of trials, and the map of its columns")
+    return None if compare is None or columns is None else (compare, columns)
 
 
 def _quantities(text: str | None) -> tuple[str, ...]:
@@ -184,6 +195,26 @@ def evaluate(
         comparison.read(*asked.compare)
     for run in found:
         yield from _evaluate_run(run, asked, progress)
+
+
+def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable[[Source, Sequence[str]], None]:
+    """Return a function that records quantities of a run for a figure, as the evaluation ``recording`` of the run.
+
+    Args:
+        root: folder of all runs.
+        trust: accept user code named in a run's record.
+        tell: receives one line about each recording.
+    """
+
+    def record(source: Source, quantities: Sequence[str]) -> None:
+        path = source.run.path
+        held = Recording(path / "eval" / OWN).quantities if (path / "eval" / OWN / recordings.FILE).exists() else ()
+        wanted = tuple(dict.fromkeys([*held, *quantities, *(NEEDED if remembers(source.actor) else ())]))
+        asked = Request(record=wanted, name=OWN, overwrite=True, trust=trust)
+        ((summary, folder),) = evaluate([str(path)], root, asked)
+        tell(f"recorded {', '.join(wanted)} in {summary['trials']:,} trials: {folder}")
+
+    return record
 
 
 def _refuse_loss(folder: Path, asked: Request) -> None:

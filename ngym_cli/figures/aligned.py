@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ngym_cli.figures.series import Series
 from ngym_cli.figures.style import Unavailable
-from ngym_cli.figures.view import Series, View
+from ngym_cli.figures.view import View
 from ngym_cli.runs.trial_table import Table
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, wording
+from ngym_cli.figures.series import Part
 from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
-from ngym_cli.figures.view import Part, View
+from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
     from neurogym.analysis import PsychometricFit

@@ -15,8 +15,8 @@ from ngym_cli import runs
 from ngym_cli.errors import UserError
 from ngym_cli.figures import wording
 from ngym_cli.figures.behaviour import STRENGTH, chronometric_axes, psychometric_axes
+from ngym_cli.figures.series import Part
 from ngym_cli.figures.style import COLOURS, Unavailable, new_figure
-from ngym_cli.figures.view import Part
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.trial_table import Table
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, wording
+from ngym_cli.figures.series import Part
 from ngym_cli.figures.style import (
     GREY,
     Unavailable,
@@ -20,7 +21,7 @@ from ngym_cli.figures.style import (
     new_figure,
     reference_lines,
 )
-from ngym_cli.figures.view import Part, View
+from ngym_cli.figures.view import View
 from ngym_cli.runs import summary
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from ngym_cli.figures import registry
 from ngym_cli.figures.aligned import population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
+from ngym_cli.runs.recordings import NEEDED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +37,6 @@ SIDES = ("ground_truth", "choice")
 
 #: Largest speed of a fixed point, and visited states from which new points are searched at each place.
 FIXED, FOLLOWED = 1e-16, 16
-
-RECORDED = ("activity", "observations")
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Dynamics:
 
 
 def _recurrent(view: View) -> None:
-    if not remembers(view.recorded.members[0][0].actor):
+    if not remembers(view.first.actor):
         raise Unavailable("a memoryless agent has no recurrent dynamics")
 
 
@@ -143,7 +142,7 @@ def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label:
 
 
 @registry.figure(
-    "fixed and slow points of the network under the mean input of a period", record=RECORDED, check=_recurrent
+    "fixed and slow points of the network under the mean input of a period", record=NEEDED, check=_recurrent
 )
 def fixed_points(view: View) -> Figure:
     """Draw the fixed and slow points for the mean input of each condition and period, on common axes, and paths."""
@@ -171,7 +170,7 @@ def fixed_points(view: View) -> Figure:
 
 @registry.figure(
     "flow of the activity in a plane under the mean input of each period",
-    record=RECORDED, check=_recurrent, on_request=True,
+    record=NEEDED, check=_recurrent, on_request=True,
 )  # fmt: skip
 def flow(view: View) -> Figure:
     """Draw the flow field in the plane of the principal components for each input, with points and paths of trials."""
@@ -194,7 +193,7 @@ def flow(view: View) -> Figure:
 
 @registry.figure(
     "eigenvalues and time constants of the network at its points",
-    record=RECORDED, check=_recurrent, on_request=True,
+    record=NEEDED, check=_recurrent, on_request=True,
 )  # fmt: skip
 def modes(view: View) -> Figure:
     """Draw the eigenvalues of all points, and the longest time constants of the slowest point, for each input."""
@@ -217,7 +216,7 @@ def modes(view: View) -> Figure:
     return figure
 
 
-@registry.figure("points followed from one input to another", record=RECORDED, check=_recurrent, on_request=True)
+@registry.figure("points followed from one input to another", record=NEEDED, check=_recurrent, on_request=True)
 def bifurcation(view: View) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
     from neurogym.dynamics import follow

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.behaviour import second_choice
+from ngym_cli.figures.series import Part
 from ngym_cli.figures.style import (
     COLOURS,
     GREY,
@@ -20,7 +21,7 @@ from ngym_cli.figures.style import (
     legend_below,
     new_figure,
 )
-from ngym_cli.figures.view import Part, View
+from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
     from neurogym.analysis import Curve

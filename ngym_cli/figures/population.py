@@ -178,9 +178,8 @@ def decoding(view: View) -> Figure:
             low, value, high = np.diag(low), np.diag(value), np.diag(high)
         across = (name, result.accuracy) if across is None else across
         left.fill_between(time, low, high, alpha=0.2, linewidth=0, color=colour)
-        left.plot(
-            time, value, color=colour, label=f"{short(name)}, {len(result.classes)} classes, n = {int(known.sum()):,}"
-        )
+        label = f"{short(name)}, {len(result.classes)} classes, n = {int(known.sum()):,}"
+        left.plot(time, value, color=colour, label=label + (", corrected for drift" if result.corrected else ""))
         left.axhline(result.chance, color=colour, linestyle=":", linewidth=0.8, zorder=0)
     if across is None:
         raise Unavailable("nothing to decode: no choice or condition takes a few values often enough")

@@ -75,6 +75,8 @@ class FigureSpec:
 
         view.left_out.clear()
         view.table = {}
+        if self.record:
+            view.record(self.record, self.runs > 1)
         self.require(view)
         try:
             figure = self.function(view)
@@ -94,6 +96,7 @@ class FigureSpec:
         Raises:
             Unavailable: if the runs lack something.
         """
+        from ngym_cli.agents.trained import remembers
         from ngym_cli.figures.style import Unavailable
 
         if len(view.sources) < self.runs:
@@ -101,12 +104,13 @@ class FigureSpec:
         view.required = self.columns
         if self.columns:
             view.parts()
-        if self.check is not None:
+        missing = view.unrecorded(self.record, self.runs > 1) if self.record else []
+        if not missing and self.check is not None:
             self.check(view)
-        for name in self.record:
-            recorded = [view.recorded] if self.runs == 1 else map(view.recorded_of, view.sources)
-            if not all(name in each.recording.quantities for each in recorded):
-                raise Unavailable(f"no {name} recorded; ngym eval --record {name} does it")
+        for source in missing:
+            view.require_recorder(self.record)
+            if "activity" in self.record and not remembers(source.actor):
+                raise Unavailable("a memoryless agent has no recurrent activity")
 
     def suits(self, view: View, tags: Collection[str]) -> bool:
         """Return whether the figure is drawn by default for the given runs.

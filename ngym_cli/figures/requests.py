@@ -273,9 +273,14 @@ def available(seen: View) -> list[dict[str, Any]]:
             reason = f"the check failed: {one_line(error)}"
         rows.append({
             "id": spec.name, "description": spec.summary, "available": reason is None,
-            "default": reason is None and spec.suits(seen, tags), "reason": reason,
+            "default": reason is None and spec.suits(seen, tags) and not unrecorded(spec, seen), "reason": reason,
         })  # fmt: skip
     return rows
+
+
+def unrecorded(spec: FigureSpec, seen: View) -> bool:
+    """Return whether a figure needs a recording that has to be made first."""
+    return bool(spec.record and seen.unrecorded(spec.record, spec.runs > 1))
 
 
 def save_figure(figure: Figure, path: Path) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry
+from ngym_cli.figures.series import Part
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
-from ngym_cli.figures.view import Part, View
+from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +49,14 @@ class Evaluated:
         """Whether something was recorded step by step."""
         return (self.folder / recordings.FILE).is_file()
 
+    def has(self, quantities: Sequence[str]) -> bool:
+        """Return whether all quantities were recorded; without any, whether something was recorded.
+
+        Args:
+            quantities: names, as in ``ngym eval --record``.
+        """
+        return self.recorded and set(quantities) <= set(recordings.Recording(self.folder).quantities)
+
 
 class Source:
     """Data of a run, read on first use.
@@ -80,6 +88,10 @@ class Source:
         """All evaluations of the run, oldest first."""
         folders = self.run.evaluations()
         return [Evaluated(folder, records.read(folder / "summary.json", records.Summary)) for folder in folders]
+
+    def reread(self) -> None:
+        """Read the list of evaluations again, after a new evaluation."""
+        self.__dict__.pop("evaluations", None)
 
     @cached_property
     def training(self) -> Table:
@@ -125,7 +137,8 @@ class Source:
         Raises:
             Unavailable: if there is none.
         """
-        found = [each for each in self.evaluations if not each.along_training] or self.evaluations
+        behaviour = [each for each in self.evaluations if each.folder.name != recordings.OWN] or self.evaluations
+        found = [each for each in behaviour if not each.along_training] or behaviour
         if not found:
             raise Unavailable("the run has no evaluation yet; ngym eval makes one")
         intact = [each for each in found if each.intact]

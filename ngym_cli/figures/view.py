@@ -10,83 +10,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ngym_cli.errors import UserError
+from ngym_cli.figures.series import Part, Series
 from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.style import COLOURS, Unavailable, shades
 from ngym_cli.runs import recordings
-from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+from ngym_cli.runs.trial_table import Table
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
-    from matplotlib.typing import ColorType
-
     from ngym_cli.environments.facts import Facts
-
-    pass
 
 #: Properties by which runs can be grouped.
 COMPARE = ("alg", "network", "seed", "task", "run")
+
+#: Function that records quantities of a run.
+Recorder = Callable[[Source, Sequence[str]], object]
 
 #: Result of an analysis.
 Found = TypeVar("Found")
 
 #: Most perturbed evaluations drawn next to the intact evaluation.
 MOST_PERTURBED = 5
-
-
-@dataclass
-class Series:
-    """Trials that are drawn together: of a single evaluation, or of several runs.
-
-    Attributes:
-        label: name in the legend.
-        colour: colour of the series.
-        members: run and evaluation of each part.
-    """
-
-    label: str
-    colour: ColorType
-    members: list[tuple[Source, Evaluated]]
-
-    @cached_property
-    def table(self) -> Table:
-        """The trials; environments of different runs are told apart."""
-        tables, first = [], 0
-        for _, evaluated in self.members:
-            table = read_trials(evaluated.folder / "trials.parquet")
-            tables.append({**table, "env": table["env"] + first})
-            first += int(table["env"].max(initial=-1)) + 1
-        return concatenate(tables)
-
-    @cached_property
-    def recording(self) -> recordings.Recording:
-        """Recording of the first evaluation.
-
-        Raises:
-            Unavailable: if nothing was recorded.
-        """
-        if not self.members[0][1].recorded:
-            raise Unavailable("nothing was recorded; ngym eval --record activity,observations does")
-        return recordings.Recording(self.members[0][1].folder)
-
-    @property
-    def text(self) -> str:
-        """The label, with the number of runs where there are several."""
-        return f"{self.label} ({len(self.members)} runs)" if len(self.members) > 1 else self.label
-
-
-@dataclass
-class Part:
-    """Trials of a series under a condition, as drawn.
-
-    Attributes:
-        label: name in the legend.
-        colour: colour of the part.
-        table: the trials.
-    """
-
-    label: str
-    colour: ColorType
-    table: Table
 
 
 @dataclass
@@ -104,6 +48,7 @@ class View:
         required: columns that the present figure needs.
         table: numbers behind the present figure, written as Parquet next to the figure; empty for most figures.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
+        recorder: records quantities of a run for figures that need a recording; None draws existing recordings only.
     """
 
     sources: list[Source]
@@ -116,6 +61,7 @@ class View:
     required: tuple[str, ...] = ()
     table: Table = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    recorder: Recorder | None = None
 
     def draws(self, usual: int, least: int = 20) -> int:
         """Return the number of bootstrap samples of an interval."""
@@ -205,20 +151,70 @@ class View:
             return self.series[0]
         return self.recorded_of(self.first)
 
-    def recorded_of(self, source: Source) -> Series:
-        """Return the latest recorded evaluation of a run.
+    def recorded_of(self, source: Source, quantities: Sequence[str] = ()) -> Series:
+        """Return the latest recorded evaluation of a run, preferably of the intact network.
+
+        Args:
+            source: the run.
+            quantities: what the recording must contain.
 
         Raises:
             Unavailable: if nothing was recorded.
         """
-        found = [each for each in source.evaluations if each.recorded and not each.along_training]
-        if not found:
-            raise Unavailable("nothing was recorded; ngym eval --record activity,observations does")
-        intact = [each for each in found if each.intact]
-        key = str(source.run.path)
-        if key not in self.memory:
+        key = f"recorded {source.run.path}"
+        if key not in self.memory or not self.memory[key].has(quantities):
+            found = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
+            if not found:
+                names = ",".join(quantities or recordings.NEEDED)
+                raise Unavailable(f"nothing was recorded; ngym eval --record {names} does")
+            intact = [each for each in found if each.intact]
             self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or found)[-1])])
-        return self.memory[key]
+        recorded: Series = self.memory[key]
+        return recorded
+
+    def unrecorded(self, quantities: Sequence[str], every_run: bool) -> list[Source]:
+        """Return the runs without a recording of quantities.
+
+        Args:
+            quantities: names, as in ``ngym eval --record``.
+            every_run: whether all runs need a recording, or only the first.
+        """
+        if self.named:
+            return [] if self.series[0].has(quantities) else self.sources[:1]
+        sources = self.sources if every_run else self.sources[:1]
+        return [each for each in sources
+                if not any(e.has(quantities) and not e.along_training for e in each.evaluations)]  # fmt: skip
+
+    def require_recorder(self, quantities: Sequence[str]) -> Recorder:
+        """Return the function that makes a missing recording.
+
+        Raises:
+            Unavailable: if recordings are not made here, or the user named an evaluation.
+        """
+        if self.recorder is None or self.named:
+            raise Unavailable(f"no {quantities[0]} recorded; ngym eval --record {','.join(quantities)} does")
+        return self.recorder
+
+    def record(self, quantities: Sequence[str], every_run: bool = False) -> None:
+        """Choose a recording for each run, and make it where the run has none and a recorder is given.
+
+        Args:
+            quantities: names, as in ``ngym eval --record``.
+            every_run: whether all runs need a recording, or only the first.
+
+        Raises:
+            Unavailable: if a recording is missing and cannot be made.
+        """
+        for source in self.unrecorded(quantities, every_run):
+            record = self.require_recorder(quantities)
+            try:
+                record(source, quantities)
+            except UserError as error:
+                raise Unavailable(str(error)) from None
+            source.reread()
+        if not self.named:
+            for source in self.sources if every_run else self.sources[:1]:
+                self.recorded_of(source, quantities)
 
     def parts(self, *required: str, keep: Callable[[Table], np.ndarray] | None = None) -> list[Part]:
         """Return the trials of every series, split by the requested columns.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.errors import Taken, UserError
+from ngym_cli.errors import InUseError, UserError
 
 try:
     import fcntl
@@ -61,7 +61,7 @@ def lock(folder: Path) -> Iterator[None]:
     """
     with _opened(folder) as handle:
         if not _lock(handle):
-            raise Taken(f"run folder {folder} is in use by another process")
+            raise InUseError(f"run folder {folder} is in use by another process")
         yield
 
 

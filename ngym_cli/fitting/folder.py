@@ -24,6 +24,8 @@ from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_path, write_json
 
 FIT, MODELS, TRIALS = "fit.json", "models", "trials.parquet"
+#: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
+POLICY = "policy"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ and the probabilities of the seeds are averaged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from neurogym.behaviour.models import saving
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, log_softmax, one_hot
+from neurogym.behaviour.models.drifting import Walk
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import network_spec
-from ngym_cli.fitting.readout import fit_readout
+from ngym_cli.fitting.readout import DriftingReadout, fit_readout
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
@@ -215,6 +217,28 @@ class Recurrent:
         """See `Model.fit`."""
         threads.one_in_torch()
         return [self._fit(each) for each in problems]
+
+    def to_arrays(self, policy: NetworkPolicy | DriftingReadout) -> dict[str, np.ndarray]:
+        """See `Model.to_arrays`."""
+        found = {}
+        if isinstance(policy, DriftingReadout):
+            found = {f"walk.{name}": value for name, value in saving.flatten(policy.walk).items()}
+        inner = policy.model if isinstance(policy, DriftingReadout) else policy
+        assert isinstance(inner, NetworkPolicy)
+        for k, net in enumerate(inner.nets):
+            found |= {f"net{k}.{name}": value.numpy() for name, value in net.state_dict().items()}
+        return {**found, "scale": inner.scale}
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
+        """See `Model.from_arrays`."""
+        nets: list[ChoiceNetwork] = []
+        while any(name.startswith(f"net{len(nets)}.") for name in arrays):
+            start = f"net{len(nets)}."
+            nets.append(ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli)))
+            own = {n.removeprefix(start): torch.from_numpy(a) for n, a in arrays.items() if n.startswith(start)}
+            nets[-1].load_state_dict(own)
+        policy: Policy = NetworkPolicy(nets, arrays["scale"])
+        return DriftingReadout(policy, saving.rebuild(Walk, arrays, "walk.")) if "walk.mean" in arrays else policy
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table

@@ -18,7 +18,7 @@ from ngym_cli.config.table_roles import ROLES
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
 from ngym_cli.fitting import portraits, registry, tables, validation
-from ngym_cli.fitting.folder import TRIALS, FitFolder, place
+from ngym_cli.fitting.folder import POLICY, TRIALS, FitFolder, place
 from ngym_cli.fitting.validation import Outcome, Protocol
 from ngym_cli.runs import provenance
 from ngym_cli.runs.folder import now
@@ -124,6 +124,7 @@ def run(settings: Settings, where: Place, progress: Progress | None = None, reco
     protocol = Protocol(settings.folds, settings.subjects, settings.seed)
     table = validation.prepared(table, protocol)
     folder, about = _opened(settings, where)
+    about["table"] = _about(table)
     predictions, tested, results = _chance(table), _chance(test), {}
     for k, (label, model) in enumerate(models.items()):
         if progress is not None:
@@ -202,6 +203,9 @@ def _fitted(
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
     }
     arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, table)}
+    if hasattr(model, "to_arrays"):
+        for k, fit in enumerate(outcome.fitted.values()):
+            arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
     if test is not None:
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
@@ -215,6 +219,19 @@ def _details(outcome: Outcome, table: Behaviour) -> dict[str, np.ndarray]:
     kept = {key: fit.details[key] for key in ("weights", "weights_sd", "states", "transitions", "names", "lengths")
             if key in fit.details}  # fmt: skip
     return {**{key: np.asarray(value) for key, value in kept.items()}, **portraits.phase(fit.policy, own)}
+
+
+def _about(table: Behaviour) -> dict[str, Any]:
+    """Return names and ranges of a table, which a simulation of the fitted models needs."""
+    stimuli = np.nan_to_num(table.join("stimuli"))
+    return {
+        "choices": list(table.choices),
+        "stimuli": {
+            name: [float(stimuli[:, k].min()), float(stimuli[:, k].max())] for k, name in enumerate(table.stimuli)
+        },
+        "subjects": list(table.subjects),
+        "roles": {role: name for role, name in table.roles.items() if role != "stimuli"},
+    }
 
 
 def _chance(table: Behaviour | None) -> dict[str, list[Floats]]:

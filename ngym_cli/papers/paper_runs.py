@@ -12,9 +12,9 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.figures.series import Part
 from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.style import COLOURS, Unavailable
-from ngym_cli.figures.view import Part
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli.config import RunConfig, load
-from ngym_cli.errors import Taken, UserError
+from ngym_cli.errors import InUseError, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.locks import is_alive
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
@@ -102,7 +102,10 @@ class Run:
             UserError: names the state of the run and how to continue.
         """
         if not os.path.lexists(self.path / MODEL):
-            status = self.manifest()["status"]
+            manifest = self.manifest()
+            if manifest.get("fit"):
+                raise UserError(f"{self.path} is a simulation of a fitted model; repeat it with ngym eval --simulate")
+            status = manifest["status"]
             hint = "wait for its end" if status == "running" else f"continue it with ngym run --resume {self.path}"
             raise UserError(f"run {self.path} has no trained model yet (status: {status}); {hint}")
 
@@ -168,7 +171,7 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
             return Run(place)
         except FileExistsError:  # another process has just made it
             if not rename:
-                raise Taken(f"run folder {place} exists; choose another --name or say --overwrite") from None
+                raise InUseError(f"run folder {place} exists; choose another --name or say --overwrite") from None
             count += 1
             place = path.with_name(f"{path.name}-{count}")
         except OSError as error:
@@ -199,13 +202,13 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         if not path.exists():
             return
         if not overwrite:
-            raise Taken(f"run folder {path} exists; choose another --name or say --overwrite")
+            raise InUseError(f"run folder {path} exists; choose another --name or say --overwrite")
         if not path.is_dir() or any(path.iterdir()) and not any((path / name).exists() for name in (MANIFEST, CONFIG)):
             raise UserError(f"{path} is not a run folder; it will not be overwritten")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
-        raise Taken(f"run folder {path} is in use by another process")
+        raise InUseError(f"run folder {path} is in use by another process")
 
 
 def _says_running(path: Path) -> bool:
@@ -225,6 +228,6 @@ def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
         return
     host, age = process.get("host"), time.time() - (run.path / MANIFEST).stat().st_mtime
     if host == platform.node():
-        raise Taken(f"run folder {run.path} is in use by another process")
+        raise InUseError(f"run folder {run.path} is in use by another process")
     if host is not None and age < QUIET:
-        raise Taken(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")
+        raise InUseError(f"run folder {run.path} is in use on {host} (it was written {age:.0f} s ago)")

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     import h5py
 
 FILE = "activity.h5"
+
+#: Name of the evaluation that a figure makes where it needs a recording.
+OWN = "recording"
+
+#: Quantities that figures of networks need.
+NEEDED = ("activity", "observations")
+
 QUANTITIES = ("activity", "values", "logits", "observations", "actions", "rewards")
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
 from ngym_cli.config.values import Values
-from ngym_cli.errors import Taken, UserError, did_you_mean
+from ngym_cli.errors import InUseError, UserError, did_you_mean
 from ngym_cli.files import locks, reading
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_text
@@ -189,7 +189,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
     if not there and path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not a folder that ngym made; nothing was written")
     if locks.in_use(path):
-        raise Taken(f"{path} is in use by another process")
+        raise InUseError(f"{path} is in use by another process")
     every = {entry.name: entry for entry in [*(load(path).entries if there else ()), *entries]}
     sweep = Sweep(path, recipe, tuple(entries))
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.config.values import Values
-from ngym_cli.errors import Taken
+from ngym_cli.errors import InUseError
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.training import main_loop
@@ -48,7 +48,7 @@ def run_one(
     while True:
         try:
             return _attempt(sweep, path, values, trust, watch)
-        except Taken:
+        except InUseError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(SECONDS_BETWEEN_LOOKS)

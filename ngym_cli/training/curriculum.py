@@ -203,4 +203,4 @@ def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> N
     venv.seed(seed)
     sb3.show(model, venv.reset())
     if isinstance(model, sb3.Learner):
-        model.take_new_tasks()
+        model.switch_env()

@@ -114,7 +114,7 @@ def train(
     try:
         venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
         model = build_model(config, venv)
-        begun = saving.begin_with(model, config, runs.find(config.init_from, root)) if config.init_from else None
+        begun = saving.initialise_from(model, config, runs.find(config.init_from, root)) if config.init_from else None
         venv.seed(streams(config.seed)["environments"])
         references = goal.references
     except Exception:
@@ -165,7 +165,7 @@ def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Ou
             if "chance" not in manifest:  # the run was killed while the learner was built
                 begun.update(goal.references)
             if config.init_from:
-                begun["init_from"] = saving.begin_with(model, config, runs.find(config.init_from))
+                begun["init_from"] = saving.initialise_from(model, config, runs.find(config.init_from))
             venv.seed(streams(config.seed)["environments"])
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)

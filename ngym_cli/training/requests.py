@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
-from ngym_cli.agents import threads
+from ngym_cli.agents import checkpoints, measured, threads
 from ngym_cli.agents.from_config import find_algorithm, find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError, one_line
@@ -64,7 +64,7 @@ def run(
         network = f" ({resolved.network})" if resolved.network else ""
         seconds = timing.expected(resolved, facts) if resume is None else None
         about = f"; about {terminal.in_words(seconds)}" if seconds else ""
-        steps = f"{int(resolved.timesteps or 0):,} steps"
+        steps = f"{int(resolved.timesteps or 0):,} steps{measured.about_steps(config, facts.id) if config else ''}"
         err.print(
             f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}: {steps}{about}",
             soft_wrap=True,
@@ -94,9 +94,24 @@ def run(
     else:
         printing.print_evaluation(outcome.summary, "evaluation at the end of training")
         path = outcome.run.path
+        better = better_checkpoint(path, outcome.summary)
+        if better is not None:
+            terminal.console().print(better, soft_wrap=True)
         next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
         terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
     return INTERRUPTED if outcome.status == "interrupted" else 0
+
+
+def better_checkpoint(path: Path, final: Mapping[str, Any]) -> str | None:
+    """Return a line that offers the best checkpoint if its performance lies above the interval of the final agent."""
+    best = checkpoints.best_of(path / checkpoints.FOLDER)
+    _, high = final.get("performance_ci") or (None, None)
+    if high is None or best.get("performance", high) <= high:
+        return None
+    return (
+        f"a checkpoint was better: performance {best['performance']:.3f} at {best['step']:,} steps; "
+        f"ngym eval {path} --checkpoint best"
+    )
 
 
 def plan(

@@ -188,7 +188,7 @@ class Session:
             Stop: if the run was asked to stop, or there is nothing left to do.
         """
         self._follow_curriculum()
-        self._look_whether_good_enough()
+        self._check_early_stop()
         performance = self.evaluator.performance(self.step)
         if self.stop.reason is not None or self.checkpoints.due(self.step, performance):
             self.checkpoints.keep(self.step, performance, self.state)
@@ -229,7 +229,7 @@ class Session:
             self.curves.display.say(f"{said}; now {curriculum.label}")
         self.run.update(stages=curriculum.record())
 
-    def _look_whether_good_enough(self) -> None:
+    def _check_early_stop(self) -> None:
         """Stop if the criterion of the run holds."""
         until = self.plan.until
         if until is not None and self.stop.reason is None and until.due(self.step) and self._holds(until):

@@ -238,7 +238,7 @@ def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
     assert found["status"] == "ok" and all(row["status"] == "ok" for row in found["checks"])
     page = json.loads(ngym("info", "mine.py:Two", "--json").out)
     assert page["kind"] == "network" and page["description"] == "Units with a slow trace"
-    assert {"id": "slow", "default": 5, "meaning": "size of the slow state"}.items() <= page["options"][3].items()
+    assert {"id": "slow", "default": 5, "meaning": "size of the slow state"}.items() <= page["options"][4].items()
     assert json.loads(ngym("info", "alg.py:Bonus", "--json").out)["kind"] == "algorithm"
 
 

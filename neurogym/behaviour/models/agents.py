@@ -144,6 +144,14 @@ class Agent:
             )
         return found
 
+    def to_arrays(self, policy: AgentPolicy) -> dict[str, Floats]:
+        """See `Model.to_arrays`."""
+        return {"x": policy.x}
+
+    def from_arrays(self, arrays: Mapping[str, Floats], table: Behaviour) -> AgentPolicy:
+        """See `Model.from_arrays`."""
+        return AgentPolicy(self, self.parameters(table), arrays["x"], len(table.choices))
+
     def extra_log_likelihood(self, p: Values, state: State, data: Trial, chosen: Floats) -> Floats | float:
         """Return the log-likelihood of what else the subject did in a trial, such as a second choice."""
         return 0.0

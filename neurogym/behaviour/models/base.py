@@ -7,7 +7,7 @@ the policy choose itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -100,6 +100,12 @@ class Model(Protocol):
         Raises:
             UnfitError: if the model does not suit the table.
         """
+
+    def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
+        """Return a fitted policy as plain arrays by name."""
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
+        """Return the policy of `to_arrays`; of the table only the names of choices and stimuli are used."""
 
 
 def trial_of(data: Padded, t: int) -> Trial:

@@ -19,6 +19,7 @@ from scipy.special import expit
 from neurogym.analysis.chronometric import mean_reaction_time
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError, require_two
+from neurogym.behaviour.models.saving import Saved
 from neurogym.behaviour.table import Behaviour, Floats
 
 NAMES = ("k", "A", "t_R", "x0")
@@ -51,12 +52,14 @@ class DiffusionPolicy:
         return state
 
 
-class Diffusion:
+class Diffusion(Saved):
     """Drift diffusion fitted to choices and mean reaction times.
 
     Args:
         name: name of the model.
     """
+
+    policy = DiffusionPolicy
 
     def __init__(self, name: str = "ddm"):
         self.name = name

@@ -18,6 +18,7 @@ from scipy.special import expit
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, Problem, Trial, require_two
 from neurogym.behaviour.models.logistic import Features, fit_weights
+from neurogym.behaviour.models.saving import Saved
 from neurogym.behaviour.table import Floats
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
@@ -216,13 +217,15 @@ class DriftingPolicy:
         return self.features.after(state[0], trial), diffuse(learn(state[1], x, trial.choice), self.walk)
 
 
-class Drifting:
+class Drifting(Saved):
     """Weights of stimuli and history that drift from trial to trial.
 
     Args:
         history: number of previous trials among the predictors.
         name: name of the model.
     """
+
+    policy = DriftingPolicy
 
     def __init__(self, history: int = 1, name: str = "psytrack"):
         self.name, self.history = name, history

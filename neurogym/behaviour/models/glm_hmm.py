@@ -17,6 +17,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, Problem, Trial, require_two
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features, fit_weights
+from neurogym.behaviour.models.saving import Saved
 from neurogym.behaviour.table import Floats
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
@@ -135,7 +136,7 @@ class ChainPolicy:
         return self.features.after(state[0], trial), now @ self.chain.transitions
 
 
-class GlmHmm:
+class GlmHmm(Saved):
     """Hidden Markov model with a logistic regression in each state.
 
     Args:
@@ -143,6 +144,8 @@ class GlmHmm:
         history: number of previous trials among the predictors.
         name: name of the model.
     """
+
+    policy = ChainPolicy
 
     def __init__(self, states: int = 3, history: int = 1, name: str = "glm-hmm"):
         self.name, self.states, self.history = name, states, history

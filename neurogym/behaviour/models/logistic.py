@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_likelihoods, log_softmax, one_hot
+from neurogym.behaviour.models.saving import Saved
 from neurogym.behaviour.table import Behaviour, Floats, Session
 
 #: Standard deviations of the prior that are tried, and the inner folds that decide.
@@ -183,7 +184,7 @@ def fit_weights(
     return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), np.asarray(np.linalg.inv(curvature(best)), float)
 
 
-class Logistic:
+class Logistic(Saved):
     """Logistic regression on the stimuli and ``history`` previous trials.
 
     Args:
@@ -192,6 +193,8 @@ class Logistic:
         past_stimuli: whether the stimuli of previous trials are predictors.
         name: name of the model.
     """
+
+    policy = LinearPolicy
 
     def __init__(self, history: int = 0, stimuli: bool = True, past_stimuli: bool = True, name: str = "logistic"):
         self.name, self.history, self.stimuli, self.past_stimuli = name, history, stimuli, past_stimuli

@@ -51,6 +51,14 @@ class FunctionModel:
         """See `Model.fit`."""
         return [self._fit(each) for each in problems]
 
+    def to_arrays(self, policy: FunctionPolicy) -> dict[str, Floats]:
+        """See `Model.to_arrays`."""
+        return {"x": policy.x}
+
+    def from_arrays(self, arrays: Mapping[str, Floats], table: Behaviour) -> FunctionPolicy:
+        """See `Model.from_arrays`."""
+        return FunctionPolicy(self, arrays["x"], table)
+
     def _fit(self, problem: Problem) -> Fitted:
         table, rng = problem.table, np.random.default_rng(problem.seed)
         mean, sd = (np.array([getattr(p, key) for p in self.parameters]) for key in ("mean", "sd"))
@@ -115,7 +123,7 @@ class FunctionPolicy:
     """
 
     def __init__(self, model: FunctionModel, x: Floats, table: Behaviour):
-        self.model, self.values, self.table = model, model.values(x), table
+        self.model, self.x, self.values, self.table = model, x, model.values(x), table
 
     def begin(self, n: int) -> list[Any]:
         """See `Policy.begin`."""

@@ -40,7 +40,7 @@ def same_seed_same_session(subject: Subject) -> None:
 def _has_chance(subject: Subject) -> bool:
     """Whether any quantity is certain to be random (the first stage of a curriculum may have no randomness)."""
     env = subject.example
-    if env.follows_agent:
+    if env.is_adaptive:
         return False
     return bool(env.conditions) or any(Distribution.of(spec)[0] != "constant" for spec in env.timing.values())
 

@@ -57,7 +57,7 @@ class Subject:
     @property
     def chance_is_simulated(self) -> bool:
         """Whether the task's chance score is only available from simulation."""
-        follows_rule = self.example.traits.batched and not self.example.follows_agent
+        follows_rule = self.example.traits.batched and not self.example.is_adaptive
         return not follows_rule and type(self.example).chance is TrialEnv.chance
 
     @functools.cached_property

@@ -57,7 +57,7 @@ class LeverPressWithPokeRest(TrialEnv):
         self._thirst = 1.0
 
     @property
-    def follows_agent(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Thirst depends on what was done in all trials before."""
         return True
 

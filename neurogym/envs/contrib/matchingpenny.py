@@ -83,16 +83,16 @@ class MatchingPenny(TrialEnv):
         self._recent: list[int] = []  # the last trials, latest first
         self._counts: dict[tuple, list[int]] = {}  # what followed each pattern: how often 0, how often 1
 
-    def next_follows_from(self) -> str:
+    def next_trial_depends_on(self) -> str:
         """Return a constant: the next trial depends only on requests of the session at description time."""
         return "opponent"
 
     def _new_trials(self, trials: Trials) -> None:
-        probability = trials.of_each(MatchingPenny._probability_of_1)
+        probability = trials.per_trial(MatchingPenny._probability_of_1)
         opponent = (trials.rng.random(trials.n) < probability).astype(int)
         trials.info.update(opponent_action=opponent, ground_truth=opponent)
         trials.add_period("decision", self.dt)
-        last = trials.of_each(lambda task: NOT_YET if task._last_opponent is None else task._last_opponent)
+        last = trials.per_trial(lambda task: NOT_YET if task._last_opponent is None else task._last_opponent)
         trials.add_ob(SHOWN[last], "decision")
         trials.set_groundtruth(opponent, "decision")
 

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import scores, spaces
-from neurogym.compat.leniency import forgive
+from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi.fitting import OfSeveral, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.interleave import MixedRule, Parts, Records, empty_column, interleave, records_of
@@ -151,7 +151,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         return Traits(self._all_ahead, self._all_ahead, bool(self.metadata["carries"]))
 
     @property
-    def shows_while_stepped(self) -> bool:
+    def observation_depends_on_step(self) -> bool:
         """Whether observations of inner wrappers are only known when stepped."""
         return any(isinstance(w, TrialWrapper) and w.overrides("step") for env in self.envs for w in layers(env))
 
@@ -194,7 +194,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
         """Refuse conditions that no task accepts; each task checks the values."""
         for name, value in given.items():
             if name not in self.conditions:
-                forgive(unknown("trial condition", name, self.conditions), "it is only put into the record")
+                warn_once(unknown("trial condition", name, self.conditions), "it is only put into the record")
             if name == "task" and value not in self.names:
                 raise ValueError(unknown("task", value, self.names))
 

@@ -19,6 +19,7 @@ TASKS = (
     "DualDelayMatchSample",
     "DualTask",
     "EconomicDecisionMaking",
+    "FlipFlop",
     "GenTask",
     "GoNogo",
     "HierarchicalReasoning",

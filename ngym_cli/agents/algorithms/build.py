@@ -57,6 +57,7 @@ def make_model(
             "critic_reads": common["critic_reads"],
             "structure": Structure.of(common),
             "network_kwargs": own,
+            **({} if common["patience"] is None else {"patience": common["patience"]}),
         }
     else:
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"

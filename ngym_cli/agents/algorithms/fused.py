@@ -22,7 +22,7 @@ from ngym_cli.agents.algorithms.segments import Minibatches, Segments
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
-class Goal(NamedTuple):
+class PPOSettings(NamedTuple):
     """Coefficients of the objective that is maximised; see `Objective`.
 
     Attributes:
@@ -85,7 +85,7 @@ class Fused(Compiled):
         bounds = [n_envs * k // n for k in range(n + 1)]
         return list(zip(self.workspaces, bounds, bounds[1:], strict=False))
 
-    def gradient(self, segments: Segments, goal: Goal) -> tuple[Tensor, Tensor] | None:
+    def gradient(self, segments: Segments, goal: PPOSettings) -> tuple[Tensor, Tensor] | None:
         """The gradient with respect to all weights, overwritten by the next, and the numbers in `STATISTICS`.
 
         None if no step counts.
@@ -98,7 +98,7 @@ class Fused(Compiled):
         numbers = self._learn(Minibatches(segments, np.array([0, len(segments)])), goal, inf, NO_STEP)
         return (self.found_gradient(), numbers[0]) if len(numbers) else None
 
-    def descend(self, parts: Minibatches, goal: Goal, most_kl: float, max_norm: float) -> Tensor | None:
+    def descend(self, parts: Minibatches, goal: PPOSettings, most_kl: float, max_norm: float) -> Tensor | None:
         """Take a gradient step per minibatch and return statistics (minibatch, `STATISTICS`).
 
         Returns None, without any step, if the optimiser has no compiled step or weights derive from other parameters.
@@ -113,7 +113,7 @@ class Fused(Compiled):
         adam = self.policy.compiled_step() if self.direct else None
         return None if adam is None else self._learn(parts, goal, most_kl, (*adam, max_norm))
 
-    def _learn(self, parts: Minibatches, goal: Goal, most_kl: float, adam: Sequence[object]) -> Tensor:
+    def _learn(self, parts: Minibatches, goal: PPOSettings, most_kl: float, adam: Sequence[object]) -> Tensor:
         """Compute an update, as in `gradient` and `descend`."""
         rollout = self.rollout
         own = (rollout.advantages, rollout.returns, rollout.counts, *goal, most_kl)

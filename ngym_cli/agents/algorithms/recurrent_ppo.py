@@ -30,7 +30,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ngym_cli.agents import acting
-from ngym_cli.agents.algorithms.fused import Fused, Goal
+from ngym_cli.agents.algorithms.fused import Fused, PPOSettings
 from ngym_cli.agents.algorithms.minibatch import Experience, Minibatch
 from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
 from ngym_cli.agents.algorithms.rollout import Rollout
@@ -84,6 +84,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         if bptt is not None and bptt < 1:
             raise ValueError(f"bptt must be at least 1 step, got {bptt}")
         self.bptt, self.trial_gamma = bptt, trial_gamma
+        self._penalty: list[float] = []
         self.penalties = Penalties(**{name: kwargs.pop(name, 0.0) for name in Penalties.names()})
         super().__init__(policy, env, **kwargs)
 
@@ -157,6 +158,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         segments = cut(rollout.starts[:-1], self.bptt)
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
+        self._penalty = []
         for _ in range(self.n_epochs):
             if not self._epoch(minibatches(segments, n_minibatches, self.rng), find, statistics):
                 break
@@ -193,7 +195,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             loss, numbers = self.loss(batch)
             if self.penalties:
                 penalty = self.penalties(self.policy, self.policy.activity)
-                self.logger.record_mean("train/penalty_loss", penalty.item())
+                self._penalty.append(penalty.item())
                 loss = loss + penalty
             del self.policy.activity  # and with it what automatic differentiation has kept
             return self.policy.gradient(loss), numbers
@@ -205,10 +207,10 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         goal = self._goal()
         return lambda part: fused.gradient(part, goal)
 
-    def _goal(self) -> Goal:
+    def _goal(self) -> PPOSettings:
         """Coefficients of the objective at the present stage of training."""
         clip, reach = self._clips()
-        return Goal(self.normalize_advantage, clip, inf if reach is None else reach, self.ent_coef, self.vf_coef)
+        return PPOSettings(self.normalize_advantage, clip, inf if reach is None else reach, self.ent_coef, self.vf_coef)
 
     def _clips(self) -> tuple[float, float | None]:
         """Clip ranges of the probability ratio (around 1) and of values (around the old values)."""

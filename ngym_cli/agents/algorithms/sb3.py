@@ -107,7 +107,7 @@ class Learner(BaseAlgorithm):
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `own_state`."""
 
-    def take_new_tasks(self) -> None:
+    def switch_env(self) -> None:
         """Switch to the environments that replaced the earlier environments; the weights are kept."""
 
     def _excluded_save_params(self) -> list[str]:

@@ -15,8 +15,8 @@ from ngym_cli.errors import UserError
 __all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
 
 #: Options of every recurrent network: stacked layers; one network for actor and critic or one each; hidden layers of an
-#: MLP between the network and the heads.
-COMMON: Values = {"layers": 1, "shared": True, "readout": []}
+#: MLP between the network and the heads; how long the untrained agent waits.
+COMMON: Values = {"layers": 1, "shared": True, "readout": [], "patience": None}
 
 #: Further options of every recurrent network, which most runs leave alone.
 RARE: Values = {"critic_reads": "observations", **structure.DEFAULTS}
@@ -32,6 +32,8 @@ OPTIONS: dict[str, Option] = {
         Option("critic_reads", "word", "observations", "inputs of a critic of its own (shared=false)",
                words=("observations", "activity"), source="Song, Yang & Wang 2017, 10.7554/eLife.21492",
                spelled=False),
+        Option("patience", "number", None, "steps (mean) for which the untrained agent keeps its first action; none: "
+               "all actions are equally likely", 1, above=True, none=True),
         Option("memory", "number", None, "time constants (steps) that the gates begin with are spread from 1 to this",
                1, source="Tallec & Ollivier 2018, arXiv:1804.11188"),
         Option("activation", "word", None, "what a unit does with its input", words=("tanh", "relu")),

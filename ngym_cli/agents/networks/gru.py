@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.gates import GatedNetwork
-from ngym_cli.agents.networks.steps import apart
+from ngym_cli.agents.networks.steps import unpack_weights
 
 
 class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
@@ -41,6 +41,6 @@ class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
         return top[0], (h,)
 
     def weights(self, layer: int) -> loops.Weights:
-        """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay apart."""
-        w_hh, w_ih, b_ih, b_hh = apart(torch, self.hidden_size, self.parameters_of(layer))
+        """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay separate."""
+        w_hh, w_ih, b_ih, b_hh = unpack_weights(torch, self.hidden_size, self.parameters_of(layer))
         return w_hh, w_ih, b_ih, b_hh

@@ -63,6 +63,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             the latter needs separate networks.
         net_arch: hidden layers of the MLP read-out; none by default.
         cnn_features: number of output features of the front end for images.
+        patience: steps for which the untrained agent keeps its first action, on average; by default all of a Discrete
+            space's actions are equally likely at first.
         kwargs: other options of sb3-contrib's recurrent policy.
 
     Attributes:
@@ -87,6 +89,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         critic_reads: str = "observations",
         net_arch: list[int] | dict[str, list[int]] | None = None,
         cnn_features: int = 128,
+        patience: float | None = None,
         **kwargs: Any,
     ) -> None:
         self.chained = critic_reads == "activity"
@@ -115,6 +118,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.lstm_actor = build(self.features_dim, units, layers, **options)
         if not shared:
             self.lstm_critic = build(units if self.chained else self.features_dim, units, layers, **options)
+        if patience is not None and isinstance(action_space, spaces.Discrete):
+            with torch.no_grad():
+                self.action_net.bias[0] = np.log((patience - 1) * max(int(action_space.n) - 1, 1))
         if structure:
             for net in self.networks:
                 constraints.impose(net, structure)

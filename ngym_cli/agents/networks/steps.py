@@ -20,7 +20,7 @@ def joint(recurrent: np.ndarray, inputs: np.ndarray, *biases: np.ndarray) -> np.
     return np.concatenate([recurrent, inputs, np.add(*biases)[:, None]], axis=1)
 
 
-def apart(library: Any, units: int, weights: Sequence[Any]) -> tuple[Any, ...]:
+def unpack_weights(library: Any, units: int, weights: Sequence[Any]) -> tuple[Any, ...]:
     """Return a GRU layer whose candidate has separate rows for the inputs and for h, as `loops.c` expects.
 
     Args:

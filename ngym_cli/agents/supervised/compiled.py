@@ -17,12 +17,12 @@ from neurogym import kernels
 from ngym_cli.agents.algorithms.compiled import NO_STEP, Compiled
 from ngym_cli.agents.algorithms.segments import Minibatches, Segments
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.supervised.material import Material
+from ngym_cli.agents.supervised.material import TrialBuffer
 
 LOSS, STEP_LOSS, RIGHT, RATES = range(4)  #: places of sums, as in `agent.h`
 
 
-class Taught(Compiled):
+class SupervisedKernel(Compiled):
     """A network that is told what is right.
 
     Args:
@@ -36,7 +36,7 @@ class Taught(Compiled):
         self._teach: Any = kernels.get("teach")
 
     def gradient(
-        self, material: Material, sequences: Segments, carry: Sequence[Tensor] | None, noise: np.ndarray | None
+        self, material: TrialBuffer, sequences: Segments, carry: Sequence[Tensor] | None, noise: np.ndarray | None
     ) -> tuple[Tensor, list[float]]:
         """The gradient of the loss with respect to all weights, overwritten by the next, and four numbers.
 

@@ -35,8 +35,8 @@ from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Segments, pack
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
-from ngym_cli.agents.supervised.compiled import Taught
-from ngym_cli.agents.supervised.material import Material, TaskDraw, TrialStream, check, side_by_side
+from ngym_cli.agents.supervised.compiled import SupervisedKernel
+from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, side_by_side
 from ngym_cli.agents.supervised.objective import losses
 from ngym_cli.agents.supervised.weighting import row_weights
 from ngym_cli.agents.trained import RecurrentAgent
@@ -154,9 +154,11 @@ class Supervised(Learner):
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
         own = self.penalties.participation or type(self).loss is not Supervised.loss
-        self.in_torch = "the objective is not the usual one" if own else Taught.obstacle(self.policy, valued=False)
+        self.in_torch = (
+            "the objective is not the usual one" if own else SupervisedKernel.obstacle(self.policy, valued=False)
+        )
         rates = self.penalties.l1_rate, self.penalties.l2_rate
-        self._taught = None if self.in_torch else Taught(self.policy, rates)
+        self._taught = None if self.in_torch else SupervisedKernel(self.policy, rates)
 
     def _make_streams(self) -> list[TrialStream]:
         """Return a session per sequence where the state is carried over, otherwise a single session."""
@@ -176,7 +178,7 @@ class Supervised(Learner):
         """Weight of each row of a block of trials in the loss."""
         return row_weights(trials, keep, self.answer_share, self.loss_weight)
 
-    def take_new_tasks(self) -> None:
+    def switch_env(self) -> None:
         """Switch to the trials of replaced environments; the weights are kept."""
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
@@ -205,9 +207,9 @@ class Supervised(Learner):
         """Act with the present weights; False if the callback stopped the run."""
         self.agent.take_weights()
         callback.on_rollout_start()
-        activity = []
+        activity = list[np.ndarray]()
         for step in islice(acting.rollout(env, self.agent, self.seen, self.starts), self.n_steps):
-            activity.append(step.act.activity)
+            activity.append(np.asarray(step.act.activity))
             self.see(step.observations, step.starts)
             callback.update_locals(locals())
             if not callback.on_step():
@@ -242,7 +244,7 @@ class Supervised(Learner):
         variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
         self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
-    def batch(self) -> tuple[Material, Segments]:
+    def batch(self) -> tuple[TrialBuffer, Segments]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
         if self.carried:
             material = side_by_side([stream.rows(self.seq_len) for stream in self.streams])
@@ -252,7 +254,7 @@ class Supervised(Learner):
         length = material.length.astype(np.int64)
         return material, Segments(np.zeros_like(length), np.cumsum(length) - length, length)
 
-    def gradient(self, material: Material, sequences: Segments) -> tuple[Tensor, Tensor]:
+    def gradient(self, material: TrialBuffer, sequences: Segments) -> tuple[Tensor, Tensor]:
         """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
         weight = material.weight / material.weight.sum()
         material = replace(material, weight=weight)
@@ -274,7 +276,7 @@ class Supervised(Learner):
         """Number of sessions that are interleaved in a batch."""
         return self.batch_size if self.carried else 1
 
-    def loss(self, material: Material, sequences: Segments, noise: np.ndarray | None) -> tuple[Tensor, Tensor]:
+    def loss(self, material: TrialBuffer, sequences: Segments, noise: np.ndarray | None) -> tuple[Tensor, Tensor]:
         """Loss to be minimised by automatic differentiation, and the numbers named in `DISCRETE` or `CONTINUOUS`.
 
         Args:

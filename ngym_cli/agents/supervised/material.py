@@ -13,7 +13,7 @@ import numpy as np
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.messages.names import unknown
 from neurogym.state import capture, restore
-from neurogym.stream import GroundTruthStream, Shown
+from neurogym.stream import Frame, GroundTruthStream
 from neurogym.trials import Trials
 from neurogym.vector import layers
 from ngym_cli.agents.supervised.weighting import answer_rows
@@ -29,7 +29,7 @@ Weigh = Callable[[Trials, np.ndarray | None], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Material:
+class TrialBuffer:
     """Rows of consecutive trials.
 
     Attributes:
@@ -50,28 +50,28 @@ class Material:
         """Number of rows."""
         return len(self.gt)
 
-    def split(self, rows: int, trials: int) -> tuple[Material, Material]:
+    def split(self, rows: int, trials: int) -> tuple[TrialBuffer, TrialBuffer]:
         """Split after the given number of rows, which belong to the given number of trials."""
         at = {name: trials if name == "length" else rows for name in vars(self)}
         return (
-            Material(**{name: column[: at[name]] for name, column in vars(self).items()}),
-            Material(**{name: column[at[name] :] for name, column in vars(self).items()}),
+            TrialBuffer(**{name: column[: at[name]] for name, column in vars(self).items()}),
+            TrialBuffer(**{name: column[at[name] :] for name, column in vars(self).items()}),
         )
 
 
-def join(parts: list[Material]) -> Material:
+def join(parts: list[TrialBuffer]) -> TrialBuffer:
     """Concatenate batches of trials."""
-    return parts[0] if len(parts) == 1 else Material(
+    return parts[0] if len(parts) == 1 else TrialBuffer(
         **{name: np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])}
     )  # fmt: skip
 
 
-def side_by_side(parts: list[Material]) -> Material:
+def side_by_side(parts: list[TrialBuffer]) -> TrialBuffer:
     """The first row of each part, then the second of each, and so on; all parts have as many rows."""
     columns = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
     length = np.concatenate(columns.pop("length"))
     woven = {name: np.stack(column, 1).reshape(-1, *column[0].shape[1:]) for name, column in columns.items()}
-    return Material(**woven, length=length)
+    return TrialBuffer(**woven, length=length)
 
 
 class TaskDraw:
@@ -139,7 +139,7 @@ class TrialStream:
         self._right.restart(seed)
         self.weigh(self._right.make(1).trials, None)
         self._right.forget()
-        self._left: Material | None = None
+        self._left: TrialBuffer | None = None
         self._now: np.ndarray | None = None  # the task of the batch at hand, if a batch has only one
         self._block_rows, self._n = block_rows, TRIALS_ONE_BY_ONE
 
@@ -150,7 +150,7 @@ class TrialStream:
 
     # -- taking -------------------------------------------------------------------------------------------------------
 
-    def trials(self, rows: int) -> Material:
+    def trials(self, rows: int) -> TrialBuffer:
         """Return the next whole trials, as many as fit into `rows`, and at least a single trial."""
         if self.draw is not None and self.draw.per_batch:
             self._left, self._now = None, self.draw(1, self.task.np_random)
@@ -160,13 +160,13 @@ class TrialStream:
         taken, self._left = left.split(int(ends[n - 1]), n)
         return taken
 
-    def rows(self, rows: int) -> Material:
+    def rows(self, rows: int) -> TrialBuffer:
         """Return the next rows, regardless of trial boundaries (`length` is then not meaningful)."""
         left = self._at_least(rows)
         taken, self._left = left.split(rows, len(left.length))
         return taken
 
-    def _at_least(self, rows: int) -> Material:
+    def _at_least(self, rows: int) -> TrialBuffer:
         parts, have = ([], 0) if self._left is None else ([self._left], len(self._left))
         while have < rows:
             parts.append(self._make())
@@ -175,7 +175,7 @@ class TrialStream:
 
     # -- making -------------------------------------------------------------------------------------------------------
 
-    def _make(self) -> Material:
+    def _make(self) -> TrialBuffer:
         task = self.task
         if not self._right.makes_blocks:
             return join([self._material(self._right.make(1)) for _ in range(TRIALS_ONE_BY_ONE)])
@@ -187,14 +187,14 @@ class TrialStream:
         self._n = max(1, round(rows / max(1.0, float(shown.trials.length.mean()))))
         return self._material(shown)
 
-    def _material(self, shown: Shown) -> Material:
+    def _material(self, shown: Frame) -> TrialBuffer:
         trials, rows = shown.trials, shown.rows
         keep = None
         if len(rows) < trials.total:
             keep = np.zeros(trials.total, bool)
             keep[rows] = True
         weight, due = self.weigh(trials, keep)[rows], answer_rows(trials)[rows]
-        return Material(shown.ob, shown.gt, weight, due, shown.length)
+        return TrialBuffer(shown.ob, shown.gt, weight, due, shown.length)
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class TrialStream:
         """Restore the result of :meth:`state`."""
         restore(self.env, state["env"])
         left = {name: np.array(column) for name, column in state["left"].items()}
-        self._left, self._n = Material(**left) if left else None, int(state["n"])
+        self._left, self._n = TrialBuffer(**left) if left else None, int(state["n"])
         self._right.set_state(state)
 
 
@@ -221,7 +221,7 @@ def check(env: gym.Env) -> None:
     name = type(task).__name__
     if not isinstance(task, TrialEnv):
         raise ValueError(f"supervised learning needs a trial-based task; {name} is not one")
-    adaptive = [type(w).__name__ for w in task.wrappers if w.follows_agent] + ([name] if task.follows_agent else [])
+    adaptive = [type(w).__name__ for w in task.wrappers if w.is_adaptive] + ([name] if task.is_adaptive else [])
     if adaptive:
         raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
     stepping = [

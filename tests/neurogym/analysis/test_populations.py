@@ -116,18 +116,35 @@ def test_decoding_is_no_worse_than_the_nearest_mean_with_and_without_noise(rng, 
         assert (found[2:] == 1).all() and np.allclose(found[:2], 1 / classes)
 
 
-def test_labels_in_blocks_are_not_decoded_from_drift(rng):
-    labels = np.tile(np.repeat([0, 1], 50), 5)
-    for _ in range(12):
-        drift = np.cumsum(rng.normal(size=(500, 1, 20)), axis=0)
+def labels_that(kind, n, rng):
+    """Labels 0 and 1 in blocks of ``kind`` trials, or repeating with probability ``kind``."""
+    if kind >= 1:
+        return (np.arange(n) // int(kind) + rng.integers(2)) % 2
+    return np.cumsum(rng.random(n) >= kind) % 2
+
+
+@pytest.mark.parametrize("kind", [0.6, 0.8, 30, 0.3])
+def test_labels_are_not_decoded_from_drift(rng, kind):
+    inside = []
+    for _ in range(8):
+        labels = labels_that(kind, 300, rng)
+        drift = np.cumsum(rng.normal(size=(300, 1, 10)), axis=0)
         found = analysis.decode(drift, labels)
-        assert found.groups == 10
-        assert found.low[0] < 0.5
-        alone = analysis.decode(drift, labels, groups=np.arange(500))
-        assert alone.accuracy[0] > 0.7  # what leaving out single trials would claim
-    signal = np.cumsum(rng.normal(size=(500, 1, 20)), axis=0) * 0.01 + labels[:, None, None]
-    assert analysis.decode(signal, labels).accuracy[0] > 0.9
+        assert found.corrected
+        inside.append(found.low[0] <= 0.5 <= found.high[0])
+    assert sum(inside) >= 6
+
+
+def test_labels_in_blocks_are_decoded_from_a_signal_beside_the_drift(rng):
+    labels = labels_that(50, 500, rng)
+    drift = np.cumsum(rng.normal(size=(500, 1, 20)), axis=0)
+    alone = analysis.decode(drift, labels, groups=np.arange(500))
+    assert alone.accuracy[0] > 0.7  # what leaving out single trials would claim
+    found = analysis.decode(drift * 0.01 + labels[:, None, None], labels)
+    assert found.accuracy[0] > 0.9 and found.low[0] > 0.5
     with pytest.raises(ValueError, match="single block"):
+        analysis.decode(drift, np.sort(labels))
+    with pytest.raises(ValueError, match="single session"):
         analysis.decode(drift, labels, groups=labels)
 
 

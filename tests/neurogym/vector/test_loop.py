@@ -32,7 +32,7 @@ VALUES = {
 }
 
 
-class Told(ngym.TrialEnv):
+class StepInfo(ngym.TrialEnv):
     """A task of one step whose record has one value."""
 
     def __init__(self, value):
@@ -51,7 +51,7 @@ class Told(ngym.TrialEnv):
 
 def finished(records):
     """The finished trials of a batch with one environment for each record."""
-    batch = LoopVectorEnv([Told(record) for record in records])
+    batch = LoopVectorEnv([StepInfo(record) for record in records])
     batch.reset(seed=0)
     batch.step(np.zeros(len(records), int))
     return batch.finished
@@ -59,7 +59,7 @@ def finished(records):
 
 def told_alone(i, record):
     """The row of a finished trial as its environment tells it."""
-    env = Told(record)
+    env = StepInfo(record)
     env.reset(seed=0)
     return finished_row(i, env.step(0)[4])
 

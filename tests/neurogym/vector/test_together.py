@@ -34,7 +34,7 @@ class Staircase(TrialEnv):
     def start_session(self):
         self.level = 0
 
-    def next_follows_from(self):
+    def next_trial_depends_on(self):
         return self.level
 
     def trial_ended(self, info):
@@ -55,7 +55,7 @@ class Staircase(TrialEnv):
 class Plain(Staircase):
     """The same, without saying what the next trial follows from."""
 
-    next_follows_from = TrialMaker.next_follows_from
+    next_trial_depends_on = TrialMaker.next_trial_depends_on
 
 
 def seen(batch, steps, seed=0, changes=lambda step: None):
@@ -78,7 +78,7 @@ def started(make_env, kind=None, n=9):
 
 def says(id_):
     task = ngym.make(id_).unwrapped
-    return isinstance(task, TrialEnv) and type(task).next_follows_from is not TrialMaker.next_follows_from
+    return isinstance(task, TrialEnv) and type(task).next_trial_depends_on is not TrialMaker.next_trial_depends_on
 
 
 OPPONENTS = [("MatchingPenny-v0", {"opponent_type": kind}) for kind in ("random", "algorithm1", "algorithm2")]

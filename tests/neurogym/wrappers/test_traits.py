@@ -82,7 +82,7 @@ def test_a_task_that_is_told_how_trials_end_follows_the_agent():
             trials.info["errors"] = np.full(trials.n, self.errors)
 
     env = Following()
-    assert env.follows_agent and not traits(env).ahead
+    assert env.is_adaptive and not traits(env).ahead
     env.reset(seed=0)
     errors = 0
     for _ in range(2000):

@@ -35,3 +35,8 @@ def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
     known = inspect(from_dict({"task": f"{path}:Own"}))
     with pytest.raises(UserError, match="own.py:Own.*division by zero"):
         _ = known.chance
+
+
+def test_outputs_that_are_numbers_are_no_alternatives():
+    assert inspect(from_dict({"task": "FlipFlop-v0"})).chance_among_answers is None
+    assert inspect(from_dict({"task": "RDM-v0"})).chance_among_answers == 0.5

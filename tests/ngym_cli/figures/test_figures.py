@@ -77,6 +77,25 @@ def test_the_population_is_drawn_once_it_is_recorded(ngym, run_folder, tmp_path)
     assert similar.code == 0, similar.err
 
 
+def test_a_recording_that_a_figure_needs_is_made_once(ngym, run_folder, tmp_path):
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    listed = {row["id"]: row for row in json.loads(ngym("plot", run, "--list", "--json").out)}
+    assert listed["psth"]["available"] and not listed["psth"]["default"]
+    assert ngym("plot", run, "--json").code == 0 and not (run / "eval" / "recording").exists()  # only on request
+    first = ngym("plot", run, "psth", "--json")
+    assert first.code == 0 and first.err.count("\n") == 1 and "eval/recording" in first.err.replace("\\", "/")
+    again = ngym("plot", run, "modes", "kernel", "--json")
+    assert again.code == 0 and not again.err
+    assert requests.view([str(run)], Path("runs")).first.main().folder.name == "final"
+    assert "no activity recorded" in ngym("plot", run, "psth", "--eval", "final").err
+
+
+def test_a_recording_that_lacks_a_quantity_is_not_used(ngym, run_folder, tmp_path):
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    assert ngym("eval", run, "--trials", "40", "--record", "rewards", "--name", "rewards").code == 0
+    assert "recorded activity, observations" in ngym("plot", run, "fixed-points").err
+
+
 def test_several_runs_are_put_together(ngym, run_folder, tmp_path):
     folders = [shutil.copytree(run_folder, tmp_path / name) for name in ("one", "two", "three")]
     found = ngym("plot", *folders, "learning", "conditions", "--compare", "network", "--json", "--out", tmp_path / "f")

@@ -167,3 +167,57 @@ def test_mistakes_get_one_line(rat, tmp_path, given, words):
     with pytest.raises(UserError) as error:
         fit(rat, runs=tmp_path / "runs", **given)
     assert words in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["bias", "logistic:history=1", "psytrack", "glm-hmm:states=2", "q-learning", "gru", "gru:drift=true", "own"],
+)
+def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch):
+    from ngym_cli.evaluation import simulation
+
+    monkeypatch.chdir(tmp_path)
+    if model == "own":
+        model = "mine.py:agent"
+        (tmp_path / "mine.py").write_text(
+            'PARAMETERS = {"b": (-5, 5)}\n\n\ndef agent(params, state, choice, reward, stimulus):\n'
+            '    return [0.0, params["b"] * stimulus["coh"]], None\n'
+        )
+    found = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
+    label = list(found["models"])[-1]
+    label, _, policy, _ = simulation.load(simulation.find("a", Path("runs")), label)
+    table = prepared(requests.Settings(str(rat)).read()[0], Protocol(2))
+    built = registry.build([model], (2,), 1)[label]
+    again = built.fit([Problem(table, 0)])[0].policy
+    for one, other in zip(predict(policy, table.sessions), predict(again, table.sessions), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch):
+    import ngym_cli as nc
+
+    monkeypatch.chdir(tmp_path)
+    found = fit(rat, model="logistic:history=1", folds=2, name="a")
+    run = nc.simulate(found, "RDM-v0", stimuli="coh=signed coh*0.02", trials=1500, task_args={"cohs": [0, 25, 50]})
+    trials = run.evaluations[0].trials
+    assert len(trials) == 1500 and run.manifest()["fit"]["model"] == "logistic:history=1"
+    right = trials["performance"][trials["coh"] == 50]
+    assert right.mean() > 0.8 and len(right) > 300
+    assert run.plot("psychometric") is not None
+    with pytest.raises(UserError, match="exists"):
+        nc.simulate(found, "RDM-v0")
+    with pytest.raises(UserError, match="no simple response rule"):
+        nc.simulate(found, "DawTwoStep-v0", stimuli="coh=hi_state")
+    with pytest.raises(UserError, match="did you mean 'coh'"):
+        nc.simulate(found, "RDM-v0", stimuli="coh=cho", name="b")
+
+
+def test_the_history_effect_of_the_rat_is_in_the_simulation(rat, tmp_path, monkeypatch):
+    import ngym_cli as nc
+
+    monkeypatch.chdir(tmp_path)
+    found = fit(rat, model="logistic:history=1", folds=2, name="a")
+    table = nc.simulate(found, "RDM-v0", trials=4000, stimuli="coh=coh*0").evaluations[0].trials
+    again = (table["choice"] == table["prev_choice"])[table["prev_choice"] > 0]
+    expected = 1 / (1 + np.exp(-1.0))  # the rat repeats its last choice with logit 1
+    assert abs(again.mean() - expected) < 0.04

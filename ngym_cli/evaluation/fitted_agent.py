@@ -1,0 +1,219 @@
+"""Fitted models of choices as agents that act in tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.behaviour.models.base import Policy, Trial
+from neurogym.core import TrialWrapper
+from neurogym.spaces import names_of
+from neurogym.trials import Trials
+from ngym_cli.agents.acting import Act
+from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
+from ngym_cli.errors import UserError, unknown
+
+#: Per-row fields: whether a response is possible, and the stimuli of the trial.
+OPEN, STIMULI = "fitted_open", "fitted_stimuli"
+#: NAME=COLUMN with a factor and an offset; ``signed COLUMN`` is negative where the first choice is correct.
+SOURCE = re.compile(r"([^=]+)=((?:signed )?\w+)(?:\*([-+]?[\d.]+(?:e[-+]?\d+)?))?([-+][\d.]+(?:e[-+]?\d+)?)?")
+SIGNED = "signed "  #: prefix of a strength that has the sign of the correct side
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """Source of a stimulus of the model among the columns of the task's trials.
+
+    Attributes:
+        name: name in the model.
+        column: entry of the task's trials.
+        factor: factor on the value.
+        offset: added after the factor.
+        signed: whether the value is negative where the first choice is correct.
+    """
+
+    name: str
+    column: str
+    factor: float = 1.0
+    offset: float = 0.0
+    signed: bool = False
+
+
+def stimuli_of(names: Mapping[str, Any], text: str | None, facts: Facts) -> tuple[Stimulus, ...]:
+    """Return the source of each stimulus of a model.
+
+    Args:
+        names: stimuli of the model.
+        text: ``NAME=COLUMN`` or ``NAME=COLUMN*FACTOR+OFFSET``, with commas between; other stimuli are found by name.
+        facts: properties of the task.
+
+    Raises:
+        UserError: if a stimulus or a column does not exist.
+    """
+    given: dict[str, tuple[str, float, float]] = {}
+    for entry in filter(None, (each.strip() for each in (text or "").split(","))):
+        found = SOURCE.fullmatch(entry)
+        if found is None:
+            raise UserError(f"--stimuli '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
+        given[found[1].strip()] = found[2], float(found[3] or 1), float(found[4] or 0)
+    known = {
+        key: value for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)
+    }
+    sources = []
+    for name in names:
+        plain = name.removeprefix(SIGNED)
+        column, factor, offset = given.pop(name if name in given else plain, (plain, 1.0, 0.0))
+        signed = name.startswith(SIGNED) or column.startswith(SIGNED)
+        column = column.removeprefix(SIGNED)
+        if column not in known:
+            where = f"entry of the trials of {facts.id} (for stimulus {plain} of the fit, --stimuli {plain}=NAME)"
+            raise unknown(where, column, known)
+        sources.append(Stimulus(name, column, factor, offset, signed))
+    for name in given:
+        raise unknown("stimulus of the fit", name, names)
+    return tuple(sources)
+
+
+def actions_of(facts: Facts, choices: int) -> np.ndarray:
+    """Return the action of each choice.
+
+    Raises:
+        UserError: if the task has another number of choices, or actions that are not choices.
+    """
+    space = facts.inner.action_space
+    if facts.inner.rule is None or not isinstance(space, gym.spaces.Discrete):
+        raise UserError(
+            f"{facts.id} has no simple response rule (one choice in each trial); fitted models cannot act in it"
+        )
+    named = names_of(space).get("choice")
+    hold = facts.inner.rule.hold
+    actions = [a for a in range(int(space.n)) if a != hold] if named is None else np.atleast_1d(named).tolist()
+    if len(actions) != choices:
+        raise UserError(f"{facts.id} has {len(actions)} choices, the fit {choices}")
+    return np.asarray(actions)
+
+
+class TrialProbe(TrialWrapper):
+    """Reports for each row whether a response is possible, and the stimuli of the trial.
+
+    Args:
+        env: the whole stack.
+        stimuli: sources of the stimuli.
+        low: action of the first choice, which gives strengths a negative sign.
+    """
+
+    metadata = {"description": "reports response periods and stimuli to a fitted model"}
+
+    def __init__(self, env: gym.Env, stimuli: tuple[Stimulus, ...], low: int):
+        super().__init__(env)
+        self.stimuli, self.low = stimuli, low
+        self.seen: dict[str, Any] = {}
+
+    def revise(self, trials: Trials) -> None:
+        """Mark the rows of the response periods and write down the stimuli."""
+        rule, trial = trials.env.rule, trials.rows().trial
+        field = trials.fields[OPEN] = np.zeros(trials.total, bool)
+        field[trials.rows(rule.answer).index] = True
+        values = np.zeros((trials.total, len(self.stimuli)))
+        right = trials.gt[trials.offset + trials.length - 1] if trials.has_gt else None
+        for k, each in enumerate(self.stimuli):
+            value = (
+                np.broadcast_to(np.asarray(trials.info[each.column], float), (trials.n,)) * each.factor + each.offset
+            )
+            if each.signed and right is not None:
+                value = np.where(right == self.low, -value, value)
+            values[:, k] = value[trial]
+        trials.fields[STIMULI] = values
+
+    def observe(self, ob: object, action: object, reward: object, field: Callable[[str], np.ndarray]) -> Any:
+        """Keep the values of the row that is observed."""
+        self.seen = {name: np.asarray(field(name)) for name in (OPEN, STIMULI)}
+        return ob
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """Fitted model that acts in a task, one choice in each trial.
+
+    Attributes:
+        policy: of the fitted model.
+        stimuli: sources of the stimuli.
+        actions: action of each choice.
+        by_correctness: whether rewards of the fit were correctness (0, 1), and not the rewards of a table.
+    """
+
+    policy: Policy
+    stimuli: tuple[Stimulus, ...]
+    actions: np.ndarray
+    by_correctness: bool
+
+    def around(self, env: gym.Env) -> gym.Env:
+        """Return the stack with the probe."""
+        return TrialProbe(env, self.stimuli, int(self.actions[0]))
+
+    def acting(self, venv: Any, seed: int, deterministic: bool) -> FittedAgent:
+        """Return the agent in a batch of environments."""
+        return FittedAgent(self, venv, seed, deterministic)
+
+
+class FittedAgent:
+    """Waits until a response is possible, then chooses as the model; learns from each trial that ends.
+
+    Args:
+        model: the model.
+        venv: batch of environments, each with a state of its own.
+        seed: random seed of the choices.
+        deterministic: choose the most probable action instead of drawing one.
+    """
+
+    def __init__(self, model: FittedModel, venv: Any, seed: int, deterministic: bool):
+        self.model, self.deterministic = model, deterministic
+        self.trials: TrialBatch = trials_of(venv)
+        self.probes: list[TrialProbe] = [_probe(env) for env in batch_of(venv).envs]
+        self.rng = np.random.default_rng(seed)
+        self.states = [model.policy.begin(1) for _ in self.probes]
+        self.shown = np.zeros((len(self.probes), len(model.stimuli)))
+        hold = batch_of(venv).tasks[0].rule.hold
+        self.hold = int(model.actions[0]) if hold is None else hold
+
+    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
+        """See ``Acting``."""
+        if self.trials.finished is not None:
+            self._learn(self.trials.finished)
+        is_open, stimuli = self._seen(OPEN), self._seen(STIMULI)
+        actions = np.full(len(self.states), self.hold)
+        for env in np.flatnonzero(is_open).tolist():
+            p = self.model.policy.probabilities(self.states[env], stimuli[env : env + 1])[0]
+            pick = p.argmax() if self.deterministic else (self.rng.random() > np.cumsum(p)[:-1]).sum()
+            actions[env] = self.model.actions[pick]
+        self.shown = stimuli.copy()
+        return Act(actions)
+
+    def _seen(self, name: str) -> np.ndarray:
+        first = self.probes[0].seen[name]
+        whole = first.ndim == (2 if name == STIMULI else 1)
+        return first if whole else np.stack([probe.seen[name] for probe in self.probes])
+
+    def _learn(self, finished: Mapping[str, np.ndarray]) -> None:
+        """Advance the state of the environments whose trial has ended."""
+        none = np.full(1, -1)
+        for k, env in enumerate(finished["env"].tolist()):
+            same = np.flatnonzero(self.model.actions == finished["choice"][k])
+            choice = np.array([same[0] if len(same) else -1])
+            reward = finished["performance" if self.model.by_correctness else "reward"][k : k + 1].astype(float)
+            reward = np.where(choice < 0, 0.0, reward)
+            trial = Trial(self.shown[env : env + 1], choice, reward, none, none)
+            self.states[env] = self.model.policy.advance(self.states[env], trial)
+
+
+def _probe(env: gym.Env) -> TrialProbe:
+    while not isinstance(env, TrialProbe):
+        assert isinstance(env, gym.Wrapper)
+        env = env.env
+    return env

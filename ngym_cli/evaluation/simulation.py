@@ -1,0 +1,170 @@
+"""Simulation of fitted models in tasks: implementation of ``ngym eval FIT --simulate TASK`` and `ngym_cli.simulate`.
+
+A simulation is a run folder with an evaluation, so that figures, reports and comparisons treat the fitted model as any
+agent: ``RUNS/TASK/fitted/FIT-MODEL``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.table import Behaviour
+from ngym_cli import config as configuration
+from ngym_cli import runs
+from ngym_cli.config import trust
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.evaluation import fresh_trials
+from ngym_cli.evaluation.fitted_agent import FittedModel, actions_of, stimuli_of
+from ngym_cli.fitting import folder as fits
+from ngym_cli.fitting import registry
+from ngym_cli.runs import provenance
+
+ALG = "fitted"  #: entry ``alg`` of the record of a simulation
+USUAL_TRIALS = 2000  #: trials unless given
+
+
+@dataclass(frozen=True)
+class Request:
+    """Request of a simulation.
+
+    Attributes:
+        changes: task, wrappers and arguments, as from ``ngym_cli.config.flags.settings``.
+        model: label of the model; None for the best held-out score.
+        subject: name of the subject; None if the fit has a single subject or is pooled.
+        stimuli: sources of the stimuli, see `ngym_cli.evaluation.fitted_agent.stimuli_of`.
+        trials: number of trials.
+        seed: of the trials and the choices.
+        deterministic: choose the most probable action instead of drawing one.
+        compare: table of an animal, and the map of its columns.
+        overwrite: replace a simulation of this name.
+        name: of the run folder; made from fit and model unless given.
+        trust: accept user code named in the fit's record.
+    """
+
+    changes: Mapping[str, Any]
+    model: str | None = None
+    subject: str | None = None
+    stimuli: str | None = None
+    trials: int | None = None
+    seed: int = 0
+    deterministic: bool = False
+    compare: tuple[Path, Path] | None = None
+    overwrite: bool = False
+    name: str | None = None
+    trust: bool = False
+
+
+def find(reference: str, root: Path) -> fits.FitFolder:
+    """Return a fit by folder, name or ``latest``.
+
+    Raises:
+        UserError: if there is none.
+    """
+    every = fits.find_all(root)
+    found = fits.FitFolder(every[-1]) if reference == "latest" and every else fits.named(reference, root)
+    if found is None:
+        raise unknown("fit", reference, [str(path) for path in every] + [path.name for path in every])
+    return found
+
+
+def simulate(
+    fit: fits.FitFolder, root: Path, asked: Request, progress: Callable[[int, int], None] | None = None
+) -> tuple[dict[str, Any], Path]:
+    """Let a fitted model act in a task and return the summary with the folder of the evaluation.
+
+    The parameters are those fitted to all sessions of the subject.
+
+    Args:
+        fit: the fit.
+        root: folder of all runs.
+        asked: the request.
+        progress: called repeatedly with the number of finished trials and the total.
+
+    Raises:
+        UserError: if the fit keeps no such model, or the task does not suit the model.
+    """
+    from ngym_cli.environments import defaults
+
+    config = configuration.from_dict({"alg": ALG, "reset_state": "never", "seed": asked.seed, **asked.changes})
+    config, facts = defaults.resolve(config)
+    label, subject, policy, about = load(fit, asked.model, asked.subject, asked.trust)
+    names = about["table"]["stimuli"]
+    stimuli = stimuli_of(names, asked.stimuli, facts)
+    agent = FittedModel(policy, stimuli, actions_of(facts, len(about["table"]["choices"])),
+                        "reward" not in about["table"]["roles"])  # fmt: skip
+    name = asked.name or runs.safe_name(f"{fit.path.name}-{label}")
+    path = runs.folder_for(root, config.task, ALG, name, asked.seed)
+    opening = provenance.opening(config, facts, 1)
+    opening |= {"alg": label, "fit": {"path": str(fit.path), "model": label, "subject": subject,
+                                      "parameters": f"fitted to all sessions of {subject}"}}  # fmt: skip
+    runs.refuse_existing(path, asked.overwrite)
+    began, trials = time.perf_counter(), asked.trials or USUAL_TRIALS
+    found = fresh_trials.evaluate(agent, config, facts, trials, asked.seed, asked.deterministic, progress=progress)
+    run = runs.create(path, asked.overwrite, config.to_toml(), opening)
+    found.summary.update(run=str(run.path), model_steps=0, changes={}, warnings=_warnings(names, stimuli, found))
+    evaluation = run.path / "eval" / "final"
+    fresh_trials.save(found, evaluation)
+    if asked.compare is not None:
+        from ngym_cli.figures import comparison
+
+        found.summary["comparison"] = comparison.compare(found.table, evaluation, run, *asked.compare)
+    kept = ("performance", "performance_ci", "chance", "ceiling", "reward_per_trial")
+    seconds = round(time.perf_counter() - began, 3)
+    results = {key: found.summary.get(key) for key in kept}
+    run.update(status="finished", ended=runs.now(), wall_seconds=seconds, **results)
+    return {**found.summary, "fit": opening["fit"]}, evaluation
+
+
+def load(
+    fit: fits.FitFolder, model: str | None = None, subject: str | None = None, trusted: bool = False
+) -> tuple[str, str, Any, dict[str, Any]]:
+    """Return label, subject, policy and record of a fitted model; arguments as in `Request`.
+
+    Raises:
+        UserError: if the fit is not finished, or keeps no such model or subject.
+    """
+    about = fit.read()
+    if about.get("status") != "finished":
+        raise UserError(f"fit {fit.path} is not finished; run the same command with --name {fit.path.name}")
+    if "table" not in about:
+        raise UserError(f"fit {fit.path} was made by an earlier version that kept no parameters of policies; fit again")
+    labels = list(about["models"])
+    label = model or max(labels, key=lambda each: about["scores"][each]["log_likelihood"]["value"])
+    if label not in labels:
+        raise unknown("model of the fit", label, labels)
+    subjects = list(about["models"][label]["parameters"])
+    if subject is None and len(subjects) > 1:
+        raise UserError(
+            f"fit {fit.path} has {len(subjects)} subjects; choose one with --subject: {', '.join(subjects)}"
+        )
+    who = subject or subjects[0]
+    if who not in subjects:
+        raise unknown("subject of the fit", who, subjects)
+    trust.require_names([label], about.get("code"), trusted, str(fit.path))
+    built = registry.build([label], (), about["settings"]["seeds"])[label]
+    found = fit.load(label)
+    start = f"{fits.POLICY}{subjects.index(who)}."
+    arrays = {} if found is None else {k.removeprefix(start): v for k, v in found[1].items() if k.startswith(start)}
+    if not arrays:
+        raise UserError(f"fit {fit.path} keeps no policy of {label}; an own class needs to_arrays and from_arrays")
+    table = Behaviour((), tuple(about["table"]["choices"]), tuple(about["table"]["stimuli"]))
+    return label, who, built.from_arrays(arrays, table), about
+
+
+def _warnings(names: Mapping[str, Any], stimuli: Any, found: fresh_trials.Evaluation) -> list[str]:
+    """Return a line for each stimulus whose values in the task lie far outside those of the fit."""
+    lines = []
+    for each in stimuli:
+        low, high = names[each.name]
+        values = np.abs(np.asarray(found.table[each.column], float) * each.factor + each.offset)
+        widest, known = float(np.nanmax(values)), max(abs(low), abs(high))
+        if not 0.2 * known <= widest <= 5 * known:
+            change = f"--stimuli {each.name.removeprefix('signed ')}={each.column}*FACTOR+OFFSET changes units"
+            lines.append(f"{each.column} reaches {widest:g} in the task and {known:g} in the fit; {change}")
+    return lines
