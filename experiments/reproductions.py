@@ -22,6 +22,7 @@ from experiments.records.record import Record, Row, Rows
 from ngym_cli import runs
 from ngym_cli.agents import threads
 from ngym_cli.papers import collection, engine, measuring, results
+from ngym_cli.papers.requests import claim_row
 from ngym_cli.papers.verdicts import STATES
 from ngym_cli.sweeps import control, launchers
 from ngym_cli.sweeps.recipe import LaunchSettings
@@ -114,7 +115,7 @@ def claims_table(rows: Rows) -> str:
         for claim, verdict in zip(
             paper.config.claims, results.verdicts(paper, rows.get(item, {})).values(), strict=True
         ):
-            row = {**claim.model_dump(), "numbers": verdict.numbers, "verdict": verdict.state, "why": verdict.why}
+            row = claim_row(claim, verdict)
             found = list(results.number_lines(row))
             published = "; ".join(f"{name}{said}".strip() for name, said, _ in found if said and said != "-")
             here = "; ".join(f"{name}{ours}" if name.endswith(": ") else ours for name, _, ours in found if ours)

@@ -56,7 +56,8 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         for claim in config.claims if claim.untestable is not None
     ]  # fmt: skip
     measured = (
-        f"Mean over {len(seeds)} seeds with its 95 % interval." if len(seeds) > 1
+        f"Mean over {len(seeds)} seeds with its 95 % interval, which lies inside the criterion of a claim that is"
+        " reached." if len(seeds) > 1
         else "One seed, without an interval." if seeds
         else "Nothing of it is in the records yet."
     )  # fmt: skip
@@ -67,6 +68,7 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         code(f"ngym reproduce {paper.id}"),
         "## Claims", measured,
         table(("claim", "published", "here", "verdict", "reached when"), list(_claims(paper, seeds)), "claims"),
+        page("### Values of each seed", table(*_seeds(paper, seeds))) if len(seeds) > 1 else "",
         page("### Not testable here", "\n".join(untested)) if untested else "",
         "## What is trained", table(("part", "what", "begins with"), parts),
         page("## Settings", table(("what", "paper", "here", "where", "known from"), settings, "settings"))
@@ -87,6 +89,12 @@ def _claims(paper: Paper, seeds: Mapping[str, Any]) -> Iterator[tuple[str, ...]]
             words = (escaped(claim.title), escaped(results.verdict_words(row)) if seeds else "", escaped(criterion))
             title, verdict, when = words if place == 0 else ("", "", "")
             yield title, escaped(f"{name}{published}"), escaped(here), verdict, when
+
+
+def _seeds(paper: Paper, seeds: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    found = results.verdicts(paper, seeds)
+    head, lines = results.seed_lines([claim_row(claim, found[claim.id]) for claim in paper.config.claims])
+    return head, [tuple(map(escaped, line)) for line in lines]
 
 
 def _published(value: Any) -> str:

@@ -11,6 +11,7 @@ from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec, algorithm_spec
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec, network_spec
 from ngym_cli.agents.options import Values
 from ngym_cli.config import EvaluationConfig, RunConfig, parts, streams
+from ngym_cli.config.tasks import is_taught
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
 
@@ -78,7 +79,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         here["dt"] = facts.dt
     if network.own_class is None and "memory" in network.options and "memory" not in here:
         here["memory"] = float(max(network.options["memory"], facts.trial_steps))
-    timesteps = config.timesteps or algorithm.timesteps
+    timesteps = config.timesteps or default_steps(config, facts.id)
     usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
     options.complete(algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
@@ -97,6 +98,22 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
             ),
         }
     )
+
+
+def default_steps(config: RunConfig, task: str) -> int:
+    """Return the number of steps of a run without ``--timesteps``: the task's own, or else the algorithm's.
+
+    Curricula and sessions of several tasks have the algorithm's number.
+
+    Args:
+        config: configuration of the run.
+        task: id of the task.
+    """
+    from ngym_cli.agents.algorithms.exceptions import budget
+
+    algorithm = find_algorithm(config.alg)
+    own = None if config.stages else budget(task, is_taught(task), algorithm.needs_truth, algorithm.recurrent)
+    return own or algorithm.timesteps
 
 
 def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:

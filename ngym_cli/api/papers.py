@@ -16,6 +16,7 @@ def reproduce(
     only: Sequence[str] = (),
     *,
     seeds: int | None = None,
+    first_seed: int = 0,
     on: str = "local",
     workers: int | None = None,
     reproductions: str | Path = "reproductions",
@@ -27,6 +28,7 @@ def reproduce(
         paper: name of a paper (``ngym list papers``), or folder of your own.
         only: parts or claims; all by default.
         seeds: networks for each part (as in the paper).
+        first_seed: first seed.
         on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.
         workers: largest number of networks at a time (one per core).
         reproductions: folder of all reproductions.
@@ -42,7 +44,8 @@ def reproduce(
 
     root = Path(reproductions)
     launch = requests.launch_settings(on, workers, None)
-    code = requests.reproduce(paper, only, seeds, launch, root, trust, False)
+    asked = requests.SeedRange(seeds, first_seed)
+    code = requests.reproduce(paper, only, asked, launch, root, trust, False)
     if code == control.INTERRUPTED:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id

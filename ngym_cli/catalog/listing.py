@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.measured import measured
 from ngym_cli.catalog.descriptions import Row, holding
 from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
-from ngym_cli.config import parts
+from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ def tasks(
 
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
-        ``observation``, ``action`` (``kind``, ``size``, ``names``) and, if asked for, ``ceiling``.
+        ``observation``, ``action`` (``kind``, ``size``, ``names``), ``steps`` of a run by default, ``learned by`` (how
+        many seeds) and, if asked for, ``ceiling``.
 
     Raises:
         UserError: if there is no such tag, or no task has such observations or actions.
@@ -64,6 +67,8 @@ def tasks(
                 "also called": [alias.removesuffix("-v0") for alias in aliases],
                 "observation": _space(env.observation_space),
                 "action": _space(env.action_space),
+                "steps": default_steps(from_dict({"task": id_}), id_),
+                "learned by": f"{row.share} seeds" if (row := measured(id_)) else "not measured",
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
             }
         )

@@ -16,6 +16,8 @@ from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.algorithms.exceptions import exceptional
+from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.measured import LEARNERS, measured
 from ngym_cli.catalog import descriptions, listing, reference
 from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.parts import find_own, is_reference, keyword_parameters, kind_of, user_errors
@@ -145,6 +147,8 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "needs_reward": needs_reward(env),
         "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
         "taught": meta.get("taught"),
+        "steps": default_steps(settings, task.id),
+        "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
         "meaning": _meanings(task.entry),

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ngym_cli import terminal
+from ngym_cli.agents.measured import Measured
 from ngym_cli.catalog import addresses
 from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.values import write_value
@@ -17,7 +18,7 @@ from ngym_cli.terminal import cell, print_columns, printable
 
 #: Columns of each listing that are shown; ``--json`` has them all.
 SHOWN: dict[str, tuple[str, ...]] = {
-    "tasks": ("id", "also called", "description", "tags"),
+    "tasks": ("id", "also called", "description", "tags", "steps", "learned by"),
     "wrappers": ("id", "description", "changes", "order"),
     "algs": ("id", "description", "actions", "networks"),
     "networks": ("id", "description", "defaults"),
@@ -36,6 +37,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
 #: Columns that a narrow terminal does without, with the width (characters) below which it does.
 WIDE: dict[str, int] = {
     "tags": 120, "also called": 100, "started": 100, "order": 110, "changes": 90, "steps": 75, "networks": 90,
+    "learned by": 140,
     "defaults": 90, "actions": 80, "drawn for": 90,
 }  # fmt: skip
 
@@ -198,9 +200,18 @@ def _task_rows(found: Row) -> Row:
         "needs as input": "the last reward (pass_reward)" if found["needs_reward"] else None,
         "across trials": "carries information" if found["carries"] else "trials are independent",
         "learned by": f"supervised: {found['taught']}" if found["taught"] else None,
+        "learned": _learned(found),
         "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
         "differences": "; ".join(found["differences"]),
     }
+
+
+def _learned(found: Row) -> str:
+    """Return steps, seconds and seeds of the default line, and which other learners learn the task."""
+    rows = {name: Measured(**row) for name, row in found["learned"].items()}
+    usual = rows.pop("default", None)
+    text = str(usual) if usual else f"{found['steps']:,} steps by default; not measured yet"
+    return text + "".join(f"; {name} {row.share}" for name, row in rows.items())
 
 
 def _blind(score: float | None) -> str | None:

@@ -30,7 +30,7 @@ def algorithm(name: str) -> Row:
             "networks": list(spec.networks),
             "actions": sorted(spec.actions),
             "environments": f"{spec.n_envs} side by side (--n-envs)",
-            "steps": f"{spec.timesteps:,} (--timesteps)",
+            "steps": f"{spec.timesteps:,}, or the task's own number (--timesteps)",
         },
         "flag": "--set NAME=VALUE",
         "options": [_option(option) for option in spec.hyperparameters],

@@ -28,6 +28,9 @@ def command(
     seeds: Annotated[
         int | None, option("Networks for each part (default: as in the paper).", parser=parse_whole, metavar="INTEGER")
     ] = None,
+    first_seed: Annotated[
+        int, option("First seed; others repeat a result with fresh networks.", parser=parse_whole, metavar="INTEGER")
+    ] = 0,
     on: Annotated[str, option("Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)] = "local",
     workers: Annotated[
         int | None, option("Largest number of networks at a time (one per core).", panel=WHERE, min=1)
@@ -51,4 +54,5 @@ def command(
     if paper is None:
         raise typer.Exit(requests.show(json))
     launch = requests.launch_settings(on, workers, slurm)
-    raise typer.Exit(requests.reproduce(paper, only or (), seeds, launch, reproductions, trust, json))
+    asked = requests.SeedRange(seeds, first_seed)
+    raise typer.Exit(requests.reproduce(paper, only or (), asked, launch, reproductions, trust, json))

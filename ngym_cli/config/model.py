@@ -75,7 +75,7 @@ class RunConfig(TaskSettings):
         None,
         ge=1,
         le=10**15,
-        description="training steps over all environments, as in 1e5 (400,000)",
+        description="training steps over all environments, as in 1e5 (the task's own number, see ngym info TASK)",
         json_schema_extra=written("timesteps", AGENT),
     )
     seed: int = Field(0, ge=0, lt=2**63, description="random seed (0)", json_schema_extra=written("seed", RUN))

@@ -134,6 +134,7 @@ class ClaimConfig(Section):
     reached: str | None = Field(None, description="when it counts as reached")
     in_part: str | None = Field(None, description="when it counts as reached in part")
     untestable: str | None = Field(None, description="why it cannot be tested here")
+    fitted: str = Field("", description="what was fitted or chosen on the same data, as the verdict says")
     note: str = ""
 
     @field_validator("part", mode="before")

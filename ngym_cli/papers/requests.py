@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,35 @@ if TYPE_CHECKING:
     from ngym_cli.papers.model import ClaimConfig
 
 CLAIMS, PAGE, FIGURES = "claims.json", "report.html", "figures"
-MOST_SEEDS = 10_000
+MOST_SEEDS, LARGEST_SEED = 10_000, 2**31 - 1
+
+
+@dataclass(frozen=True)
+class SeedRange:
+    """Seeds of the networks of a paper.
+
+    Attributes:
+        number: number of networks of each part; default as in the paper's `paper.toml`.
+        first: first seed.
+    """
+
+    number: int | None = None
+    first: int = 0
+
+    def check(self) -> None:
+        """Refuse impossible seeds.
+
+        Raises:
+            UserError: with the permitted range.
+        """
+        if self.number is not None and not 1 <= self.number <= MOST_SEEDS:
+            raise UserError(f"--seeds must be between 1 and {MOST_SEEDS:,}, not {self.number:,}")
+        if not 0 <= self.first <= LARGEST_SEED:
+            raise UserError(f"--first-seed must be between 0 and {LARGEST_SEED:,}, not {self.first:,}")
+
+    def of(self, paper: Paper) -> range:
+        """Return the seeds for a paper."""
+        return range(self.first, self.first + (self.number or paper.config.seeds))
 
 
 def show(json_: bool) -> int:
@@ -55,7 +83,7 @@ def launch_settings(on: str, workers: int | None, slurm: Sequence[str] | None) -
 def reproduce(
     reference: str,
     only: Sequence[str],
-    seeds: int | None,
+    seeds: SeedRange,
     launch: LaunchSettings,
     root: Path,
     trusted: bool,
@@ -66,7 +94,7 @@ def reproduce(
     Args:
         reference: id or folder of the paper.
         only: parts and claims; all without a word.
-        seeds: number of networks of each part; default as in the paper's `paper.toml`.
+        seeds: seeds of each part's networks.
         launch: launch settings.
         root: folder of all reproductions.
         trusted: accept code in the paper's folder.
@@ -75,8 +103,7 @@ def reproduce(
     Raises:
         UserError: on anything wrong in the words or in the paper's folder.
     """
-    if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
-        raise UserError(f"--seeds must be between 1 and {MOST_SEEDS:,}, not {seeds:,}")
+    seeds.check()
     paper = collection.find(reference)
     parts, claims = paper.chosen(list(only))
     place = root / paper.id
@@ -85,7 +112,7 @@ def reproduce(
     if place.exists() and locks.in_use(place):
         raise InUseError(f"{place} is in use by another process")
     everything, _ = paper.chosen([])
-    whole = engine.plan(paper, everything, range(seeds or paper.config.seeds), place)
+    whole = engine.plan(paper, everything, seeds.of(paper), place)
     planned = {key: each for key, each in whole.items() if each.part in parts}
     rows, interrupted = _train(paper, planned, place, launch, launcher)
     if interrupted:
@@ -230,5 +257,6 @@ def claim_row(claim: ClaimConfig, verdict: Verdict) -> Row:
     """Return a claim with the result, as stored in ``claims.json``."""
     told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
     return {**told, "part": claim.part, "measure": claim.measure, **{
-        "verdict": verdict.state, "numbers": asdict(verdict)["numbers"], "why": verdict.why,
+        "verdict": verdict.state, "numbers": verdict.numbers, "why": verdict.why,
+        "held": verdict.held, "of": verdict.of,
     }}  # fmt: skip

@@ -13,7 +13,7 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import STATES, Row, Verdict, judge, published_numbers
+from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, STATES, Row, Verdict, judge, published_numbers
 
 #: Sources of numbers that were read by eye, which the verdict mentions.
 BY_EYE = ("F", "M")
@@ -80,9 +80,15 @@ def print_claims(document: Row, page: Path) -> None:
 
 
 def verdict_words(row: Row) -> str:
-    """Return a verdict with necessary notes: the reason for a failure, or that the published value was read by eye."""
+    """Return a verdict with necessary notes.
+
+    Notes are the number of seeds that meet the criterion where not all is well, reasons for missing numbers, whatever
+    was fitted to the same data, and whether the published value was read by eye.
+    """
     words = str(row["verdict"])
-    notes = [row["why"]] if row.get("why") else []
+    notes = [f"{row['held']} of {row['of']} seeds"] if words in (IN_PART, NOT_REACHED) and row.get("of") else []
+    notes += [row["why"]] if row.get("why") else []
+    notes += [f"fitted to the same data: {row['fitted']}"] if row.get("fitted") else []
     notes += [f"published value {PROVENANCE[row['provenance']]}"] if row["provenance"] in BY_EYE else []
     return f"{words} ({'; '.join(notes)})" if notes else words
 
@@ -110,7 +116,23 @@ def _here(found: Row | None, unit: str) -> str:
     if found is None or found["value"] is None:
         return "-"
     interval = "" if found["low"] is None else f" [{short(found['low'])}, {short(found['high'])}]"
-    return f"{short(found['value'])}{unit}{interval}"
+    seeds = found["seeds"]
+    gave = sum(value is not None for value in seeds)
+    return f"{short(found['value'])}{unit}{interval}{'' if gave == len(seeds) else f', {gave} of {len(seeds)} seeds'}"
+
+
+def seed_lines(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return a table of the values of each seed: names of the columns, and a line for each number of each claim."""
+    seeds = sorted({seed for row in rows for found in row["numbers"].values() for seed in found["seed_numbers"]})
+    lines = []
+    for row in rows:
+        first = str(row["title"])
+        for name, found in row["numbers"].items():
+            by_seed = dict(zip(found["seed_numbers"], found["seeds"], strict=True))
+            values = (by_seed.get(seed) for seed in seeds)
+            lines.append((first, name, *("-" if value is None else short(value) for value in values)))
+            first = ""
+    return ("claim", "number", *(f"seed {seed}" for seed in seeds)), lines
 
 
 def short(value: float) -> str:

@@ -9,6 +9,10 @@
 
 The number is the mean over seeds; with `, every seed` behind it each seed's own; with `, most seeds` that of more than
 half of them. Of a claim with several numbers all must meet it; with `, most numbers` behind it more than half.
+
+A claim is *reached* if every seed gave its numbers and the 95 % interval over seeds lies inside the criterion as well.
+It is *reached in part* if the mean alone meets the criterion, or if the criterion for that is met; seeds that gave no
+number then count as seeds that do not meet it, and more than half must have given one.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ngym_cli.config.values import split_entries
@@ -38,6 +42,48 @@ Value = float | Mapping[str, float | None] | None
 
 #: A part of a document about a paper: names to numbers, words, lists and tables.
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a claim over seeds.
+
+    Attributes:
+        value: mean over the seeds that gave a number, None if there are none.
+        low: lower end of the 95 % t interval over these seeds; None with fewer than two.
+        high: upper end.
+        seeds: value of each seed, None where missing.
+        seed_numbers: the seeds, in the same order.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    seeds: tuple[float | None, ...]
+    seed_numbers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, seeds: Mapping[int, float | None]) -> Number:
+        """Return the number from the value of each seed."""
+        from neurogym.analysis import Estimate
+
+        known = [value for value in seeds.values() if value is not None]
+        every = tuple(seeds.values()), tuple(seeds)
+        if not known:
+            return cls(None, None, None, *every)
+        found = Estimate.mean(known)
+        low, high = (found.low, found.high) if len(known) > 1 else (None, None)
+        return cls(found.value, low, high, *every)
+
+    @property
+    def mostly_known(self) -> bool:
+        """Whether more than half of the seeds gave a number."""
+        return _most([value is not None for value in self.seeds])
+
+    @property
+    def known(self) -> bool:
+        """Whether every seed gave a number."""
+        return None not in self.seeds
 
 
 @dataclass(frozen=True)
@@ -75,15 +121,42 @@ class Criterion:
             return self.low < value < self.high
         return self.low - slack <= value <= self.high + slack
 
-    def held(self, seeds: Mapping[str, Sequence[float]], published: Mapping[str, float | None]) -> bool:
-        """Return whether the numbers of all seeds meet the criterion."""
-        good = [self._of_one(values, published.get(name)) for name, values in seeds.items()]
+    def inside(self, numbers: Mapping[str, Number], published: Mapping[str, float | None]) -> bool:
+        """Return whether every seed gave its number, and the intervals over seeds lie inside the criterion."""
+
+        def good(name: str, number: Number) -> bool:
+            known = published.get(name)
+            ends = (number.low, number.high)
+            within = number.known and None not in ends and all(self.met(end, known) for end in ends if end is not None)
+            return within and self._of_one(number, known)
+
+        return self._enough([good(*each) for each in numbers.items()])
+
+    def held(self, numbers: Mapping[str, Number], published: Mapping[str, float | None], of_mean: bool = False) -> bool:
+        """Return whether the numbers meet the criterion, without a look at their intervals.
+
+        Args:
+            numbers: the numbers by name.
+            published: published numbers by name.
+            of_mean: ask only the mean over seeds, whatever the criterion says of seeds.
+        """
+        asked = replace(self, seeds="mean") if of_mean else self
+        return self._enough([asked._of_one(number, published.get(name)) for name, number in numbers.items()])
+
+    def met_by_seed(self, values: Mapping[str, float | None], published: Mapping[str, float | None]) -> bool:
+        """Return whether the numbers of a single seed meet the criterion."""
+        good = [v is not None and self.met(v, published.get(name)) for name, v in values.items()]
+        return self._enough(good)
+
+    def _enough(self, good: Sequence[bool]) -> bool:
         return _most(good) if self.numbers == "most numbers" else bool(good) and all(good)
 
-    def _of_one(self, values: Sequence[float], published: float | None) -> bool:
+    def _of_one(self, number: Number, published: float | None) -> bool:
+        if not number.mostly_known:
+            return False
         if self.seeds == "mean":
-            return bool(values) and self.met(sum(values) / len(values), published)
-        each = [self.met(value, published) for value in values]
+            return number.value is not None and self.met(number.value, published)
+        each = [value is not None and self.met(value, published) for value in number.seeds]
         return all(each) if self.seeds == "every seed" else _most(each)
 
 
@@ -120,7 +193,7 @@ def parse_criterion(text: str) -> Criterion:
         half = float(found[1]) / (100 if found[2] else 1)
         kind = "share" if found[2] else "difference"
         return Criterion(-half, half, relative=kind, seeds=seeds, numbers=numbers)
-    raise ValueError(f"'{first}' is no criterion; as in '>= 0.8', '0.4 to 0.5', 'within 0.05', 'within 10 %'")
+    raise ValueError(f"'{first}' is not a criterion; expected '>= 0.8', '0.4 to 0.5', 'within 0.05' or 'within 10 %'")
 
 
 @dataclass(frozen=True)
@@ -129,14 +202,17 @@ class Verdict:
 
     Attributes:
         state: one of `STATES`.
-        numbers: of each number its `value` (mean over seeds), `low` and `high` (95 % t interval over seeds, None with
-            one seed), and `seeds`, the values; a claim of one number has it under an empty name.
+        numbers: numbers by name; a claim of one number has it under an empty name.
         why: reason for a missing or failed result, if any.
+        held: number of seeds that meet the criterion by themselves.
+        of: number of seeds.
     """
 
     state: str
     numbers: dict[str, Row]
     why: str = ""
+    held: int = 0
+    of: int = 0
 
 
 def published_numbers(published: Any) -> dict[str, float | None]:
@@ -156,38 +232,29 @@ def judge(claim: Any, values: Mapping[int, Value], reasons: Sequence[str] = ()) 
     """
     if claim.untestable is not None:
         return Verdict(UNTESTABLE, {}, claim.untestable)
+    why = "; ".join(dict.fromkeys(reasons))
     if not values:
-        return Verdict(OPEN, {}, "; ".join(dict.fromkeys(reasons)))
+        return Verdict(OPEN, {}, why)
     published = published_numbers(claim.published)
-    seeds: dict[str, list[float]] = {}
-    names = dict.fromkeys(name for value in values.values() if isinstance(value, Mapping) for name in value)
-    for name in names or {"": None}:
-        seeds[name] = [_number(value, name) for value in values.values()]
-    if not names and set(published) != {""}:
-        seeds = {name: [math.nan] * len(values) for name in published}
+    names = list(dict.fromkeys(name for value in values.values() if isinstance(value, Mapping) for name in value))
     if names and set(published) == {""}:  # a single published number, or a text, applies to all
         published = dict.fromkeys(names, published[""])
-    elif names and set(published) - set(names):  # a number without results from any seed still counts in the judgement
-        seeds |= {name: [math.nan] * len(values) for name in published if name not in names}
+    # a published number without results from any seed still counts in the judgement
+    names += [name for name in published if name not in names] if names or set(published) != {""} else [""]
+    seeds = sorted(values)
+    rows = {seed: {name: _number(values[seed], name) for name in names} for seed in seeds}
+    numbers = {name: Number.of({seed: rows[seed][name] for seed in seeds}) for name in names}
     reached, in_part = claim.criteria
-    state = NOT_REACHED
-    if reached is not None and reached.held(seeds, published):
-        state = REACHED
-    elif in_part is not None and in_part.held(seeds, published):
+    state, held = NOT_REACHED, 0
+    if reached is not None:
+        held = sum(reached.met_by_seed(row, published) for row in rows.values())
+        state = REACHED if reached.inside(numbers, published) else state
+        state = IN_PART if state != REACHED and reached.held(numbers, published, of_mean=True) else state
+    if state == NOT_REACHED and in_part is not None and in_part.held(numbers, published):
         state = IN_PART
-    return Verdict(state, {name: _summary(found) for name, found in seeds.items()}, "; ".join(dict.fromkeys(reasons)))
+    return Verdict(state, {name: asdict(each) for name, each in numbers.items()}, why, held, len(seeds))
 
 
-def _number(value: Value, name: str) -> float:
+def _number(value: Value, name: str) -> float | None:
     found = value.get(name) if isinstance(value, Mapping) else value
-    return math.nan if found is None else float(found)
-
-
-def _summary(values: Sequence[float]) -> Row:
-    from neurogym.analysis import Estimate
-
-    if not all(map(math.isfinite, values)):
-        return {"value": None, "low": None, "high": None, "seeds": list(values)}
-    found = Estimate.mean(values)
-    low, high = (found.low, found.high) if len(values) > 1 else (None, None)
-    return {"value": found.value, "low": low, "high": high, "seeds": list(values)}
+    return None if found is None or not math.isfinite(found) else float(found)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.config.tasks import find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
@@ -31,10 +32,10 @@ def ready(recipe: Recipe) -> Recipe:
     if "init_from" in grid:
         grid["init_from"] = [_path_of(reference) for reference in grid["init_from"]]
     if recipe.search is not None and "timesteps" not in run:
-        from ngym_cli.agents.from_config import find_algorithm
+        from ngym_cli.agents.from_config import default_steps
 
-        agent = from_dict({key: run[key] for key in ("task", "alg") if key in run})
-        run["timesteps"] = find_algorithm(agent.alg).timesteps
+        agent = from_dict({key: run[key] for key in ("task", "alg", "stages") if key in run})
+        run["timesteps"] = default_steps(agent, find_task(agent.task).id)
     return recipe.model_copy(update={"run": run, "grid": grid})
 
 

@@ -54,6 +54,7 @@ def make_model(
             "shared": common["shared"],
             "net_arch": list(common["readout"]),
             "network_kwargs": own,
+            **({} if common["patience"] is None else {"patience": common["patience"]}),
         }
     else:
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ngym_cli.agents.options import Values
 
-__all__ = ["EXCEPTIONS", "Exceptional", "exceptional"]
+__all__ = ["BUDGETS", "EXCEPTIONS", "Exceptional", "budget", "exceptional"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ EXCEPTIONS: dict[str, Exceptional] = {
     "PulseDecisionMaking-v0": Exceptional(
         {"ent_coef": 0.03}, "an answer costs in 200 steps before it pays in one, so that answers are given up early"
     ),
+    "MotorTiming-v0": Exceptional(
+        {"ent_coef": 0.003},
+        "going at random in half of the steps never lasts to the long interval, and entropy leads back there",
+        network_args={"patience": 24.0},
+    ),
     "OneTwoThreeGo-v0": Exceptional(
         {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
     ),
@@ -61,6 +66,44 @@ EXCEPTIONS: dict[str, Exceptional] = {
         "supervised",
         {"layers": 2},
     ),
+}
+
+#: Id of the task to its default number of steps, where that of the algorithm (400,000 from reward, 1,600,000 from the
+#: right actions) is too few for some seeds or more than a slow task needs: about twice the steps of the slowest seed.
+BUDGETS: dict[str, int] = {
+    "AngleReproduction-v0": 1_400_000,
+    "AntiReach-v0": 2_400_000,
+    "ChangingEnvironment-v0": 1_400_000,
+    "DelayEstimation-v0": 6_000_000,
+    "DelayMatchSampleDistractor1D-v0": 600_000,
+    "DualTask-v0": 3_000_000,
+    "EconomicDecisionMaking-v0": 800_000,
+    "GenTask-v0": 1_000_000,
+    "HierarchicalReasoning-v0": 3_000_000,
+    "MemoryRecall-v0": 2_000_000,
+    "MotorTiming-v0": 800_000,
+    "NBack-v0": 4_000_000,
+    "OneTwoThreeGo-v0": 600_000,
+    "PostDecisionWager-v0": 600_000,
+    "Priors-v0": 2_000_000,
+    "ProbabilisticReasoning-v0": 800_000,
+    "PulseDecisionMaking-v0": 3_200_000,
+    "RDMHist-v0": 3_000_000,
+    "RandomDotMotion-v0": 40_000,
+    "Reaching1DWithSelfDistraction-v0": 600_000,
+    "ReachingDelayResponse-v0": 800_000,
+    "ReadySetGoDoublePrior-v0": 3_000_000,
+    "ReadySetGoSinglePrior-v0": 2_800_000,
+    "SpatialSuppressMotion-v0": 400_000,
+    "SpatialSuppressMotionImage-v0": 1_000_000,
+    "Sternberg-v0": 5_000_000,
+    "VisualSearch-v0": 600_000,
+    "perceptualdecisionmaking.ibl20-v0": 1_200_000,
+    "yang19.ctxdm1-v0": 3_000_000,
+    "yang19.ctxdm2-v0": 3_000_000,
+    "yang19.dm1-v0": 2_600_000,
+    "yang19.dm2-v0": 2_600_000,
+    "yang19.multidm-v0": 2_400_000,
 }
 
 #: Time constant of the discount in reaction-time tasks: a reward 100 ms later is worth 1 % less.
@@ -89,3 +132,18 @@ def exceptional(task: str, rt_from: str, dt: float) -> Exceptional | None:
         dt: time step (ms).
     """
     return reaction_time(dt) if rt_from == "stimulus" else EXCEPTIONS.get(task)
+
+
+def budget(task: str, taught: bool, needs_truth: bool, recurrent: bool = True) -> int | None:
+    """Return the default number of steps of a task, or None where the default of the algorithm applies.
+
+    A task's number holds for every recurrent algorithm that learns from the same signal as the task's default
+    algorithm: reward, or the right actions.
+
+    Args:
+        task: id.
+        taught: whether the task is learned from the right actions by default.
+        needs_truth: whether the algorithm of the run learns from the right actions.
+        recurrent: whether the algorithm of the run trains networks with memory.
+    """
+    return BUDGETS.get(task) if recurrent and taught == needs_truth else None

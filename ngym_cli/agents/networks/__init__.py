@@ -14,8 +14,8 @@ from ngym_cli.errors import UserError
 __all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
 
 #: Options of every recurrent network: stacked layers; one network for actor and critic or one each; hidden layers of an
-#: MLP between the network and the heads.
-COMMON: Values = {"layers": 1, "shared": True, "readout": []}
+#: MLP between the network and the heads; how long the untrained agent waits.
+COMMON: Values = {"layers": 1, "shared": True, "readout": [], "patience": None}
 
 #: Description of each option of a network; defaults are the network's own.
 OPTIONS: dict[str, Option] = {
@@ -25,6 +25,8 @@ OPTIONS: dict[str, Option] = {
         Option("shared", "truth", True, "one network for actor and critic, or one each"),
         Option("readout", "list", [], "units of the hidden layers between the network and the heads",
                also=("net_arch",)),
+        Option("patience", "number", None, "steps (mean) for which the untrained agent keeps its first action; none: "
+               "all actions are equally likely", 1, above=True, none=True),
         Option("memory", "number", None, "time constants (steps) that the gates begin with are spread from 1 to this",
                1, source="Tallec & Ollivier 2018, arXiv:1804.11188"),
         Option("activation", "word", None, "what a unit does with its input", words=("tanh", "relu")),

@@ -59,6 +59,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         network_kwargs: the network's own options.
         net_arch: hidden layers of the MLP read-out; none by default.
         cnn_features: number of output features of the front end for images.
+        patience: steps for which the untrained agent keeps its first action, on average; by default all of a Discrete
+            space's actions are equally likely at first.
         kwargs: other options of sb3-contrib's recurrent policy.
     """
 
@@ -77,6 +79,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         network_kwargs: dict[str, Any] | None = None,
         net_arch: list[int] | dict[str, list[int]] | None = None,
         cnn_features: int = 128,
+        patience: float | None = None,
         **kwargs: Any,
     ) -> None:
         if is_image_space(observation_space):
@@ -102,6 +105,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.lstm_actor = build(self.features_dim, units, layers, **options)
         if not shared:
             self.lstm_critic = build(self.features_dim, units, layers, **options)
+        if patience is not None and isinstance(action_space, spaces.Discrete):
+            with torch.no_grad():
+                self.action_net.bias[0] = np.log((patience - 1) * max(int(action_space.n) - 1, 1))
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
         optimizer: Any = self.optimizer_class

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
+from ngym_cli.agents.algorithms.exceptions import BUDGETS, EXCEPTIONS
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.agents.supervised.material import check
 from ngym_cli.config import EvaluationConfig, from_dict, load
@@ -30,6 +31,40 @@ def test_every_algorithm_is_built_from_its_defaults(alg):
 def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
     config, facts = resolve(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))
     assert complete(config, facts).network_args["dt"] == 20
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({"task": "RDM-v0"}, 400_000),
+        ({"task": "NBack-v0"}, BUDGETS["NBack-v0"]),
+        ({"task": "NBack-v0", "alg": "recurrent_a2c", "network": "gru"}, BUDGETS["NBack-v0"]),
+        ({"task": "NBack-v0", "alg": "ppo"}, 400_000),
+        ({"task": "NBack-v0", "alg": "supervised"}, 1_600_000),
+        ({"task": "NBack-v0", "timesteps": 1000}, 1000),
+        ({"task": "NBack-v0+GoNogo-v0"}, 400_000),
+        ({"task": "NBack-v0", "stages": [{"name": "only"}]}, 400_000),
+        ({"task": "ReadySetGoSinglePrior-v0"}, BUDGETS["ReadySetGoSinglePrior-v0"]),
+        ({"task": "ReadySetGoSinglePrior-v0", "alg": "recurrent_ppo"}, 400_000),
+    ],
+    ids=str,
+)
+def test_a_task_has_its_own_number_of_steps_for_what_it_is_learned_from(settings, steps):
+    config, facts = resolve(from_dict(settings))
+    assert complete(config, facts).timesteps == steps
+
+
+def test_steps_are_given_for_tasks_that_exist():
+    assert BUDGETS.keys() <= set(every_task())
+
+
+def test_a_patient_network_keeps_its_first_action():
+    config, facts = resolve(from_dict({"task": "MotorTiming-v0"}))
+    config = complete(config, facts)
+    patience = config.network_args["patience"]
+    policy = build_model(config, build_venv(config, 1)).policy
+    go = 1 / (1 + np.exp(policy.action_net.bias[0].item() - policy.action_net.bias[1].item()))
+    assert go == pytest.approx(1 / patience)
 
 
 @pytest.mark.parametrize(("task", "memory"), [("GoNogo-v0", 30), ("PulseDecisionMaking-v0", 250)])

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from ngym_cli.papers.model import ClaimConfig
+from ngym_cli.papers.results import number_lines, seed_lines, verdict_words
 from ngym_cli.papers.verdicts import judge, parse_criterion
 
 
@@ -21,20 +22,27 @@ def claim(published=0.5, reached=">= 0.8", in_part=None):
     ("criterion", "published", "values", "state"),
     [
         (">= 0.8", 0.9, [0.8, 0.8], "reached"),
+        (">= 0.8", 0.9, [0.85, 0.87, 0.9], "reached"),
+        (">= 0.8", 0.9, [0.75, 0.85, 0.95], "reached in part"),
+        (">= 0.8", 0.9, [0.95], "reached in part"),
         ("> 0.8", 0.9, [0.8, 0.8], "not reached"),
         (">= 0.8", 0.9, [0.9, 0.6], "not reached"),
-        (">= 0.7, every seed", 0.9, [0.9, 0.6], "not reached"),
-        (">= 0.7, most seeds", 0.9, [0.9, 0.6, 0.8], "reached"),
-        ("<= 0.1", "few", [0.05, 0.12], "reached"),
-        ("0.4 to 0.5", 0.45, [0.35, 0.45], "reached"),
+        (">= 0.7, every seed", 0.9, [0.9, 0.6], "reached in part"),
+        (">= 0.7, every seed", 0.9, [0.9, 0.9, 0.9, 0.9, 0.69], "reached in part"),
+        (">= 0.7", 0.9, [0.9, 0.9, 0.9, 0.9, 0.69], "reached"),
+        (">= 0.7, most seeds", 0.9, [0.9, 0.6, 0.8], "reached in part"),
+        ("<= 0.1", "few", [0.05, 0.12], "reached in part"),
+        ("0.4 to 0.5", 0.45, [0.35, 0.45], "reached in part"),
+        ("0.4 to 0.5", 0.45, [0.44, 0.45, 0.46], "reached"),
         ("0.4 to 0.5", 0.45, [0.3, 0.4], "not reached"),
-        ("-0.5 to -0.4", -0.45, [-0.45], "reached"),
-        ("within 0.05", 0.5, [0.55], "reached"),
+        ("-0.5 to -0.4", -0.45, [-0.45, -0.45], "reached"),
+        ("within 0.05", 0.5, [0.55, 0.55], "reached"),
         ("within 0.05", 0.5, [0.551], "not reached"),
-        ("within 10 %", 200, [181], "reached"),
+        ("within 10 %", 200, [181, 181], "reached"),
         ("within 10 %", -200, [-221], "not reached"),
         (">= 0.8", 0.9, [math.nan, 0.9], "not reached"),
         (">= 0.8", 0.9, [None, 0.9], "not reached"),
+        (">= 0.8", 0.9, [None, 0.9, 0.9, 0.9], "reached in part"),
     ],
 )
 def test_a_number_counts_as_its_criterion_says(criterion, published, values, state):
@@ -58,8 +66,27 @@ def test_a_number_that_no_seed_gave_does_not_count():
 
 
 def test_one_criterion_holds_for_all_numbers_where_the_paper_gives_one_or_none():
-    assert judge(claim("high", "> 0"), {0: {"a": 1.0, "b": 2.0}}).state == "reached"
-    assert judge(claim("high", "> 0"), {0: {"a": 1.0, "b": -2.0}}).state == "not reached"
+    good, bad = {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": -2.0}
+    assert judge(claim("high", "> 0"), {0: good, 1: good}).state == "reached"
+    assert judge(claim("high", "> 0"), {0: bad, 1: bad}).state == "not reached"
+
+
+def test_a_missing_value_hides_no_seed():
+    found = judge(claim(), {3: 0.9, 4: None, 7: 0.7, 9: 0.8}, ["seed 4: too few trials"])
+    (number,) = found.numbers.values()
+    assert number["seeds"] == (0.9, None, 0.7, 0.8) and number["seed_numbers"] == (3, 4, 7, 9)
+    assert number["value"] == pytest.approx(0.8) and (found.held, found.of) == (2, 4)
+    row = {**claim().model_dump(), **vars(found), "verdict": found.state}
+    assert verdict_words(row) == "reached in part (2 of 4 seeds; seed 4: too few trials)"
+    assert [here for *_, here in number_lines(row)] == ["0.8 [0.552, 1.048], 3 of 4 seeds"]
+    assert seed_lines([row]) == (
+        ("claim", "number", "seed 3", "seed 4", "seed 7", "seed 9"), [("It", "", "0.9", "-", "0.7", "0.8")],
+    )  # fmt: skip
+
+
+def test_what_was_fitted_to_the_same_data_is_said():
+    row = {**claim().model_dump(), "verdict": "reached", "fitted": "sigma"}
+    assert verdict_words(row) == "reached (fitted to the same data: sigma)"
 
 
 def test_nothing_measured_is_no_verdict():

@@ -1,0 +1,49 @@
+"""The default number of steps of a run says where it comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from neurogym.envs.registration import every_task
+from ngym_cli.agents import measured
+from ngym_cli.agents.from_config import default_steps
+from ngym_cli.config import from_dict
+
+
+@pytest.mark.parametrize("learner", measured.LEARNERS)
+def test_a_learner_is_recognised_by_its_settings(learner):
+    settings = {"task": "GoNogo-v0", **measured.LEARNERS[learner]}
+    assert measured.learner_of(from_dict(settings)) == learner
+    assert measured.learner_of(from_dict({**settings, "alg": "ppo"})) is None
+
+
+def test_the_usual_algorithm_of_a_task_is_the_default_learner():
+    assert measured.learner_of(from_dict({"task": "ReadySetGoSinglePrior-v0", "alg": "supervised"})) == "default"
+    assert measured.learner_of(from_dict({"task": "GoNogo-v0", "alg": "recurrent_ppo"})) == "default"
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"timesteps": 5}, ""),
+        ({"stages": [{"name": "only"}]}, ""),
+        ({"units": 128, "task_args": {"n": 3}}, " (default, not scaled for --task-arg, --units)"),
+        ({"dt": 50}, " (default, not scaled for --dt)"),
+        ({"alg": "ppo"}, " (default)"),
+        ({}, " (default, learned by 9 of 10 seeds)"),
+    ],
+    ids=str,
+)
+def test_a_run_says_where_its_number_of_steps_comes_from(monkeypatch, settings, text):
+    row = measured.Measured(steps=1, seconds=1.0, seeds=10, reached=9, performance=1.0, target=0.95)
+    monkeypatch.setattr(measured, "_tables", lambda: {"default": {"NBack-v0": row}})
+    assert measured.about_steps(from_dict({"task": "NBack-v0", **settings}), "NBack-v0") == text
+
+
+def test_what_was_measured_is_what_runs_now():
+    for learner, settings in measured.LEARNERS.items():
+        for id_ in every_task():
+            row = measured.measured(id_, learner)
+            if row is not None:
+                assert row.steps == default_steps(from_dict({"task": id_, **settings}), id_)
+                assert 0 <= row.reached <= row.seeds
