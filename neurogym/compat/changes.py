@@ -66,7 +66,7 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(
         "timing",
-        "NumPy numbers and arrays are durations, too; what is no duration is refused when the task is made",
+        "NumPy numbers and arrays are durations, too; an invalid duration is refused when the task is made",
     ),
     Change("timing", "'until' counts from the start of the trial that is described, also in its first period"),
     Change(

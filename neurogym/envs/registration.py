@@ -117,7 +117,7 @@ def registered_id(id_: str) -> str:
         return max(versioned, key=lambda known: int(known.rpartition("-v")[2]))
     close = closest(id_, [*ALIASES, *_TASKS], n=5, cutoff=0.4)
     hint = f"; the closest are {', '.join(close)}" if close else ""
-    raise gym.error.NameNotFound(f"there is no task {id_!r}{hint}")
+    raise gym.error.NameNotFound(f"unknown task {id_!r}{hint}")
 
 
 def resolve(id_: str) -> str:

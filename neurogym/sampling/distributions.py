@@ -51,7 +51,7 @@ class Distribution(NamedTuple):
                 raise ValueError(f"expected ({spec[0]!r}, arguments), got {spec!r}")
             return cls(spec[0], _arguments(spec[0], spec[1]))
         raise ValueError(
-            f"{spec!r} is no duration: expected a number, a sequence of numbers, a callable or "
+            f"{spec!r} is not a valid duration: expected a number, a sequence of numbers, a callable or "
             "(distribution, arguments)"
         )
 

@@ -111,7 +111,7 @@ class Tables:
             right = np.ascontiguousarray(right, np.int64)
             done = compiled(*self._tables, self._hold, rows.index, rows.trial, right, reward, needed)
             if done < len(rows.index):
-                raise IndexError(f"there is no action {right[rows.index[done]]}, which should be right")
+                raise IndexError(f"the correct action {right[rows.index[done]]} is outside the action space")
             return
         target = right[rows.index]
         due = np.ones(len(target), bool) if self.hold is None else target != self.hold

@@ -66,6 +66,11 @@ class LoadedAgent:
         self.recurrent = is_recurrent(self.policy)
         self._actor = self.policy.actor() if self.recurrent else None
 
+    def __repr__(self) -> str:
+        """One line: folder, algorithm, network, task and steps."""
+        network = f" ({self.config.network})" if self.config.network else ""
+        return f"<LoadedAgent {self.run.path}: {self.config.alg}{network} on {self.config.task}, {self.steps:,} steps>"
+
     def make_env(self) -> Any:
         """Return a new environment with the task and the wrappers that the agent was trained on (Gymnasium)."""
         from ngym_cli.config.tasks import find_task

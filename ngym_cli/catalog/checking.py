@@ -147,6 +147,6 @@ def _code_of_notebook(text: str) -> str:
         cells = json.loads(text)["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError):
-        raise UserError("this is no notebook: it has no cells") from None
+        raise UserError("not a valid notebook: it has no cells") from None
     lines = "\n".join(code).splitlines()
     return "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in lines)

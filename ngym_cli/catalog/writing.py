@@ -38,7 +38,7 @@ def object_name(kind: str, path: Path) -> str:
     words = [word for word in re.split(r"[^A-Za-z0-9]+", path.stem) if word]
     name = "".join(word[:1].upper() + word[1:] for word in words) if kind != "figure" else "_".join(words)
     if path.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
-        raise UserError(f"'{path}' is no name for a file with a {kind}; expected something like my_{kind}.py")
+        raise UserError(f"'{path}' is not a valid file name for a {kind}; expected a name such as my_{kind}.py")
     return name
 
 

@@ -193,7 +193,7 @@ def parse_criterion(text: str) -> Criterion:
         half = float(found[1]) / (100 if found[2] else 1)
         kind = "share" if found[2] else "difference"
         return Criterion(-half, half, relative=kind, seeds=seeds, numbers=numbers)
-    raise ValueError(f"'{first}' is no criterion; as in '>= 0.8', '0.4 to 0.5', 'within 0.05', 'within 10 %'")
+    raise ValueError(f"'{first}' is not a criterion; expected '>= 0.8', '0.4 to 0.5', 'within 0.05' or 'within 10 %'")
 
 
 @dataclass(frozen=True)

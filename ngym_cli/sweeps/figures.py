@@ -88,7 +88,7 @@ def parameters(sweep: Sweep, by: str | None) -> list[str]:
     """Return the dotted keys of the parameters to draw by.
 
     Raises:
-        UserError: if one is no parameter of the sweep.
+        UserError: if an axis is not a parameter of the sweep.
     """
     swept = sweep.recipe.swept()
     if by is None:
@@ -219,7 +219,7 @@ def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     from ngym_cli.sweeps import search
 
     if sweep.recipe.search is None or not (sweep.path / STUDY).exists():
-        raise Unavailable("the sweep is no search")
+        raise Unavailable("the sweep is not a search")
     study, _ = search.open_study(sweep)
     trials = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
     if not trials:

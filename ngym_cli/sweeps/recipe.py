@@ -108,7 +108,7 @@ class Recipe(Section):
                     f"a search draws its parameters: say --space {several[0]}=choice:... instead of a list"
                 )
             if "seed" in self.search.space:
-                raise ValueError("the seed is no parameter to search; --seed 0:3 gives every trial three seeds")
+                raise ValueError("the seed is not a parameter to search; --seed 0:3 gives every trial three seeds")
         return self
 
     def swept(self) -> list[str]:

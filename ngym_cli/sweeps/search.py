@@ -72,7 +72,7 @@ def open_study(sweep: Sweep, job: int = 0) -> tuple[Any, Any]:
 
 def _settings(sweep: Sweep) -> SearchSettings:
     if sweep.recipe.search is None:
-        raise UserError(f"sweep {sweep.path} is no search")
+        raise UserError(f"sweep {sweep.path} is not a search")
     return sweep.recipe.search
 
 

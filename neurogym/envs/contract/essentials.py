@@ -54,7 +54,8 @@ def ground_truth_is_an_action(subject: Subject) -> None:
             seen = True
             first, last = int(space.start), int(space.start + space.n) - 1
             fits = np.ndim(right) == 0 and float(right) == int(right) and first <= int(right) <= last
-            require(fits, f"{subject.name}: the ground truth {right} at step {step} is no action ({first} to {last})")
+            outside = f"the ground truth {right} at step {step} is outside the action space ({first} to {last})"
+            require(fits, f"{subject.name}: {outside}")
         if terminated or truncated:
             env.reset()
     if not seen:
@@ -65,7 +66,7 @@ def channels_carry_something(subject: Subject) -> None:
     """A channel without a name is not always 0."""
     space: Any = subject.example.observation_space
     if space.shape is None or len(space.shape) != 1:
-        raise NothingToCheck("observations are no vectors")
+        raise NothingToCheck("observations are not vectors")
     named = {int(i) for index in names_of(space).values() for i in np.atleast_1d(index)}
     nameless = [channel for channel in range(space.shape[0]) if channel not in named]
     if not nameless:

@@ -123,14 +123,14 @@ def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
     """Restore the result of `counters`.
 
     Raises:
-        ValueError: If there is one that no learner has, or it is no number.
+        ValueError: If a counter is unknown or not a number.
     """
     strange = set(values) - set(COUNTERS)
     if strange:
         raise ValueError(f"unknown counters {sorted(strange)}")
     for name, value in values.items():
         if not _is_number(value):
-            raise ValueError(f"counter {name} is no number")
+            raise ValueError(f"counter {name} is not a number")
     for name, value in values.items():
         setattr(model, name, value)
 

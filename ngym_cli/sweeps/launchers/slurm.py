@@ -133,7 +133,7 @@ def _submitted(record: Path) -> dict[str, list[int]]:
     if not isinstance(found, dict) or not all(
         isinstance(jobs, list) and all(isinstance(job, int) for job in jobs) for jobs in found.values()
     ):
-        raise UserError(f"{record} is damaged: it is no list of jobs")
+        raise UserError(f"{record} is damaged: it is not a list of jobs")
     return found
 
 
@@ -206,7 +206,7 @@ def minutes(text: str) -> int:
         [90, 120, 30, 2160]
     """
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", text):
-        raise UserError(f"--slurm time: '{text}' is no time; as in 90 (minutes), 2:00:00 or 1-12:00:00")
+        raise UserError(f"--slurm time: '{text}' is not a valid time; expected 90 (minutes), 2:00:00 or 1-12:00:00")
     days, dash, rest = text.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
     if dash:
