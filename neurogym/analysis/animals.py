@@ -25,6 +25,7 @@ from neurogym.analysis.trial_tables import (
 
 logger = logging.getLogger(__name__)
 
+MOST_WORDS = 12  #: words for choices
 Statistic = Callable[[Table], dict[str, Estimate]]
 
 
@@ -84,6 +85,12 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_ord
         answered = np.where(performance > 0.5, "correct", "error")
         table["outcome"] = np.where(np.isfinite(performance), answered, "miss")
     table.setdefault("performance", is_correct(table).astype(float))
+    if "choice" in table and table["choice"].dtype.kind in "OUS":
+        words = sorted({str(value) for value in table["choice"].tolist() if value is not None})
+        if len(words) > MOST_WORDS or any(word.replace(".", "").isdecimal() for word in words):
+            raise ValueError(f"column map of 'choice': found {', '.join(words[:4])}, expected numbers or a few words")
+        index = {word: float(k) for k, word in enumerate(words, 1)}
+        table["choice"] = np.array([np.nan if v is None else index[str(v)] for v in table["choice"].tolist()])
     if "choice" in table and "ground_truth" not in table:
         choice = numbers(table["choice"])
         found = np.unique(choice[np.isfinite(choice)])
@@ -146,7 +153,7 @@ def compare(
         except ValueError as error:
             logger.info("comparison leaves out %s: %s", name, error)
             continue
-        found += [_comparison(key, a[key], b[key], level) for key in a if key in b]
+        found += [comparison(key, a[key], b[key], level) for key in a if key in b]
     return tuple(found)
 
 
@@ -211,7 +218,8 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
     }
 
 
-def _comparison(name: str, a: Estimate, b: Estimate, level: float) -> Comparison:
+def comparison(name: str, a: Estimate, b: Estimate, level: float = 0.95) -> Comparison:
+    """Return the comparison of two estimates of a statistic."""
     se = float(np.hypot(a.se, b.se))
     difference = Estimate.normal(a.value - b.value, se, level)
     return Comparison(name, a, b, difference, difference.value / se if se > 0 else float("nan"))

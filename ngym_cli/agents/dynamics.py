@@ -99,7 +99,7 @@ def _in_torch(network: Any) -> System:
     @torch.no_grad()
     def step(state: np.ndarray, x: np.ndarray) -> np.ndarray:
         given = tuple(torch.from_numpy(part)[None] for part in np.split(np.asarray(state, float), bounds, axis=1))
-        inputs = np.ascontiguousarray(np.broadcast_to(np.asarray(x, float), (len(state), np.shape(x)[-1])))
+        inputs = np.array(np.broadcast_to(np.asarray(x, float), (len(state), np.shape(x)[-1])))
         _, after = network.in_torch(torch.from_numpy(inputs), [len(state)], given)
         return np.concatenate([part[0].numpy() for part in after], axis=1)
 

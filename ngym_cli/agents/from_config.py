@@ -9,6 +9,7 @@ import numpy as np
 from ngym_cli.agents import options
 from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec, algorithm_spec
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec, network_spec
+from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.options import Values
 from ngym_cli.config import EvaluationConfig, RunConfig, parts, streams
 from ngym_cli.config.tasks import is_taught
@@ -73,8 +74,8 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except ValueError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    hyperparameters, network_args = exceptions(config.alg, facts)
-    here = {**algorithm.network_defaults, **{k: v for k, v in network_args.items() if k in network.options}}
+    hyperparameters, usual_args = exceptions(config.alg, facts)
+    here = {**algorithm.network_defaults, **{k: v for k, v in usual_args.items() if k in network.options}}
     if "dt" in network.options:
         here["dt"] = facts.dt
     if network.own_class is None and "memory" in network.options and "memory" not in here:
@@ -83,13 +84,12 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
     options.complete(algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
+    network_args = options.complete(network.described, here, config.network_args, f"argument of network {network.name}")
     return config.model_copy(
         update={
             "network": network.name,
-            "network_args": options.complete(
-                network.described, here, config.network_args, f"argument of network {network.name}"
-            ),
-            "units": config.units or UNITS,
+            "network_args": network_args,
+            "units": config.units or units_of_areas(network_args) or UNITS,
             "n_envs": n_envs,
             "timesteps": timesteps,
             "evaluation": evaluation(config.evaluation, facts, timesteps),
@@ -98,6 +98,11 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
             ),
         }
     )
+
+
+def units_of_areas(network_args: Values) -> int:
+    """Return the number of units of all areas of a network; 0 without areas."""
+    return sum(area.units.stop - area.units.start for area in read_areas(network_args.get("areas") or {}))
 
 
 def default_steps(config: RunConfig, task: str) -> int:

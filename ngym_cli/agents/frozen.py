@@ -53,6 +53,8 @@ def _read(run: runs.Run, config: RunConfig) -> Actor | None:
         return None
     described = NETWORKS[network].described
     args = options.complete(described, {}, config.network_args, f"argument of network {network}")
+    if args.get("critic_reads") == "activity":
+        return None
     batch = build_batch(config, 1)
     batch.close()
     seen, acts = batch.observation_space, batch.action_space

@@ -9,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from ngym_cli.config.values import match_type
+from ngym_cli.config.values import match_type, write_value
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.files import reading
 
 #: Options by name.
 Values = dict[str, Any]
@@ -45,6 +47,7 @@ class Option:
         source: paper that it comes from.
         also: other words for it, by which it is found.
         required: whether it has no default and must be given.
+        spelled: whether configurations name it even while it has its default.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Option:
     source: str = ""
     also: tuple[str, ...] = ()
     required: bool = False
+    spelled: bool = True
 
     def with_default(self, default: object) -> Option:
         """Return the same option with another default."""
@@ -77,8 +81,12 @@ class Option:
         if self.kind == "any":
             return value
         if self.kind == "table":
+            if isinstance(value, list):  # a path, which slashes have split
+                value = write_value(value)
+            if isinstance(value, str) and value.endswith(".toml"):
+                value = reading.parse_toml(reading.read_text(Path(value)), Path(value))
             if not isinstance(value, Mapping):
-                raise UserError(f"{self.name} must be a table of names and numbers, not '{value}'")
+                raise UserError(f"{self.name} must be a table of names and numbers, or a TOML file, not '{value}'")
             return dict(value)
         found = match_type(value, EXAMPLES[self.kind], self.name)
         if self.words and found not in self.words:
@@ -122,7 +130,8 @@ def complete(
         if option.required and name not in given and name not in defaults:
             raise UserError(f"{kind} '{name}' has no default and must be given")
     values = {name: defaults.get(name, option.default) for name, option in known.items()}
-    return {**values, **{name: known[name].read(value) for name, value in given.items()}}
+    values |= {name: known[name].read(value) for name, value in given.items()}
+    return {name: value for name, value in values.items() if known[name].spelled or value != known[name].default}
 
 
 def _unknown(kind: str, name: str, options: Iterable[Option]) -> UserError:

@@ -35,7 +35,7 @@ def recorded_runs(
     """
     from ngym_cli import runs
 
-    rows = [runs.describe(run) for run in runs.find_all(root)]
+    rows = [runs.describe(run) for run in runs.find_all(root, fits=True)]
     if status is not None and status not in (*runs.STATES, "damaged"):
         raise unknown("status", status, (*runs.STATES, "damaged"))
     if tag is not None:

@@ -64,7 +64,7 @@ def _papers() -> Iterable[str]:
 def _runs() -> list[str]:
     from ngym_cli import runs
 
-    return ["latest", *(str(run.path) for run in runs.find_all(Path("runs")))]
+    return ["latest", *(str(run.path) for run in runs.find_all(Path("runs"), fits=True))]
 
 
 _task = _starting_with(_tasks)

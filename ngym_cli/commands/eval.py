@@ -75,7 +75,7 @@ def command(
     ] = None,
     export: Annotated[str | None, option("Export trials: csv, nwb or csv,nwb.", panel=OUTPUT)] = None,
     compare: Annotated[
-        Path | None, option("CSV file with trials of animals or humans to compare with.", panel=OUTPUT)
+        Path | None, option("Table with trials of animals or humans to compare with (CSV, Parquet, NWB).", panel=OUTPUT)
     ] = None,
     columns: Annotated[Path | None, option("TOML file that maps the columns of --compare.", panel=OUTPUT)] = None,
     name: Annotated[str | None, option("Name of the evaluation (made from its settings).", panel=OUTPUT)] = None,

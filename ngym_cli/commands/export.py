@@ -16,25 +16,37 @@ def command(
         str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
     ] = "latest",
     to: Annotated[
-        str,
+        str | None,
         option(
-            "Format: sb3 (Stable-Baselines3), onnx or torchscript (one step of the network).",
+            "Format: sb3 (default), onnx or torchscript (one step of the network); of a fit csv.",
             autocompletion=completion.export_formats,
         ),
-    ] = "sb3",
+    ] = None,
     out: Annotated[Path | None, option("File to write (default: export/agent.zip, .onnx or .pt of the run).")] = None,
     overwrite: Annotated[bool, option("Replace an existing file.", "--overwrite")] = False,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
     json: Annotated[bool, option("Print the path of the file as JSON.", "--json")] = False,
 ) -> None:
-    """Export a trained agent to Stable-Baselines3, ONNX or TorchScript."""
+    """Export a trained agent to Stable-Baselines3, ONNX or TorchScript.
+
+    A fit of ngym fit is exported to CSV tables.
+    """
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.agents import formats, threads
 
     threads.one()
-    path = formats.export(room.find(run, runs), to, out, trust, overwrite)
+    from ngym_cli.fitting import folder as fits
+
+    if (fitted := fits.named(run, runs)) is not None:
+        from ngym_cli.fitting import report
+
+        to = to or "csv"
+        path = report.export(fitted, to, out, overwrite)
+    else:
+        to = to or "sb3"
+        path = formats.export(room.find(run, runs), to, out, trust, overwrite)
     if json:
         terminal.print_json({"id": str(path), "format": to})
     else:

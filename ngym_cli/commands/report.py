@@ -32,9 +32,16 @@ def command(
 
     threads.one()
     from ngym_cli import terminal
-    from ngym_cli.figures import report
+    from ngym_cli.fitting import folder as fits
 
-    path = report.report(run, runs, out, trust, overwrite, figure or ())
+    if (fitted := fits.named(run, runs)) is not None:
+        from ngym_cli.fitting import report as of_fit
+
+        path = of_fit.report(fitted, out, overwrite)
+    else:
+        from ngym_cli.figures import report
+
+        path = report.report(run, runs, out, trust, overwrite, figure or ())
     if json:
         terminal.print_json({"id": str(path)})
     else:

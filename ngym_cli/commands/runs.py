@@ -51,7 +51,7 @@ def remove(
     from ngym_cli.errors import UserError
     from ngym_cli.runs import managing
 
-    found = list(dict.fromkeys(room.find(reference, runs, checked=False) for reference in run))
+    found = list(dict.fromkeys(room.find(reference, runs, checked=False, fits=True) for reference in run))
     if not yes:
         if not sys.stdin.isatty():
             raise UserError(f"{len(found)} runs would be removed, the first {found[0].path}; say --yes to do it")
@@ -77,7 +77,7 @@ def tag(
     from ngym_cli import terminal
     from ngym_cli.runs import managing
 
-    found = room.find(run, runs)
+    found = room.find(run, runs, fits=True)
     after = managing.tag(found, tags, remove)
     if json:
         terminal.print_json({"id": str(found.path), "tags": after})
@@ -97,7 +97,7 @@ def note(
     from ngym_cli import terminal
     from ngym_cli.runs import managing
 
-    found = room.find(run, runs)
+    found = room.find(run, runs, fits=True)
     managing.note(found, text)
     if json:
         terminal.print_json({"id": str(found.path), "note": text.strip() or None})

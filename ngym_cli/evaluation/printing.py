@@ -95,6 +95,11 @@ def references_in_words(found: Mapping[str, Any]) -> list[str]:
     return [line for line in lines if line]
 
 
+def _interval(estimate: Mapping[str, Any]) -> str:
+    low, high = estimate["low"], estimate["high"]
+    return "" if low is None or high is None or low != low else f"{cell(low)} to {cell(high)}"
+
+
 def _range(interval: Sequence[float]) -> str:
     return f"{interval[0]:.4f} to {interval[1]:.4f}"
 
@@ -120,11 +125,15 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         rows = [
             (
                 row["name"],
-                *map(cell, (row["a"]["value"], row["b"]["value"], row["difference"]["value"], row["distance"])),
+                *(part for key in "ab" for part in (cell(row[key]["value"]), _interval(row[key]))),
+                *map(cell, (row["difference"]["value"], row["distance"])),
             )
             for row in comparison["statistics"]
         ]
-        print_columns(rows, ("statistic", "agent", "data", "difference", "standard errors"), right=4)
+        header = ("statistic", "agent", "95 % interval", "data", "95 % interval", "difference", "standard errors")
+        print_columns(rows, header, right=6)
+        for reason in comparison.get("left_out", ()):
+            out.print(f"left out: {reason}", soft_wrap=True)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
 

@@ -55,7 +55,7 @@ class Request:
         perturbations: perturbations of the network.
         record: quantities to record.
         exports: formats to export to.
-        compare: table of an animal's or person's trials, and the map of its columns.
+        compare: table of an animal's or person's trials, and the map of its columns (None for a guess).
         name: of the evaluation; made from the settings unless given.
         overwrite: replace one of that name.
         trust: accept user code named in a run's record.
@@ -70,7 +70,7 @@ class Request:
     perturbations: tuple[Perturbation, ...] = ()
     record: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
-    compare: tuple[Path, Path] | None = None
+    compare: tuple[Path, Path | None] | None = None
     name: str | None = None
     overwrite: bool = False
     trust: bool = False
@@ -132,7 +132,7 @@ def request(
         if len(given) != 1:
             raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
         given = [(given[0][0], " ".join([given[0][1], *loose]))]
-    if compare is not None and columns is not None and plain.get("checkpoints"):
+    if compare is not None and plain.get("checkpoints"):
         raise UserError("--compare takes the final model, not --checkpoints")
     exports = tuple(split_entries(export or ""))
     for word in exports:
@@ -148,15 +148,15 @@ def request(
     )
 
 
-def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Path] | None:
+def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Path | None] | None:
     """Return the table of an animal and the map of its columns, or None.
 
     Raises:
-        UserError: if only one of the two is given.
+        UserError: if only the map is given.
     """
-    if (compare is None) != (columns is None):
-        raise UserError("--compare and --columns belong together: a table of trials, and the map of its columns")
-    return None if compare is None or columns is None else (compare, columns)
+    if compare is None and columns is not None:
+        raise UserError("--columns maps the columns of a table of trials, which --compare names")
+    return None if compare is None else (compare, columns)
 
 
 def _quantities(text: str | None) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def evaluate(
         if asked.name and folder.exists() and not asked.overwrite:
             raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
     if asked.compare is not None:
-        from ngym_cli.figures import comparison
+        from ngym_cli.evaluation import comparison
 
         comparison.read(*asked.compare)
     for run in found:
@@ -249,8 +249,7 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
-    from ngym_cli.evaluation import export
-    from ngym_cli.figures import comparison
+    from ngym_cli.evaluation import comparison, export
 
     config = run.config(asked.trust).in_stage(-1)
     if asked.changes:

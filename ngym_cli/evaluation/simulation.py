@@ -41,7 +41,7 @@ class Request:
         trials: number of trials.
         seed: of the trials and the choices.
         deterministic: choose the most probable action instead of drawing one.
-        compare: table of an animal, and the map of its columns.
+        compare: table of an animal, and the map of its columns (None for a guess).
         overwrite: replace a simulation of this name.
         name: of the run folder; made from fit and model unless given.
         trust: accept user code named in the fit's record.
@@ -54,7 +54,7 @@ class Request:
     trials: int | None = None
     seed: int = 0
     deterministic: bool = False
-    compare: tuple[Path, Path] | None = None
+    compare: tuple[Path, Path | None] | None = None
     overwrite: bool = False
     name: str | None = None
     trust: bool = False
@@ -111,7 +111,7 @@ def simulate(
     evaluation = run.path / "eval" / "final"
     fresh_trials.save(found, evaluation)
     if asked.compare is not None:
-        from ngym_cli.figures import comparison
+        from ngym_cli.evaluation import comparison
 
         found.summary["comparison"] = comparison.compare(found.table, evaluation, run, *asked.compare)
     kept = ("performance", "performance_ci", "chance", "ceiling", "reward_per_trial")

@@ -91,7 +91,7 @@ def _contents(seen: View, further: Sequence[str] = ()) -> dict[str, Any]:
         "evaluations": list(_evaluations(source)),
         "comparisons": list(_comparisons(source)),
         "configuration": (source.run.path / runs.CONFIG).read_text(encoding="utf-8"),
-        "provenance": _provenance(manifest),
+        "provenance": provenance_rows(manifest),
     }
     return page | {"contents": list(_links(page))}
 
@@ -212,13 +212,14 @@ def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
         }
 
 
-def _provenance(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+    """Return the entries of a record that the page does not show elsewhere, nested names joined."""
     rows = []
     for key, value in manifest.items():
         if not prefix and key in SHOWN_ELSEWHERE:
             continue
         if isinstance(value, Mapping):
-            rows += _provenance(value, f"{prefix}{key}, ")
+            rows += provenance_rows(value, f"{prefix}{key}, ")
         else:
             # Whole numbers here are seeds and sizes of machines, which are read digit by digit.
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else cell(value)

@@ -2,6 +2,7 @@
 
 | file | content |
 |---|---|
+| `manifest.json` | status, command, process, versions, as of any run |
 | `fit.json` | status, command, settings, digest of the tables, versions, scores, parameters |
 | `models/*.json` | one complete model each; what is there is not fitted again |
 | `models/*.npz` | its predictions of held-out and test sessions, and arrays for figures |
@@ -22,8 +23,9 @@ from ngym_cli import runs
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_path, write_json
+from ngym_cli.runs import FIT
 
-FIT, MODELS, TRIALS = "fit.json", "models", "trials.parquet"
+MODELS, TRIALS = "models", "trials.parquet"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
 POLICY = "policy"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,11 +18,11 @@ from ngym_cli.config.parts import user_errors
 from ngym_cli.config.table_roles import ROLES
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
+from ngym_cli.files.writing import write_json
 from ngym_cli.fitting import portraits, registry, tables, validation
 from ngym_cli.fitting.folder import POLICY, TRIALS, FitFolder, place
 from ngym_cli.fitting.validation import Outcome, Protocol
-from ngym_cli.runs import provenance
-from ngym_cli.runs.folder import now
+from ngym_cli.runs import MANIFEST, Run, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
 
 Progress = Callable[[str, int, int], None]
@@ -147,6 +148,7 @@ def run(settings: Settings, where: Place, progress: Progress | None = None, reco
         about["recovery"] = run_recovery(models, table, recover, settings.seed, progress)
     write_table(_trials(table, predictions), folder.path / TRIALS)
     folder.write({**about, "status": "finished", "ended": now()})
+    Run(folder.path).update(status="finished", ended=now())
     return {**folder.read(), "path": str(folder.path)}
 
 
@@ -175,6 +177,12 @@ def _opened(settings: Settings, where: Place) -> tuple[FitFolder, dict[str, Any]
         "versions": provenance.versions(),
     }
     path.mkdir(parents=True, exist_ok=True)
+    write_json(path / MANIFEST, {
+        "status": "running", "task": Path(settings.table).stem, "alg": "fit", "seed": settings.seed,
+        "command": sys.argv, "started": now(), "process": this_process(), "machine": provenance.machine(1),
+        "versions": about["versions"], "git": provenance.git_state(Path(__file__).resolve().parents[1]),
+        **({"code": about["code"]} if about["code"] else {}),
+    })  # fmt: skip
     folder.write(about)
     return folder, about
 

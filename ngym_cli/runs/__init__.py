@@ -9,6 +9,7 @@ from ngym_cli.runs.finding import describe, find, find_all
 from ngym_cli.runs.folder import (
     CONFIG,
     EVALUATION,
+    FIT,
     MANIFEST,
     MODEL,
     QUIET,
@@ -29,6 +30,7 @@ from ngym_cli.runs.records import STATES
 __all__ = [
     "CONFIG",
     "EVALUATION",
+    "FIT",
     "MANIFEST",
     "MODEL",
     "QUIET",

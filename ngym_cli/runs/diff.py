@@ -8,6 +8,7 @@ from typing import Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.config import flatten, read_toml
+from ngym_cli.files.reading import read_json
 
 #: Parts of the manifest that are compared, besides the configuration; times and the machine are not.
 SEEDS, VERSIONS = "seeds", "versions"
@@ -29,7 +30,7 @@ def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:
     Raises:
         UserError: if there is no such run, or it is damaged.
     """
-    pair = [dict(_facts(runs.find(reference, root))) for reference in (one, other)]
+    pair = [dict(_facts(runs.find(reference, root, fits=True))) for reference in (one, other)]
     names = list(dict.fromkeys([*pair[0], *pair[1]]))
     rows = [{"id": name, "one": pair[0].get(name), "other": pair[1].get(name)} for name in names]
     return [row for row in rows if row["one"] != row["other"]]
@@ -37,6 +38,9 @@ def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:
 
 def _facts(run: runs.Run) -> Iterator[tuple[str, Any]]:
     manifest = run.manifest()
+    if run.is_fit:
+        yield from _facts_of_fit(run, manifest)
+        return
     parts: dict[str, Any] = {
         "configuration": read_toml(run.path / runs.CONFIG),
         SEEDS: manifest.get(SEEDS),
@@ -47,6 +51,25 @@ def _facts(run: runs.Run) -> Iterator[tuple[str, Any]]:
             name: _digest(run.path / name) for name in ("model/weights.safetensors", "eval/final/trials.parquet")
         },
     }
+    for part, values in parts.items():
+        for name, value in flatten(_mapping(values)).items():
+            yield f"{part}.{name}", value
+
+
+def _facts_of_fit(run: runs.Run, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    found = read_json(run.path / runs.FIT)
+    scores = _mapping(found.get("scores"))
+    parts: dict[str, Any] = {
+        "settings": found.get("settings"),
+        "data": found.get("files"),
+        VERSIONS: found.get(VERSIONS),
+        "git": manifest.get("git"),
+        "results": {"status": found.get("status")},
+        "log_likelihood": {name: _mapping(row.get("log_likelihood")).get("value") for name, row in scores.items()},
+    }
+    for label, about in _mapping(found.get("models")).items():
+        for who, estimates in _mapping(about.get("parameters")).items():
+            parts[f"{label}, {who}"] = {name: _mapping(row).get("value") for name, row in estimates.items()}
     for part, values in parts.items():
         for name, value in flatten(_mapping(values)).items():
             yield f"{part}.{name}", value

@@ -22,12 +22,17 @@ LISTED = (
 COLUMNS = ("id", "name", *LISTED)
 
 
-def find_all(root: Path) -> list[Run]:
-    """Return the runs below a folder, oldest first; unreadable folders are passed over."""
+def find_all(root: Path, fits: bool = False) -> list[Run]:
+    """Return the runs below a folder, oldest first; unreadable folders are passed over.
+
+    Args:
+        root: folder of all runs.
+        fits: include the folders of fits, see ``ngym fit``.
+    """
     if not root.is_dir():
         return []
-    found = list(root.glob(f"*/*/*/{MANIFEST}"))
-    return [Run(path.parent) for path in sorted(found, key=_started)]
+    found = sorted(root.glob(f"*/*/*/{MANIFEST}"), key=_started)
+    return [run for run in (Run(path.parent) for path in found) if fits or not run.is_fit]
 
 
 def _started(manifest: Path) -> tuple[str, float]:
@@ -40,7 +45,11 @@ def _started(manifest: Path) -> tuple[str, float]:
 
 
 def find(
-    reference: str, root: Path = ROOT, accept: Callable[[Run], bool] = lambda run: True, checked: bool = True
+    reference: str,
+    root: Path = ROOT,
+    accept: Callable[[Run], bool] = lambda run: True,
+    checked: bool = True,
+    fits: bool = False,
 ) -> Run:
     """Return a run by folder, by name below ``root``, or ``latest``.
 
@@ -49,27 +58,30 @@ def find(
         root: folder of all runs.
         accept: condition on runs that a name or ``latest`` may mean.
         checked: refuse folders with links that lead elsewhere; False to remove a run without reading its files.
+        fits: include the folders of fits.
 
     Raises:
         UserError: if there is none, with the nearest name; or if the folder is refused.
     """
-    run = _find(reference, root, accept)
+    run = _find(reference, root, accept, fits)
     if checked:
         reading.check_folder(run.path)
     return run
 
 
-def _find(reference: str, root: Path, accept: Callable[[Run], bool]) -> Run:
+def _find(reference: str, root: Path, accept: Callable[[Run], bool], fits: bool) -> Run:
     path = Path(reference)
     try:
         named_folder = path.is_dir() and reference != "latest" and any(path.iterdir())
     except (OSError, ValueError) as error:
         raise UserError(f"no such run: {reference!r} ({error})") from None
     if named_folder and ((path / MANIFEST).exists() or (path / CONFIG).exists()):
+        if Run(path).is_fit and not fits:
+            raise UserError(f"{reference} is a fit, not a run of an agent; see ngym fit --help")
         return Run(path)
     if named_folder:
         raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
-    everything = [run for run in find_all(root) if accept(run)]
+    everything = [run for run in find_all(root, fits) if accept(run)]
     if reference == "latest":
         if everything:
             return everything[-1]

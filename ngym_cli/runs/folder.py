@@ -21,6 +21,7 @@ from ngym_cli.runs import records
 
 CONFIG = "config.toml"
 MANIFEST = "manifest.json"
+FIT = "fit.json"  #: record of a fit, see ``ngym_cli.fitting.folder``
 TRIALS = "trials"
 MODEL = "model"
 ROOT = Path("runs")
@@ -38,6 +39,7 @@ EVERYTHING = (
     *(f"eval/*/{name}" for name in EVALUATION),
     *(f"{folder}/*.{form}" for folder in ("figures", "eval/*") for form in ("png", "svg", "pdf", "mp4", "gif")),
     *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),
+    *(FIT, "trials.parquet", "models/*.json", "models/*.npz", "export/*.csv"),
 )
 
 
@@ -60,6 +62,11 @@ class Run:
     def name(self) -> str:
         """Last part of the path."""
         return self.path.name
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether the folder is a fit of models to behaviour."""
+        return (self.path / FIT).exists()
 
     def manifest(self) -> dict[str, Any]:
         """Return the manifest of the run, with the current state.

@@ -258,6 +258,9 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             display.start(session.step)
             for complaint in complaints or ():
                 display.say(f"passed over: {complaint}")
+            reason = getattr(parts.model, "in_torch", "")
+            if reason:
+                display.say(f"training runs in torch, not in the compiled passes: {reason}")
             with stopping_on_signals(session.stop, display.say):
                 _learn(parts.model, parts.config, session)
                 parts.venv.close()  # frees the memory of its trials

@@ -154,6 +154,14 @@ def test_acting_and_learning_agree_about_a_cell(folder):
     [
         {"network": "mine.py:Two", "network_args": {"slow": 3}},
         {"network": "mine.py:Two", "alg": "supervised"},
+        {
+            "network": "mine.py:Two",
+            "network_args": {"input_density": 0.5, "fixed": ["bias"]},
+            "hyperparameters": {"l2_rate": 0.1},
+        },
+        {"network": "gru", "network_args": {"density": 0.5, "inhibitory": 0.25}},
+        {"network": "rnn", "network_args": {"fixed": ["input", "recurrent"], "radius": 0.9}, "alg": "supervised"},
+        {"network": "lstm", "network_args": {"shared": False, "critic_reads": "activity"}},
         {"alg": "alg.py:Bonus", "hyperparameters": {"bonus": 0.3}},
         {"alg": "alg.py:Plain"},
     ],
@@ -230,7 +238,7 @@ def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
     assert found["status"] == "ok" and all(row["status"] == "ok" for row in found["checks"])
     page = json.loads(ngym("info", "mine.py:Two", "--json").out)
     assert page["kind"] == "network" and page["description"] == "Units with a slow trace"
-    assert {"id": "slow", "default": 5, "meaning": "size of the slow state"}.items() <= page["options"][3].items()
+    assert {"id": "slow", "default": 5, "meaning": "size of the slow state"}.items() <= page["options"][4].items()
     assert json.loads(ngym("info", "alg.py:Bonus", "--json").out)["kind"] == "algorithm"
 
 

@@ -57,8 +57,8 @@ class AlgorithmSpec:
 
     @property
     def defaults(self) -> Values:
-        """The default of every hyperparameter."""
-        return {option.name: option.default for option in self.hyperparameters}
+        """The default of every hyperparameter that configurations always name."""
+        return {option.name: option.default for option in self.hyperparameters if option.spelled}
 
     @property
     def recurrent(self) -> bool:

@@ -13,6 +13,7 @@ from torch import nn
 
 from ngym_cli.agents.algorithms import algorithm_spec, check_pairing
 from ngym_cli.agents.networks import network_spec
+from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.options import Values
 
 
@@ -53,6 +54,8 @@ def make_model(
             "layers": common["layers"],
             "shared": common["shared"],
             "net_arch": list(common["readout"]),
+            "critic_reads": common["critic_reads"],
+            "structure": Structure.of(common),
             "network_kwargs": own,
             **({} if common["patience"] is None else {"patience": common["patience"]}),
         }

@@ -37,6 +37,7 @@ class Compiled:
         sizes: agent dimensions, as read by `parse_agent` in `fused.c`.
         weights: in the order of `agent.c`.
         underlying: parameters that some of these are computed from.
+        direct: whether all weights are parameters, none computed or fixed.
         weight_buffer: the numbers of all weights, as they were last taken.
         packed: memory for packed weights, for each thread that learns.
         workspaces: memory to work in, for each thread.
@@ -50,8 +51,9 @@ class Compiled:
         self._gradient_of = {id(p): part.view_as(p) for p, part in zip(parameters, slots, strict=True)}
         known = {id(part) for part in self.weights}
         self.sizes, parts = self._find_sizes(), [part.numel() for part in self.weights]
+        modules = [*self._networks, *(part for head in self._heads() for part in head)]
         # Parameters from which the weights are computed.
-        self.underlying = [p for net in self._networks for p in net.parameters() if id(p) not in known]
+        self.underlying = [p for module in modules for p in module.parameters() if id(p) not in known]
         self.weight_buffer, self._gradient_buffer = np.empty(sum(parts), np.float32), torch.empty(sum(parts))
         self._weight_views, self._gradient_views = (
             [p.view_as(q) for p, q in zip(buffer.split(parts), self.weights, strict=True)]
@@ -59,20 +61,36 @@ class Compiled:
         )
         begins = dict(zip(map(id, parameters), np.cumsum([0, *(part.numel() for part in parameters)]), strict=False))
         own = [(begins[id(part)], part.numel()) for part in self.weights if id(part) in begins]
+        self.direct = len(own) == len(self.weights)
         # Positions of the weights among all parameters, and their sizes.
         self._places = np.array(own, np.int64).reshape(-1, 2).T.copy()
 
     @staticmethod
-    def fits(policy: RecurrentPolicy) -> bool:
-        """Whether this policy can act and learn in compiled passes."""
+    def obstacle(policy: RecurrentPolicy, valued: bool = True) -> str:
+        """Reason why this policy, with values or without, cannot act and learn in compiled passes; empty if it can."""
         space, actions = policy.observation_space, policy.action_space
         flat = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
         flat = flat and policy.features_extractor_class is FlattenExtractor
         simple = isinstance(actions, spaces.Discrete) or (isinstance(actions, spaces.Box) and len(actions.shape) == 1)
         heads = [_hidden(part) for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)]
         usual = policy.activation_fn in ACTIVATIONS and max(map(len, heads)) <= MOST_HIDDEN
-        known = policy.networks[0].cell is not None and policy.networks[0].num_layers <= MOST_LAYERS
-        return flat and simple and usual and known and loops.usable(next(policy.parameters()))
+        weight = next(policy.parameters())
+        obstacles = {
+            "there are no compiled functions": kernels.get("forward") is None,
+            "the step of the network is written in torch": policy.networks[0].cell is None,
+            "the critic reads the activity of the actor": policy.chained and valued,
+            "observations are not flat": not flat,
+            "actions have several dimensions": not simple,
+            "the layers of the read-out are not the usual ones": not usual,
+            f"there are more than {MOST_LAYERS} layers": policy.networks[0].num_layers > MOST_LAYERS,
+            f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not loops.usable(weight),
+        }
+        return next((reason for reason, there in obstacles.items() if there), "")
+
+    @classmethod
+    def fits(cls, policy: RecurrentPolicy, valued: bool = True) -> bool:
+        """Whether this policy can act and learn in compiled passes, with values or without."""
+        return not cls.obstacle(policy, valued)
 
     @property
     def _networks(self) -> list[Any]:
@@ -159,12 +177,16 @@ class Compiled:
         for net in self._networks:
             for layer in range(net.num_layers):
                 found += net.weights(layer)
-        extractor: Any = policy.mlp_extractor
-        heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
-        for hidden, head in heads if self._valued else heads[:1]:
+        for hidden, head in self._heads():
             for part in (*_hidden(hidden), head):
                 found += [part.weight, part.bias]
         return [*found, policy.log_std] if isinstance(policy.action_space, spaces.Box) else found
+
+    def _heads(self) -> list[tuple[Any, Any]]:
+        """Hidden layers and output layer of the read-outs that are learned."""
+        policy, extractor = self.policy, self.policy.mlp_extractor
+        heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
+        return heads if self._valued else heads[:1]
 
     def _find_sizes(self) -> np.ndarray:
         """Agent dimensions that `parse_agent` in `fused.c` reads."""

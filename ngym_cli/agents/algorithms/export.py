@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,8 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
             "features_extractor_kwargs": policy.features_extractor_kwargs,
         },
     )
-    plain.policy.load_state_dict(policy.state_dict())
+    names = plain.policy.state_dict()  # effective weights: constraints are not handed on
+    plain.policy.load_state_dict({name: attrgetter(name)(policy).detach() for name in names})
     plain.num_timesteps = model.num_timesteps
     return plain
 

@@ -110,7 +110,7 @@ class Fused(Compiled):
             most_kl: a KL divergence above which no step is taken any more.
             max_norm: length that longer gradients are shortened to.
         """
-        adam = None if self.underlying else self.policy.compiled_step()
+        adam = self.policy.compiled_step() if self.direct else None
         return None if adam is None else self._learn(parts, goal, most_kl, (*adam, max_norm))
 
     def _learn(self, parts: Minibatches, goal: PPOSettings, most_kl: float, adam: Sequence[object]) -> Tensor:

@@ -156,6 +156,12 @@ _DEFINED = (
     _option("l1_weight", "number", "penalty on the mean absolute weight", 0),
     _option("l2_weight", "number", "penalty on the mean squared weight", 0, also=("weight_decay",)),
     _option(
+        "participation",
+        "number",
+        "penalty on the fraction of dimensions that activity occupies; negative: activity is spread",
+        also=("dimensionality",),
+    ),
+    _option(
         "buffer_size", "whole", "steps that are remembered for learning", 1, source=_DQN, also=("replay_size", "memory")
     ),
     _option("learning_starts", "whole", "steps before learning begins", 0),
@@ -221,25 +227,31 @@ def _q_learning(*gradient: Option, **own: Any) -> tuple[Option, ...]:
     )  # fmt: skip
 
 
+#: Penalties that every recurrent algorithm takes; configurations name those in use.
+_PENALTIES = tuple(
+    dataclasses.replace(BY_NAME[name], default=0.0, spelled=False)
+    for name in ("l1_rate", "l2_rate", "l1_weight", "l2_weight", "participation")
+)
+
 _LISTS: dict[str, tuple[Option, ...]] = {
-    "recurrent_ppo": _with(
+    "recurrent_ppo": (*_with(
         learning_rate=2e-3, n_steps=64, batch_size=512, n_epochs=4, bptt=None, gamma=0.9, trial_gamma=0.0,
         gae_lambda=0.95, clip_range=0.2, clip_range_vf=None, normalize_advantage=True, ent_coef=0.01, vf_coef=0.5,
         max_grad_norm=2.0, target_kl=None,
-    ),
-    "recurrent_a2c": _with(
+    ), *_PENALTIES),
+    "recurrent_a2c": (*_with(
         learning_rate=3e-3, n_steps=32, gamma=0.99, trial_gamma=0.0, gae_lambda=0.95, normalize_advantage=False,
         ent_coef=0.0, vf_coef=0.5, max_grad_norm=0.5, rms_prop_eps=1e-5,
-    ),
-    "reinforce": _with(
+    ), *_PENALTIES),
+    "reinforce": (*_with(
         learning_rate=4e-3, n_steps=64, gamma=0.98, normalize_advantage=True, ent_coef=0.01, vf_coef=0.5,
         max_grad_norm=1.0,
-    ),
-    "supervised": _with(
+    ), *_PENALTIES),
+    "supervised": (*_with(
         learning_rate=1e-2, final_rate=0.01, batch_size=16, seq_len=100, n_updates=20, n_steps=32, max_grad_norm=1.0,
         answer_share=0.5, loss_weight=None, task_weight=None, draw="trial", l1_rate=0.0, l2_rate=0.0, l1_weight=0.0,
         l2_weight=0.0,
-    ),
+    ), _PENALTIES[-1]),
     "ppo": _with(
         learning_rate=1e-3, n_steps=128, batch_size=2048, n_epochs=4, gamma=0.99, gae_lambda=0.95, clip_range=0.2,
         clip_range_vf=None, normalize_advantage=True, ent_coef=0.0, vf_coef=0.5, max_grad_norm=0.5, target_kl=None,

@@ -38,7 +38,9 @@ from ngym_cli.agents.algorithms.rollout_agent import RolloutAgent
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Minibatches, Segments, cut, minibatches
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.penalties import Penalties, silent_units
 
+LOOK_EVERY = 4  #: steps between those that silent units are counted in
 Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
 
@@ -52,8 +54,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             None for no limit within it.
         trial_gamma: discount of what follows a trial where the state carries over to it, in place of `gamma`. The
             rewards of coming trials are mostly noise to the actions of this one; to explore for their sake needs more.
-        kwargs: every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the number of steps in a
-            minibatch; segments are never split, so it is met on average.
+        kwargs: penalties (see `Penalties`) and every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the
+            number of steps in a minibatch; segments are never split, so it is met on average.
     """
 
     policy: RecurrentPolicy
@@ -82,6 +84,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         if bptt is not None and bptt < 1:
             raise ValueError(f"bptt must be at least 1 step, got {bptt}")
         self.bptt, self.trial_gamma = bptt, trial_gamma
+        self._penalty: list[float] = []
+        self.penalties = Penalties(**{name: kwargs.pop(name, 0.0) for name in Penalties.names()})
         super().__init__(policy, env, **kwargs)
 
     def set_up(self) -> None:
@@ -96,8 +100,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
         logits = (int(self.action_space.n),) if discrete else self.action_space.shape
         self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, logits, discrete, self.policy.networks)
-        compiled = type(self).loss is RecurrentPPO.loss and Fused.fits(self.policy)  # passes know no other objective
-        self._fused = Fused(self.policy, self.rollout_buffer) if compiled else None
+        usual = type(self).loss is RecurrentPPO.loss and not self.penalties  # compiled passes know no other objective
+        self.in_torch = Fused.obstacle(self.policy) if usual else "the objective is not the usual one"
+        self._fused = None if self.in_torch else Fused(self.policy, self.rollout_buffer)
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
@@ -153,6 +158,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         segments = cut(rollout.starts[:-1], self.bptt)
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
+        self._penalty = []
         for _ in range(self.n_epochs):
             if not self._epoch(minibatches(segments, n_minibatches, self.rng), find, statistics):
                 break
@@ -187,6 +193,11 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             if batch is None:
                 return None
             loss, numbers = self.loss(batch)
+            if self.penalties:
+                penalty = self.penalties(self.policy, self.policy.activity)
+                self._penalty.append(penalty.item())
+                loss = loss + penalty
+            del self.policy.activity  # and with it what automatic differentiation has kept
             return self.policy.gradient(loss), numbers
 
         return find
@@ -224,6 +235,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         rollout = self.rollout_buffer
         variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
         self.logger.record("train/explained_variance", float(variance))
+        rates = rollout.states[0][1::LOOK_EVERY, -1]
+        self.logger.record("train/silent_units", silent_units(rates))
         if isinstance(self.action_space, spaces.Box):
             self.logger.record("train/std", self.policy.log_std.exp().mean().item())
         self.logger.record("train/n_updates", self.updates, exclude="tensorboard")

@@ -33,10 +33,12 @@ class Learner(BaseAlgorithm):
     Attributes:
         not_saved: attributes that a zip file of the model leaves out.
         rng: generator of what it draws, made by `set_up`.
+        in_torch: reason why training runs in torch instead of compiled passes; empty if compiled.
     """
 
     not_saved: tuple[str, ...] = ()
     rng: np.random.Generator
+    in_torch = ""
 
     def set_up(self) -> None:
         """Make the policy and all other parts of the learner; called once, when spaces and environments are known."""

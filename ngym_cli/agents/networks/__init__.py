@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pkgutil import resolve_name
 from typing import Any
 
 from ngym_cli.agents import own
+from ngym_cli.agents.networks import structure
 from ngym_cli.agents.options import Option, Values
 from ngym_cli.errors import UserError
 
@@ -17,6 +18,9 @@ __all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
 #: MLP between the network and the heads; how long the untrained agent waits.
 COMMON: Values = {"layers": 1, "shared": True, "readout": [], "patience": None}
 
+#: Further options of every recurrent network, which most runs leave alone.
+RARE: Values = {"critic_reads": "observations", **structure.DEFAULTS}
+
 #: Description of each option of a network; defaults are the network's own.
 OPTIONS: dict[str, Option] = {
     option.name: option
@@ -25,6 +29,9 @@ OPTIONS: dict[str, Option] = {
         Option("shared", "truth", True, "one network for actor and critic, or one each"),
         Option("readout", "list", [], "units of the hidden layers between the network and the heads",
                also=("net_arch",)),
+        Option("critic_reads", "word", "observations", "inputs of a critic of its own (shared=false)",
+               words=("observations", "activity"), source="Song, Yang & Wang 2017, 10.7554/eLife.21492",
+               spelled=False),
         Option("patience", "number", None, "steps (mean) for which the untrained agent keeps its first action; none: "
                "all actions are equally likely", 1, above=True, none=True),
         Option("memory", "number", None, "time constants (steps) that the gates begin with are spread from 1 to this",
@@ -33,10 +40,7 @@ OPTIONS: dict[str, Option] = {
         Option("tau", "number", None, "time constant of the units (ms)", 0, above=True, also=("time_constant",)),
         Option("dt", "number", None, "time step of the task (ms); follows the task", 0, above=True),
         Option("noise", "number", None, "standard deviation of the recurrent noise", 0, also=("sigma_rec", "sigma")),
-        Option("inhibitory", "number", None, "fraction of inhibitory units, the last ones", 0, 1, also=("ei_ratio",)),
-        Option("density", "number", None, "fraction of the possible connections that exist", 0, 1, above=True,
-               also=("sparsity",)),
-        Option("mask", "list", None, "matrix (to, from) of zeros and ones in place of random connections", none=True),
+        *structure.OPTIONS,
     )
 }  # fmt: skip
 
@@ -68,12 +72,16 @@ class NetworkSpec:
         """Options that can be set, with default values."""
         mine = {} if self.own_class is None else {o.name: o for o in own.network_options(self.own_class, self.name)}
         known = {**OPTIONS, **mine}
-        return tuple(known[name].with_default(default) for name, default in self.options.items())
+        return tuple(
+            replace(known[name], default=default, spelled=known[name].spelled or name in self.defaults)
+            for name, default in self.options.items()
+        )
 
     @property
     def options(self) -> Values:
         """Default of every option, common options included."""
-        return {**COMMON, **self.defaults} if self.recurrent else dict(self.defaults)
+        every = {**COMMON, **self.defaults, **RARE}
+        return {**every, **self.defaults} if self.recurrent else dict(self.defaults)
 
     def resolve(self, given: Mapping[str, object], dt: float | None = None) -> tuple[Values, Values]:
         """Complete the given options with the defaults.
@@ -83,7 +91,7 @@ class NetworkSpec:
             dt: time step of the task (ms), for networks that have one.
 
         Returns:
-            The common options, and the keyword arguments of the network's class.
+            The common options with those of the structure, and the keyword arguments of the network's class.
 
         Raises:
             ValueError: for an option that the network does not have.
@@ -97,8 +105,8 @@ class NetworkSpec:
         options.update(given)
         if dt is not None and "dt" in options and "dt" not in given:
             options["dt"] = float(dt)
-        own = {name: value for name, value in options.items() if name not in COMMON or not self.recurrent}
-        return {name: options[name] for name in COMMON if name in options}, own
+        own = {name: options[name] for name in options if not self.recurrent or name in self.defaults}
+        return {name: value for name, value in options.items() if name not in own}, own
 
 
 _SPECS = (

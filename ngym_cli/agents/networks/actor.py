@@ -38,6 +38,7 @@ class Actor:
         read_out: the layers of both heads.
         action_space: action space of the environments.
         front: from observations (environment, ...) to features; flattens them by default.
+        chained: whether the critic's network reads the activity of the actor's network.
 
     Attributes:
         steppers: the networks, or what stands in for them.
@@ -50,6 +51,7 @@ class Actor:
         read_out: ReadOut,
         action_space: spaces.Space,
         front: Callable[[np.ndarray], np.ndarray] | None = None,
+        chained: bool = False,
     ) -> None:
         self.action_space, self.discrete = action_space, isinstance(action_space, spaces.Discrete)
         self.networks, self.steppers = networks, list[Stepping](networks)
@@ -59,7 +61,7 @@ class Actor:
         if len(self.steppers) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product
             (pi_weight, pi_bias, _), (vf_weight, vf_bias, _) = self._pi[0], self._vf[0]
             self._both = [(np.hstack([pi_weight, vf_weight]), np.hstack([pi_bias, vf_bias]), "")]
-        self._front = front
+        self._front, self._chained = front, chained
 
     def initial_state(self, n_envs: int) -> ArrayState:
         """Zero state of every network, arrays (layer, environment, unit)."""
@@ -104,8 +106,9 @@ class Actor:
         self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: list[np.ndarray | None]
     ) -> list[np.ndarray]:
         """Advance every network and return the activity of each top layer (environment, unit), the actor's first."""
-        activity, at = [], 0
+        activity, at = list[np.ndarray](), 0
         for stepper, size, draws in zip(self.steppers, self.sizes, noise, strict=True):
+            x = activity[0] if self._chained and activity else x
             activity.append(stepper.step(x, state[at : at + size], out[at : at + size], draws))
             at += size
         return activity

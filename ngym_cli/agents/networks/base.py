@@ -9,6 +9,8 @@ Both run in the compiled loops (`loops`), or in torch where there are none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents.networks import loops
+from ngym_cli.agents.networks.constraints import Weights
 from ngym_cli.agents.networks.steps import Network, Stepper, draw_noise, joint
 
 State = tuple[Tensor, ...]
@@ -34,6 +37,7 @@ class RecurrentNetwork(nn.Module):
         noise_scale: factor on its standard normal draws.
         alpha: fraction of the way to the new value that leaky units go in a step.
         cell: name of the step in `loops`; None for networks that run in torch only.
+        signed: whether the recurrent weights have fixed signs without constraints.
     """
 
     n_states = 1
@@ -41,6 +45,7 @@ class RecurrentNetwork(nn.Module):
     noise_scale = 0.0
     alpha = 1.0
     cell: str | None = None
+    signed = False
     input_size: int
     hidden_size: int
     num_layers: int
@@ -145,6 +150,19 @@ class RecurrentNetwork(nn.Module):
             yield self.parameters_of(layer)[1]
             yield self.recurrent_weight(layer)
 
+    def connections(self) -> Iterator[Weights]:
+        """Parameters of every layer with the kind of each, for constraints."""
+        for layer in range(self.num_layers):
+            yield Weights("input", self, f"weight_ih_l{layer}", layer)
+            yield Weights("recurrent", self, f"weight_hh_l{layer}", layer)
+            yield Weights("bias", self, f"bias_ih_l{layer}", layer)
+            yield Weights("bias", self, f"bias_hh_l{layer}", layer)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """Move or convert the weights; torch keeps lists of these, which must not hold computed weights' graphs."""
+        with torch.no_grad():
+            return super()._apply(fn, recurse)
+
     def stepper(self) -> Network:
         """Return the present weights as a network that steps in NumPy; call again after each update."""
         if self.cell is None or kernels.get("forward") is None:
@@ -154,7 +172,7 @@ class RecurrentNetwork(nn.Module):
 
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
         """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
-        like = next(self.parameters()) if like is None else like
+        like = any_weight(self) if like is None else like
         return tuple(like.new_zeros(self.num_layers, n, size) for size in self.state_sizes)
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
@@ -176,6 +194,11 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return np.array(tensor.detach().cpu().numpy(), order="C")
 
 
+def any_weight(network: nn.Module) -> Tensor:
+    """Return a weight of a network, trained or fixed, whose type and device are those of all."""
+    return next(chain(network.parameters(), network.buffers()))
+
+
 class TorchStepper:
     """Network that advances a batch of environments by a single step, where compiled loops are missing."""
 
@@ -190,7 +213,7 @@ class TorchStepper:
 
     @torch.no_grad()
     def _step_in_torch(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None) -> None:
-        like = next(self.net.parameters())
+        like = any_weight(self.net)
         draws = None if noise is None else torch.from_numpy(noise).to(like).transpose(0, 1)
         before = tuple(torch.from_numpy(part).to(like) for part in state)
         _, after = self.net.in_torch(torch.from_numpy(x).to(like), [len(x)], before, draws)

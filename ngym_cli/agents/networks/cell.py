@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
+from ngym_cli.agents.networks.constraints import Kind, Weights
 from ngym_cli.errors import UserError
 
 #: Environments in the step with which a new cell is tried.
@@ -132,6 +133,8 @@ class CellNetwork(RecurrentNetwork):
     def __init__(self, build: Callable[[int, int], Any], input_size: int, hidden_size: int, num_layers: int) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self._build = build
+        self._connections: list[Weights] | None = None
         self.cells = nn.ModuleList(
             build(hidden_size if layer else input_size, hidden_size) for layer in range(num_layers)
         )
@@ -185,9 +188,27 @@ class CellNetwork(RecurrentNetwork):
             x = after[-1][0]
         return x, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
 
+    def connections(self) -> Iterator[Weights]:
+        """See ``RecurrentNetwork.connections``; the shape of a parameter says what kind it is."""
+        if self._connections is None:  # found once, before constraints rename parameters
+            self._connections = [part for layer, cell in enumerate(self.cells) for part in self._parts(layer, cell)]
+        return iter(self._connections)
+
+    def _parts(self, layer: int, cell: nn.Module) -> Iterator[Weights]:
+        inputs = self.hidden_size + 1  # differs from the number of units, so that shapes tell
+        with torch.random.fork_rng(devices=()):
+            probe = dict(self._build(inputs, self.hidden_size).named_parameters())
+        flipped = any(part.ndim == 2 and part.shape[0] == inputs for part in probe.values())
+        for path, parameter in probe.items():
+            owner, _, name = path.rpartition(".")
+            kind: Kind = "bias" if parameter.ndim < 2 else "recurrent"
+            if parameter.ndim == 2 and parameter.shape[0 if flipped else 1] == inputs:
+                kind = "input"
+            yield Weights(kind, cell.get_submodule(owner), name, layer, flipped and parameter.ndim == 2)
+
     def matrices(self) -> Iterator[Tensor]:
         """See ``RecurrentNetwork.matrices``."""
-        return (weight for weight in self.cells.parameters() if weight.ndim > 1)
+        return (part.tensor for part in self.connections() if part.kind != "bias")
 
 
 def build_network(cls: Any, name: str, input_size: int, units: int, layers: int, options: dict[str, Any]) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ngym_cli.agents.networks.constraints import balance
 from ngym_cli.agents.networks.leaky import LeakyNetwork
 from ngym_cli.agents.networks.steps import leak
 
@@ -30,6 +31,7 @@ class EIRNN(LeakyNetwork):
     """
 
     sign: Tensor
+    signed = True
 
     def __init__(
         self,
@@ -60,18 +62,13 @@ class EIRNN(LeakyNetwork):
         """The signed matrix (to, from) of a layer."""
         return self.parameters_of(layer)[0].abs() * (self.get_buffer(f"mask_l{layer}") * self.sign)
 
-    @torch.no_grad()
-    def _balance(self, radius: float = 1.0) -> None:
-        """Gamma-distributed strengths, inhibition scaled to cancel excitation, then scaled to a spectral radius."""
-        excitatory = self.hidden_size - self.n_inhibitory
+    def _balance(self) -> None:
+        """Draw balanced recurrent weights of spectral radius 1, and input weights."""
+        excitatory = slice(self.hidden_size - self.n_inhibitory)
+        inhibitory = slice(self.hidden_size - self.n_inhibitory, None)
         for layer in range(self.num_layers):
             weight, from_input, _, _ = self.parameters_of(layer)
-            strengths = torch.distributions.Gamma(2.0, 1.0).sample(weight.shape)
-            weight.copy_(strengths * self.get_buffer(f"mask_l{layer}"))
-            received = weight[:, :excitatory].sum(1) / weight[:, excitatory:].sum(1).clamp_min(1e-6)
-            weight[:, excitatory:] *= received.clamp_max(100.0)[:, None]
-            spectrum = torch.linalg.eigvals(self.recurrent_weight(layer)).abs().max()
-            weight *= radius / spectrum.clamp_min(1e-6)
+            balance(weight, excitatory, inhibitory, self.get_buffer(f"mask_l{layer}") * self.sign)
             nn.init.xavier_uniform_(from_input)
 
 

@@ -47,3 +47,8 @@ class GatedNetwork(RecurrentNetwork):
     def holding_gate(self, bias: Tensor) -> Tensor:
         """Biases (unit,) of the gate that holds the state; in torch the second gate of LSTM and GRU."""
         return bias[self.hidden_size : 2 * self.hidden_size]
+
+    def flat_weights(self) -> list[Tensor]:
+        """Effective weights in the order of torch's own functions."""
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        return [getattr(self, f"{name}_l{layer}") for layer in range(self.num_layers) for name in names]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
 
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.base import State
@@ -32,12 +31,13 @@ class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.in_torch`."""
-        packed, h = nn.GRU.forward(self, PackedSequence(seq, torch.tensor(counts)), state[0].contiguous())
-        return packed.data, (h,)
+        h, weights = state[0].contiguous(), self.flat_weights()
+        top, h = torch.gru(seq, torch.tensor(counts), h, weights, True, self.num_layers, 0.0, False, False)
+        return top, (h,)
 
     def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.one_step`."""
-        top, h = nn.GRU.forward(self, x[None], state[0])
+        top, h = torch.gru(x[None], state[0], self.flat_weights(), True, self.num_layers, 0.0, False, False, False)
         return top[0], (h,)
 
     def weights(self, layer: int) -> loops.Weights:

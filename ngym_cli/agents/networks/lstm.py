@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
 
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.gates import GatedNetwork
@@ -39,11 +38,12 @@ class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.in_torch`."""
-        h, c = (part.contiguous() for part in state)
-        packed, after = nn.LSTM.forward(self, PackedSequence(seq, torch.tensor(counts)), (h, c))
-        return packed.data, after
+        before, weights = [part.contiguous() for part in state], self.flat_weights()
+        top, h, c = torch.lstm(seq, torch.tensor(counts), before, weights, True, self.num_layers, 0.0, False, False)
+        return top, (h, c)
 
     def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.one_step`."""
-        top, after = nn.LSTM.forward(self, x[None], (state[0], state[1]))
-        return top[0], after
+        weights, n = self.flat_weights(), self.num_layers
+        top, h, c = torch.lstm(x[None], list(state), weights, True, n, 0.0, False, False, False)
+        return top[0], (h, c)

@@ -16,13 +16,14 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Act
-from ngym_cli.agents.networks import network_spec
+from ngym_cli.agents.networks import constraints, network_spec
 from ngym_cli.agents.networks.actor import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
 from ngym_cli.agents.networks.categorical import Categorical
 from ngym_cli.agents.networks.descent import Descent
 from ngym_cli.agents.networks.images import ConvolutionalFront, Remembered, distinct
 from ngym_cli.agents.networks.optimizers import Adam
+from ngym_cli.agents.networks.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,22 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         layers: stacked recurrent layers.
         shared: use a common network for actor and critic instead of separate networks.
         network_kwargs: the network's own options.
+        structure: constraints on the weights of the networks and of the layers that read the units; None: none.
+        critic_reads: "observations", or "activity" of the actor's units, which the critic's error does not change;
+            the latter needs separate networks.
         net_arch: hidden layers of the MLP read-out; none by default.
         cnn_features: number of output features of the front end for images.
         patience: steps for which the untrained agent keeps its first action, on average; by default all of a Discrete
             space's actions are equally likely at first.
         kwargs: other options of sb3-contrib's recurrent policy.
+
+    Attributes:
+        activity: of the actor's top layer (step, unit) in the last `evaluate_sequences`.
     """
 
     action_net: nn.Linear
     value_net: nn.Linear
+    activity: Tensor
 
     def __init__(
         self,
@@ -77,11 +85,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         layers: int = 1,
         shared: bool = True,
         network_kwargs: dict[str, Any] | None = None,
+        structure: Structure | None = None,
+        critic_reads: str = "observations",
         net_arch: list[int] | dict[str, list[int]] | None = None,
         cnn_features: int = 128,
         patience: float | None = None,
         **kwargs: Any,
     ) -> None:
+        self.chained = critic_reads == "activity"
+        if self.chained and shared:
+            raise ValueError("critic_reads=activity needs a critic of its own: shared=false")
         if is_image_space(observation_space):
             kwargs.setdefault("features_extractor_class", ConvolutionalFront)
             kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
@@ -104,10 +117,14 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.network_name = network
         self.lstm_actor = build(self.features_dim, units, layers, **options)
         if not shared:
-            self.lstm_critic = build(self.features_dim, units, layers, **options)
+            self.lstm_critic = build(units if self.chained else self.features_dim, units, layers, **options)
         if patience is not None and isinstance(action_space, spaces.Discrete):
             with torch.no_grad():
                 self.action_net.bias[0] = np.log((patience - 1) * max(int(action_space.n) - 1, 1))
+        if structure:
+            for net in self.networks:
+                constraints.impose(net, structure)
+            constraints.impose_on_outputs(self, structure)
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
         optimizer: Any = self.optimizer_class
@@ -150,6 +167,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
         activity = self._activity(sequences)
+        self.activity = activity[0]
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
             heads = (self.action_net, self.value_net)
             weight, bias = torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])
@@ -163,9 +181,11 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def _activity(self, sequences: Sequences) -> list[Tensor]:
         """Top activity (step, unit) of every network, the actor's first."""
         features: Any = self.extract_features(sequences.obs)
-        activity, at = [], 0
+        activity, at = list[Tensor](), 0
         for network, draws in zip(self.networks, sequences.noise or [None] * len(self.networks), strict=True):
             state = sequences.state[at : at + network.n_states]
+            if self.chained and activity:
+                features = activity[0].detach()
             activity.append(network.sequence(features, sequences.counts, state, draws, last=False)[0])
             at += network.n_states
         return activity
@@ -191,6 +211,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             read_out,
             self.action_space,
             Remembered(self._extracted) if is_image_space(space) else front,
+            self.chained,
         )
 
     def _extracted(self, obs: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ class SupervisedKernel(Compiled):
 
     Args:
         policy: a policy for which `fits` is true.
-        on_rates: penalties on absolute and squared rates (see `penalty_on_rates`).
+        on_rates: penalties on absolute and squared rates (see `Penalties`).
     """
 
     def __init__(self, policy: RecurrentPolicy, on_rates: Sequence[float]) -> None:

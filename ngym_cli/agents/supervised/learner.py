@@ -34,9 +34,10 @@ from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.algorithms.segments import Segments, pack
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.penalties import Penalties, silent_units
 from ngym_cli.agents.supervised.compiled import SupervisedKernel
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, side_by_side
-from ngym_cli.agents.supervised.objective import losses, penalty_on_rates, penalty_on_weights
+from ngym_cli.agents.supervised.objective import losses
 from ngym_cli.agents.supervised.weighting import row_weights
 from ngym_cli.agents.trained import RecurrentAgent
 from ngym_cli.environments.trial_batch import batch_of, trials_of
@@ -69,6 +70,7 @@ class Supervised(Learner):
         draw: whether the task is drawn for each "trial" or each "batch".
         l1_rate, l2_rate: penalties on the mean absolute and squared activity of units.
         l1_weight, l2_weight: penalties on the mean absolute and squared input, recurrent and output weights.
+        participation: penalty on the fraction of dimensions that activity occupies (see `Penalties`).
         policy_kwargs: options of the policy.
         seed: of weights and trials.
         device: device of the network.
@@ -101,6 +103,7 @@ class Supervised(Learner):
         l2_rate: float = 0.0,
         l1_weight: float = 0.0,
         l2_weight: float = 0.0,
+        participation: float = 0.0,
         policy_kwargs: dict[str, Any] | None = None,
         seed: int | None = None,
         device: torch.device | str = "auto",
@@ -120,7 +123,7 @@ class Supervised(Learner):
         self.max_grad_norm, self.final_rate = max_grad_norm, final_rate
         self.answer_share, self.loss_weight = answer_share, dict(loss_weight or {})
         self.task_weight, self.draw = dict(task_weight or {}), draw
-        self.on_rates, self.on_weights = (l1_rate, l2_rate), (l1_weight, l2_weight)
+        self.penalties = Penalties(l1_rate, l2_rate, l1_weight, l2_weight, participation)
         super().__init__(
             policy,
             env,
@@ -150,8 +153,12 @@ class Supervised(Learner):
         self.carried = trials_of(self.env).reset_state == "never"
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
-        compiled = type(self).loss is Supervised.loss and SupervisedKernel.fits(self.policy)
-        self._taught = SupervisedKernel(self.policy, self.on_rates) if compiled else None
+        own = self.penalties.participation or type(self).loss is not Supervised.loss
+        self.in_torch = (
+            "the objective is not the usual one" if own else SupervisedKernel.obstacle(self.policy, valued=False)
+        )
+        rates = self.penalties.l1_rate, self.penalties.l2_rate
+        self._taught = None if self.in_torch else SupervisedKernel(self.policy, rates)
 
     def _make_streams(self) -> list[TrialStream]:
         """Return a session per sequence where the state is carried over, otherwise a single session."""
@@ -200,12 +207,15 @@ class Supervised(Learner):
         """Act with the present weights; False if the callback stopped the run."""
         self.agent.take_weights()
         callback.on_rollout_start()
+        activity = list[np.ndarray]()
         for step in islice(acting.rollout(env, self.agent, self.seen, self.starts), self.n_steps):
+            activity.append(np.asarray(step.act.activity))
             self.see(step.observations, step.starts)
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
         callback.on_rollout_end()
+        self.logger.record("train/silent_units", silent_units(np.stack(activity)))
         return True
 
     def train(self, total: int) -> None:
@@ -254,8 +264,8 @@ class Supervised(Learner):
             loss, numbers = self.loss(material, sequences, noise)
             return self.policy.gradient(loss), numbers
         gradient, (total, per_step, penalty, right) = self._taught.gradient(material, sequences, self._carry, noise)
-        if any(self.on_weights):
-            on_weights = penalty_on_weights(self.policy, *self.on_weights)
+        if self.penalties.l1_weight or self.penalties.l2_weight:
+            on_weights = self.penalties.on_weights(self.policy)
             gradient = gradient + self.policy.gradient(on_weights)
             total, penalty = total + on_weights.item(), penalty + on_weights.item()
         due = max(1, int(np.count_nonzero(material.due)))
@@ -282,11 +292,7 @@ class Supervised(Learner):
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)
         total = per_step.dot(self._tensor(material.weight[rows]))
-        penalties = torch.zeros((), device=self.device)
-        if any(self.on_rates):
-            penalties = penalty_on_rates(rates, *self.on_rates)
-        if any(self.on_weights):
-            penalties = penalties + penalty_on_weights(self.policy, *self.on_weights)
+        penalties = self.penalties(self.policy, rates)
         total = total + penalties
         with torch.no_grad():
             right = self._right_when_due(outputs, targets, material.due[rows])

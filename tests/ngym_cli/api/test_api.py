@@ -81,7 +81,7 @@ def test_objects_train_evaluate_and_draw(parts):
     assert "finished" in repr(run) and "\n" not in repr(run)
     assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in found._repr_html_()
     assert repr(nc.load("first")) == repr(run) and nc.load("first").act(run.make_env().reset(seed=0)[0])[0] in (0, 1, 2)
-    assert "(lstm) on RDM-v0" in repr(nc.load("first").agent)
+    assert "(parts.py:Mine) on RDM-v0, 1,600 steps" in repr(nc.load("first").agent)
 
 
 def test_without_pandas_tables_are_arrow(parts, monkeypatch):

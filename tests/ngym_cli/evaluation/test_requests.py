@@ -140,3 +140,21 @@ def test_what_the_task_is_about_comes_first(ngym, run):
     assert text.index("PSE") < text.index("performance")
     assert "chance among answers 0.5000" in text
     assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_an_animal_with_words_for_choices_needs_no_column_map(ngym, run):
+    """Bias, lapses and history weights come from the code of ngym data; constant reaction times are left out."""
+    data = DATA / "akrami_2018_rat_w053.csv"
+    found = summary(ngym, run, "--trials", "300", "--stochastic", "--compare", data, "--name", "rat")["comparison"]
+    rows = {row["name"]: row for row in found["statistics"]}
+    described = json.loads(ngym("data", data, "--out", "none", "--json").out)["subjects"][0]
+    assert rows["bias (logit)"]["b"] == described["bias"]
+    assert rows["weight of choice, 1 back"]["b"] == described["history"]["choice, 1 back"]
+    assert not [name for name in rows if "reaction time" in name]
+
+
+def test_a_table_that_cannot_be_compared_gets_one_line(ngym, run, tmp_path):
+    (tmp_path / "a.csv").write_text("choice,correct\nleft,1\nright,perhaps\n")
+    refused = ngym("eval", run, "--trials", "20", "--compare", tmp_path / "a.csv")
+    assert refused.code == 2 and "column 'correct', row 2: found 'perhaps', expected 0 or 1" in refused.err
+    assert ngym("eval", run, "--columns", tmp_path / "a.toml").code == 2

@@ -1,0 +1,274 @@
+"""Constraints on the weights of any recurrent network, built-in or a user's own cell, as torch parametrizations.
+
+A constrained weight is computed from trained parameters whenever the weight is used, so that compiled passes, exports,
+analyses and penalties see the effective weights. Masks and fixed parts are buffers, stored with the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from ngym_cli.agents.networks.structure import Structure
+from ngym_cli.errors import UserError
+
+Kind = Literal["input", "recurrent", "bias"]
+
+
+class Weights(NamedTuple):
+    """Parameter of a network.
+
+    Attributes:
+        kind: "recurrent" for all matrices that do not read inputs.
+        module: module that holds the parameter.
+        name: name in the module.
+        layer: number of the layer.
+        transposed: whether rows are sources, as in `x @ weight`.
+    """
+
+    kind: Kind
+    module: nn.Module
+    name: str
+    layer: int
+    transposed: bool = False
+
+    @property
+    def tensor(self) -> Any:
+        """Effective weights (to, from), or the bias."""
+        found: Tensor = getattr(self.module, self.name)
+        return found.t() if self.transposed else found
+
+
+class Constrained(nn.Module):
+    """Weights with missing connections and fixed signs: `|weight| * factor` or `weight * factor`.
+
+    Args:
+        factor: mask times sign, of the shape of the weights.
+        signed: whether signs are fixed.
+    """
+
+    factor: Tensor
+
+    def __init__(self, factor: Tensor, signed: bool) -> None:
+        super().__init__()
+        self.signed = signed
+        self.register_buffer("factor", factor)
+
+    def forward(self, weight: Tensor) -> Tensor:
+        """Return the effective weights."""
+        return (weight.abs() if self.signed else weight) * self.factor
+
+
+class LowRank(nn.Module):
+    """Weights `random * chi + m n' / units`, with trained m and n (Mastrogiuseppe & Ostojic 2018).
+
+    Args:
+        rank: columns of m and n, which begin standard normal.
+        units: number of sources.
+        chi: fixed normal part of variance `random^2 / units`; None: none.
+    """
+
+    chi: Tensor | None
+
+    def __init__(self, rank: int, units: int, chi: Tensor | None) -> None:
+        super().__init__()
+        self.rank, self.units = rank, units
+        self.register_buffer("chi", chi)
+
+    def forward(self, m: Tensor, n: Tensor) -> Tensor:
+        """Return the effective weights."""
+        found = m @ n.t() / self.units
+        return found if self.chi is None else found + self.chi
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Draw the first m and n, whatever the weights."""
+        return weight.new_empty(len(weight), self.rank).normal_(), weight.new_empty(
+            weight.shape[1], self.rank
+        ).normal_()
+
+
+def impose(network: Any, structure: Structure) -> None:
+    """Constrain the input weights, recurrent weights and biases of a network.
+
+    Args:
+        network: a `RecurrentNetwork`.
+        structure: the constraints; masks are drawn from torch's generator.
+
+    Raises:
+        UserError: if the network has no weights of a constrained kind, or sizes do not fit.
+    """
+    if structure.blocks and network.num_layers > 1:
+        raise UserError("areas need a single layer: layers=1")
+    if network.signed and (structure.blocks or structure.rank):
+        raise UserError("ei_rnn has signs of its own, without areas or rank; ctrnn has inhibitory, areas and rank")
+    rng, units = generator(), network.hidden_size
+    found = list(network.connections())
+    signs = structure.signs(units)
+    for layer in range(network.num_layers):
+        mine = [part for part in found if part.layer == layer]
+        recurrent = [part for part in mine if part.kind == "recurrent"]
+        inputs = [part for part in mine if part.kind == "input"]
+        _shape_recurrent(recurrent, structure, units, signs, rng)
+        mask = structure.inputs(units, network.input_size, rng) if layer == 0 else None
+        if mask is not None:
+            blocks = _blocks(inputs, units, "inputs")
+            for part in blocks:
+                _constrain(part, _stacked(mask, part), False)
+    for kind in ("input", "recurrent", "bias"):
+        chosen = [part for part in found if part.kind == kind]
+        if kind in structure.fixed and not chosen:
+            raise UserError(f"fixed={kind}: the network has no such weights")
+        if kind in structure.fixed:
+            fix((part.module, part.name) for part in chosen)
+    if not any(True for _ in network.parameters()) and "output" in structure.fixed:
+        raise UserError("fixed: nothing would be trained; leave out one of the parts")
+
+
+def impose_on_outputs(policy: Any, structure: Structure) -> None:
+    """Constrain the layers of a policy that read the units.
+
+    Args:
+        policy: a `RecurrentPolicy`.
+        structure: the constraints; `fixed=output` leaves the read-out of actions untrained, not that of values.
+    """
+    rng, units = generator(), policy.lstm_actor.hidden_size
+    hidden = policy.mlp_extractor
+    for head, before in ((policy.action_net, hidden.policy_net), (policy.value_net, hidden.value_net)):
+        layers = [part for part in before.modules() if isinstance(part, nn.Linear)]
+        first: nn.Linear = [*layers, head][0]
+        fixed = "output" in structure.fixed and head is policy.action_net
+        if fixed:  # outputs begin small, so that actions are random: too small for outputs that cannot grow
+            nn.init.normal_(head.weight, 0, head.in_features**-0.5)
+        mask = structure.outputs(units, first.out_features, rng)
+        if mask is not None:
+            _constrain(Weights("input", first, "weight", 0), torch.from_numpy(mask), False)
+        if fixed:
+            fix((part, name) for part in [*layers, head] for name in ("weight", "bias"))
+
+
+def generator() -> np.random.Generator:
+    """Return a generator seeded by torch's generator."""
+    return np.random.default_rng(int(torch.randint(2**31, (1,))))
+
+
+@torch.no_grad()
+def balance(weight: Tensor, excitatory: Any, inhibitory: Any, factor: Tensor, radius: float = 1.0) -> None:
+    """Draw Gamma-distributed strengths, scale inhibition to cancel excitation, then scale to a spectral radius.
+
+    Args:
+        weight: strengths (unit, unit), overwritten.
+        excitatory: index of the excitatory sources.
+        inhibitory: index of the inhibitory sources.
+        factor: mask times sign (unit, unit).
+        radius: spectral radius of the effective weights.
+    """
+    strengths = torch.distributions.Gamma(2.0, 1.0).sample(weight.shape)
+    weight.copy_(strengths * factor.abs())
+    received = weight[:, excitatory].sum(1) / weight[:, inhibitory].sum(1).clamp_min(1e-6)
+    weight[:, inhibitory] *= received.clamp_max(100.0)[:, None]
+    _scale(weight, weight.abs() * factor, radius)
+
+
+def fix(weights: Iterable[tuple[nn.Module, str]]) -> None:
+    """Turn parameters into buffers, which are stored but not trained."""
+    for module, name in weights:
+        owner: Any = module
+        names = [name]
+        if parametrize.is_parametrized(module, name):
+            owner = module.parametrizations[name]  # type: ignore[index]
+            names = [own for own, _ in owner.named_parameters(recurse=False)]
+        for each in names:
+            value = getattr(owner, each)
+            if isinstance(value, nn.Parameter):
+                delattr(owner, each)
+                owner.register_buffer(each, value.detach())
+
+
+def _shape_recurrent(
+    parts: list[Weights], structure: Structure, units: int, signs: np.ndarray | None, rng: np.random.Generator
+) -> None:
+    """Constrain the recurrent weights of a layer, and set the first strengths."""
+    mask = structure.recurrent(units, rng)
+    plain = mask is None and signs is None
+    if plain and structure.rank is None and structure.radius is None:
+        return
+    for part in _blocks(parts, units, "recurrent activity"):
+        if structure.rank is not None:
+            _reduce(part, structure, units)
+        if not plain:
+            whole = np.ones((units, units), np.float32) if mask is None else mask
+            _constrain(part, _stacked(whole if signs is None else whole * signs, part), signs is not None)
+        if signs is not None:
+            _balance_blocks(part, units, signs, structure.radius or 1.0)
+        elif structure.radius is not None:
+            with torch.no_grad():
+                for strengths, effective in _square(part, units):
+                    _scale(strengths, effective, structure.radius)
+
+
+def _balance_blocks(part: Weights, units: int, signs: np.ndarray, radius: float) -> None:
+    constraint: Any = part.module.parametrizations[part.name][-1]  # type: ignore[index]
+    factor = constraint.factor.t() if part.transposed else constraint.factor
+    for (strengths, _), own in zip(_square(part, units), factor.split(units), strict=True):
+        balance(strengths, torch.from_numpy(signs > 0), torch.from_numpy(signs < 0), own, radius)
+
+
+def _square(part: Weights, units: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Trained strengths and effective weights of each gate (unit, unit)."""
+    trained: Any = getattr(part.module, part.name)
+    if parametrize.is_parametrized(part.module, part.name):
+        computed: Any = part.module.parametrizations
+        trained = computed[part.name].original
+    trained, module = trained.detach(), part.module
+    effective: Tensor = module.recurrent_weight(part.layer) if getattr(module, "signed", False) else part.tensor  # type: ignore[operator]
+    yield from zip((trained.t() if part.transposed else trained).split(units), effective.split(units), strict=True)
+
+
+def _scale(strengths: Tensor, effective: Tensor, radius: float) -> None:
+    """Scale strengths so that the effective weights, proportional to them, have a spectral radius."""
+    spectrum = torch.linalg.eigvals(effective).abs().max()
+    strengths *= radius / spectrum.clamp_min(1e-6)
+
+
+def _reduce(part: Weights, structure: Structure, units: int) -> None:
+    """Replace a matrix by one of low rank."""
+    weight = getattr(part.module, part.name)
+    if structure.rank is not None and structure.rank > units:
+        raise UserError(f"rank={structure.rank} is more than the {units} units")
+    chi = None
+    if structure.random:
+        chi = torch.empty_like(weight.detach()).normal_(0, structure.random * units**-0.5)
+    parametrize.register_parametrization(part.module, part.name, LowRank(int(structure.rank or 1), units, chi))
+
+
+def _constrain(part: Weights, factor: Tensor, signed: bool) -> None:
+    factor = factor.t().contiguous() if part.transposed else factor
+    parametrize.register_parametrization(part.module, part.name, Constrained(factor, signed))
+
+
+def _stacked(mask: np.ndarray, part: Weights) -> Tensor:
+    """Return the mask of all gates, one below the other."""
+    return torch.from_numpy(np.tile(mask, (len(part.tensor) // len(mask), 1)).astype(np.float32))
+
+
+def _blocks(parts: list[Weights], units: int, what: str) -> list[Weights]:
+    """Matrices (gate * unit, from) among some weights.
+
+    Raises:
+        UserError: if there are none.
+    """
+    found = [part for part in parts if len(part.tensor) % units == 0 and (part.kind == "input" or _reads(part, units))]
+    if not found:
+        raise UserError(
+            f"the cell has no matrix of its own for {what}, of shape (units, sources) or gates times as high"
+        )
+    return found
+
+
+def _reads(part: Weights, units: int) -> bool:
+    return int(part.tensor.shape[1]) == units

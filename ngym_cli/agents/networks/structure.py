@@ -1,0 +1,252 @@
+"""Structure of recurrent networks: existing connections, signs, rank, areas, and untrained parts. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngym_cli.agents.options import Option, Values
+from ngym_cli.errors import UserError, unknown
+
+#: Parts of a network that can be left untrained.
+PARTS = ("input", "recurrent", "bias", "output")
+
+MASK = "matrix (to, from) of zeros and ones"
+
+#: Options of every recurrent network; a network's own option of the same name has priority.
+OPTIONS = (
+    Option("density", "number", 1.0, "fraction of the recurrent connections that exist", 0, 1, above=True,
+           also=("sparsity",), spelled=False),
+    Option("mask", "list", None, f"recurrent connections that exist: {MASK}", none=True, spelled=False),
+    Option("input_density", "number", 1.0, "fraction of the connections from inputs that exist", 0, 1, above=True,
+           spelled=False),
+    Option("input_mask", "list", None, f"connections from inputs that exist: {MASK}", none=True, spelled=False),
+    Option("output_density", "number", 1.0, "fraction of the connections to outputs that exist", 0, 1, above=True,
+           spelled=False),
+    Option("output_mask", "list", None, "units (zeros and ones) that are read out", none=True, spelled=False),
+    Option("inhibitory", "number", 0.0, "fraction of inhibitory units, the last ones; all others are excitatory",
+           0, 1, source="Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792", also=("ei_ratio", "dale"),
+           spelled=False),
+    Option("rank", "whole", None, "rank of the trained recurrent weights", 1, none=True,
+           source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", also=("low_rank",), spelled=False),
+    Option("random", "number", 0.0, "strength of a fixed random part beside the weights of low rank", 0,
+           source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", spelled=False),
+    Option("radius", "number", None, "spectral radius that the recurrent weights begin with", 0, above=True,
+           none=True, also=("gain", "spectral_radius"), spelled=False),
+    Option("fixed", "list", [], f"untrained parts, of {', '.join(PARTS)}; the first three make a reservoir",
+           also=("frozen", "reservoir"), spelled=False),
+    Option("areas", "table", None, "areas of the network, a table or a TOML file: units, input, output, from",
+           none=True, also=("blocks", "modules"), spelled=False),
+)  # fmt: skip
+
+#: Default of each option.
+DEFAULTS: Values = {option.name: option.default for option in OPTIONS}
+
+
+class Area(NamedTuple):
+    """Block of units with the connections to and from other blocks.
+
+    Attributes:
+        name: as in the table.
+        units: positions of its units.
+        inputs: density of connections from the inputs, or the numbers of the input channels.
+        output: density of connections to the outputs.
+        within: density of connections inside.
+        inhibitory: fraction of inhibitory units; None: as in the whole network.
+        sources: density of connections from other areas, by name.
+    """
+
+    name: str
+    units: slice
+    inputs: float | list[int]
+    output: float
+    within: float
+    inhibitory: float | None
+    sources: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Constraints on the weights of a network; see `OPTIONS`.
+
+    Masks are matrices (to, from). Areas come from a table {name: {units, input, output, within, inhibitory, from}}.
+
+    Raises:
+        ValueError: for constraints that contradict one another.
+    """
+
+    density: float = 1.0
+    mask: Sequence[Sequence[float]] | None = None
+    input_density: float = 1.0
+    input_mask: Sequence[Sequence[float]] | None = None
+    output_density: float = 1.0
+    output_mask: Sequence[float] | None = None
+    inhibitory: float = 0.0
+    rank: int | None = None
+    random: float = 0.0
+    radius: float | None = None
+    fixed: Sequence[str] = ()
+    areas: Mapping[str, Mapping[str, Any]] | None = None
+    blocks: list[Area] = field(init=False, compare=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse contradictions."""
+        object.__setattr__(self, "fixed", tuple(self.fixed))
+        for part in self.fixed:
+            if part not in PARTS:
+                raise unknown("part of a network (fixed)", part, PARTS)
+        object.__setattr__(self, "blocks", read_areas(self.areas) if self.areas else [])
+        signed = self.inhibitory > 0 or any(area.inhibitory for area in self.blocks)
+        if self.rank is not None and signed:
+            raise UserError("rank and inhibitory contradict each other: weights of low rank have no fixed signs")
+        if self.rank is not None and self.radius is not None:
+            raise UserError("radius is of weights without rank; random sets the strength of the random part")
+        if self.random and self.rank is None:
+            raise UserError("random needs rank, as in rank=2; radius sets the strength of all recurrent weights")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Structure:
+        """Return the structure described by options by name; other names are left out."""
+        known = {each.name for each in fields(cls) if each.init}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+    def __bool__(self) -> bool:
+        """Whether anything differs from a plain network."""
+        return self != Structure()
+
+    def signs(self, units: int) -> np.ndarray | None:
+        """Return 1 for excitatory and -1 for inhibitory units, shape (units,); None without signs."""
+        found = np.ones(units, np.float32)
+        for area in self.blocks or [Area("", slice(0, units), 1.0, 1.0, 1.0, None, {})]:
+            share = self.inhibitory if area.inhibitory is None else area.inhibitory
+            size = len(found[area.units])
+            n = round(share * size)
+            if share and not 0 < n < size:
+                where = f" of area {area.name}" if area.name else ""
+                raise UserError(f"inhibitory={share:g} of {size} units{where} leaves one population empty")
+            found[area.units][size - n :] = -1
+        return found if (found < 0).any() else None
+
+    def recurrent(self, units: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Return the mask of the recurrent weights, shape (units to, units from); None if all exist."""
+        between = self._between(units)
+        allowed = self.density if between is None else between * self.density
+        return _mask(allowed, self.mask, (units, units), "mask", rng)
+
+    def inputs(self, units: int, channels: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Return the mask of the weights from inputs, shape (units, channels); None if all exist."""
+        allowed: Any = self.input_density
+        if self.blocks:
+            allowed = np.zeros((units, channels))
+            for area in self.blocks:
+                allowed[area.units] = _channels(area, channels) * self.input_density
+        return _mask(allowed, self.input_mask, (units, channels), "input_mask", rng)
+
+    def outputs(self, units: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Return the mask of the weights to outputs, shape (outputs, units); None if all exist."""
+        allowed: Any = self.output_density
+        if self.blocks:
+            allowed = np.zeros((n, units))
+            for area in self.blocks:
+                allowed[:, area.units] = area.output * self.output_density
+        given = None if self.output_mask is None else _as_matrix(self.output_mask, "output_mask")
+        if given is not None and given.shape == (1, units):
+            given = np.repeat(given, n, 0)
+        return _mask(allowed, given, (n, units), "output_mask", rng)
+
+    def _between(self, units: int) -> np.ndarray | None:
+        """Density of every recurrent connection that the areas allow; excitatory units alone reach other areas."""
+        if not self.blocks:
+            return None
+        total = self.blocks[-1].units.stop
+        if total != units:
+            raise UserError(f"the areas have {total} units altogether, but --units is {units}")
+        found, signs = np.zeros((units, units)), self.signs(units)
+        place = {area.name: area.units for area in self.blocks}
+        for area in self.blocks:
+            found[area.units, area.units] = area.within
+            for name, density in area.sources.items():
+                found[area.units, place[name]] = density if signs is None else density * (signs[place[name]] > 0)
+        return found
+
+
+def read_areas(table: Mapping[str, Any]) -> list[Area]:
+    """Read a table of areas.
+
+    Raises:
+        UserError: names the area and the entry that cannot be used.
+    """
+    known = ("units", "input", "output", "within", "inhibitory", "from")
+    found, begin = list[Area](), 0
+    for name, entry in table.items():
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("units"), int) or entry["units"] < 1:
+            raise UserError(f"area {name} needs a number of units, as in [{name}] units = 32")
+        for key in entry:
+            if key not in known:
+                raise unknown(f"entry of area {name}", key, known)
+        sources = entry.get("from", {})
+        if not isinstance(sources, Mapping):
+            raise UserError(f"area {name}: from names areas and densities, as in from = {{V1 = 0.2}}, not '{sources}'")
+        for source in sources:
+            if source not in table or source == name:
+                raise unknown(f"source of area {name}", source, [other for other in table if other != name])
+        density = {key: _density(name, key, entry.get(key, default)) for key, default in _SHARES.items()}
+        given = entry.get("input", False)
+        channels = [int(k) for k in given] if isinstance(given, list) else _density(name, "input", given)
+        inhibitory = _density(name, "inhibitory", entry["inhibitory"]) if "inhibitory" in entry else None
+        reached = {source: _density(name, f"from {source}", share) for source, share in sources.items()}
+        units = slice(begin, begin := begin + entry["units"])
+        found.append(Area(name, units, channels, density["output"], density["within"], inhibitory, reached))
+    if not found:
+        return found
+    for what, has in (("input", any(area.inputs for area in found)), ("output", any(area.output for area in found))):
+        if not has:
+            raise UserError(f"no area has {what}s; write {what} = true in the table of one")
+    return found
+
+
+_SHARES = {"output": False, "within": True}
+
+
+def _density(area: str, key: str, value: object) -> float:
+    if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
+        raise UserError(f"area {area}: {key} must be true, false or a density from 0 to 1, not '{value}'")
+    return float(value)
+
+
+def _channels(area: Area, channels: int) -> np.ndarray:
+    """Density of the connections from each input channel to an area, shape (channels,)."""
+    if not isinstance(area.inputs, list):
+        return np.full(channels, area.inputs)
+    wrong = [k for k in area.inputs if not 0 <= k < channels]
+    if wrong:
+        raise UserError(f"area {area.name}: there is no input channel {wrong[0]}; channels are 0 to {channels - 1}")
+    return np.isin(np.arange(channels), area.inputs).astype(float)
+
+
+def _mask(allowed: Any, given: Any, shape: tuple[int, int], name: str, rng: np.random.Generator) -> np.ndarray | None:
+    """Return a mask with random connections of the given density, and of these those in a given mask."""
+    if given is None and np.all(allowed == 1.0):
+        return None
+    mask = (rng.random(shape) < allowed).astype(np.float32)
+    if given is not None:
+        matrix = _as_matrix(given, name)
+        if matrix.shape != shape:
+            raise UserError(
+                f"{name} must be {shape[0]} x {shape[1]} (to, from), not {' x '.join(map(str, matrix.shape))}"
+            )
+        mask *= matrix
+    return mask
+
+
+def _as_matrix(given: Any, name: str) -> np.ndarray:
+    try:
+        matrix = np.atleast_2d(np.asarray(given, np.float32))
+    except ValueError:
+        matrix = np.zeros((0, 0, 0), np.float32)
+    if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():
+        raise UserError(f"{name} must be a matrix of zeros and ones, as in 1/0//0/1")
+    return matrix

@@ -1,0 +1,196 @@
+"""Comparison of an agent with an animal or a person: the same analyses of both, a distance per statistic, a figure.
+
+Both are described as by ``ngym data`` (bias, lapses, history weights), from the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from neurogym.analysis import compare as statistics
+from neurogym.analysis import distance
+from neurogym.analysis.animals import Comparison, comparison
+from neurogym.analysis.results import Estimate
+from neurogym.analysis.trial_tables import with_previous
+from neurogym.behaviour.describe import Description, describe
+from neurogym.behaviour.reading import TableError, from_columns
+from neurogym.behaviour.table import Behaviour
+from ngym_cli import runs
+from ngym_cli.figures import wording
+from ngym_cli.figures.behaviour import STRENGTH, chronometric_axes, psychometric_axes
+from ngym_cli.figures.requests import save_figure
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, new_figure, styled
+from ngym_cli.figures.view import Part
+from ngym_cli.files.writing import write_json
+from ngym_cli.fitting import tables
+from ngym_cli.runs.trial_table import Table
+
+#: Bootstrap draws behind the standard errors.
+DRAWS = 100
+SIGNED = "signed "  #: prefix of strengths that have the side of the correct choice
+
+
+def read(data: Path, columns: Path | None) -> Behaviour:
+    """Read a table of an animal's trials, as ``ngym data`` does.
+
+    Args:
+        data: CSV, Parquet or NWB file.
+        columns: TOML file that maps the columns; None for a guess.
+
+    Raises:
+        UserError: if either file is missing or damaged, or the files do not match.
+    """
+    return tables.read(data, {}, columns)
+
+
+def compare(table: Table, folder: Path, run: runs.Run, data: Path, columns: Path | None) -> dict[str, Any]:
+    """Compare the trials of an evaluation with a table of an animal's; write ``comparison.json`` and a figure.
+
+    Args:
+        table: trials of the agent.
+        folder: of the evaluation.
+        run: run of the evaluation.
+        data: CSV, Parquet or NWB file.
+        columns: TOML file that maps its columns; None for a guess.
+
+    Returns:
+        ``data``, ``columns``, ``statistics`` (rows of name, a: the agent's, b: theirs, difference, distance in
+        standard errors), ``distance`` (root mean square), ``left_out`` and ``figure``.
+    """
+    animal = read(data, columns)
+    theirs, left_out = as_trials(animal), []
+    if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in theirs:
+        left_out.append("reaction times, which do not vary in the task")
+        table, theirs = ({k: v for k, v in each.items() if k != "rt"} for each in (table, theirs))
+    strength = STRENGTH if STRENGTH in table and STRENGTH in theirs else None
+    found = statistics(table, theirs, strength=strength, n_boot=DRAWS)
+    ours = _described(table, animal)
+    if ours is None:
+        left_out.append("history weights: the agent made fewer kinds of choices than the animal")
+    rows = [*found, *(() if ours is None else _rows(ours, describe(animal)[0]))]
+    names = run.name, data.stem.replace("_", " ")
+    figure = run.path / "figures" / f"beside-{data.stem}.png"
+    with styled():
+        try:
+            drawn = beside({names[0]: table, names[1]: theirs})
+        except Unavailable:
+            drawn = estimates(rows, names)
+        save_figure(drawn, figure)
+    result = {
+        "data": str(data),
+        "columns": None if columns is None else str(columns),
+        "statistics": [row.to_dict() for row in rows],
+        "distance": distance(tuple(rows)),
+        "left_out": left_out,
+        "figure": str(figure),
+    }
+    write_json(folder / "comparison.json", result)
+    return result
+
+
+def as_trials(behaviour: Behaviour) -> Table:
+    """Return behaviour as a trial table in the names and units of the toolkit.
+
+    Choices count from 1, reaction times are in ms; a strength that has the side of the correct choice loses the sign.
+    """
+    choice, truth, correct = (behaviour.join(key) for key in ("choice", "truth", "correct"))
+    lengths = [len(each) for each in behaviour.sessions]
+    table: Table = {
+        "trial": np.concatenate([np.arange(n) for n in lengths]),
+        "env": np.repeat(np.arange(len(lengths)), lengths),
+        "choice": np.where(choice < 0, np.nan, choice + 1.0),
+        "performance": np.where(choice < 0, 0.0, correct),
+        "outcome": np.where(choice < 0, "miss", np.where(correct > 0.5, "correct", "error")),
+    }
+    if (truth >= 0).any():
+        table["ground_truth"] = np.where(truth < 0, np.nan, truth + 1.0)
+    rt = behaviour.join("rt")
+    if np.isfinite(rt).any():
+        table["rt"] = rt * 1000
+        table["rt_from"] = np.full(len(rt), "stimulus", object)
+    for k, name in enumerate(behaviour.stimuli):
+        values = behaviour.join("stimuli")[:, k]
+        table[name.removeprefix(SIGNED)] = np.abs(values) if name.startswith(SIGNED) or name == STRENGTH else values
+    return with_previous(table) if behaviour.roles.get("trial") else table
+
+
+def _described(table: Table, animal: Behaviour) -> Description | None:
+    """Return the description of an agent with the stimuli of an animal, where the agent's trials have these."""
+    names = [name.removeprefix(SIGNED) for name in animal.stimuli]
+    stimuli = names if all(name in table for name in names) else [STRENGTH] if STRENGTH in table else []
+    roles: dict[str, Any] = {"choice": "choice", "correct": "performance", "session": "env", "stimuli": stimuli}
+    try:
+        found = from_columns({name: np.asarray(table[name]) for name in [*roles_in(roles), "outcome"]}, roles, False)
+    except TableError:
+        return None
+    return describe(found)[0] if len(found.choices) == len(animal.choices) else None
+
+
+def roles_in(roles: Mapping[str, Any]) -> list[str]:
+    """Return the columns that roles name."""
+    return [*(name for name in roles.values() if isinstance(name, str)), *roles["stimuli"]]
+
+
+def _rows(ours: Description, theirs: Description) -> list[Comparison]:
+    """Return bias, lapses and history weights of both."""
+    pairs: dict[str, tuple[Estimate | None, Estimate | None]] = {
+        "bias (logit)": (ours.bias, theirs.bias),
+        "lapses, low end": (ours.lapse_low, theirs.lapse_low),
+        "lapses, high end": (ours.lapse_high, theirs.lapse_high),
+    }
+    for name, value in (theirs.history or {}).items():
+        if name != "bias":
+            pairs[f"weight of {name}"] = (ours.history or {}).get(name), value
+    return [comparison(name, a, b) for name, (a, b) in pairs.items() if a is not None and b is not None]
+
+
+def beside(tables: Mapping[str, Table]) -> Figure:
+    """Draw choices, accuracy and reaction times of several subjects.
+
+    Args:
+        tables: trials by the name of who made them.
+
+    Raises:
+        Unavailable: if their trials have no graded strength of evidence.
+    """
+    parts = [Part(name, colour, table) for (name, table), colour in zip(tables.items(), COLOURS, strict=False)]
+    graded = [part for part in parts if STRENGTH in part.table and len(np.unique(part.table[STRENGTH])) > 1]
+    if not graded:
+        raise Unavailable("neither has trials of graded strength")
+    figure, (choices, times, accuracy) = new_figure(1, 3, width=3.9, height=3.9)
+    psychometric_axes(choices, graded, draws=60, legend=False)
+    chronometric_axes(times, accuracy, [part for part in graded if "rt" in part.table])
+    accuracy.set(title="accuracy", xlabel=wording.axis(STRENGTH))
+    handles, labels = choices.get_legend_handles_labels()
+    more, words = times.get_legend_handles_labels()
+    figure.legend([*handles, *more], [*labels, *words], loc="outside lower left", ncols=2, handlelength=1.5)
+    return figure
+
+
+def estimates(rows: Sequence[Comparison], names: tuple[str, str]) -> Figure:
+    """Draw the statistics of an agent and an animal with intervals, for tasks without a graded strength.
+
+    Args:
+        rows: the statistics.
+        names: of the agent and the animal.
+    """
+    shown = [row for row in rows if np.isfinite([row.a.value, row.b.value]).all()]
+    figure, axes = new_figure(width=5.2, height=1.0 + 0.24 * len(shown))
+    for k, (name, key) in enumerate(zip(names, "ab", strict=True)):
+        found = [getattr(row, key) for row in shown]
+        value, low, high = (np.array([getattr(each, part) for each in found]) for part in ("value", "low", "high"))
+        place = np.arange(len(shown)) + 0.2 * k
+        axes.errorbar(
+            value, place, xerr=np.nan_to_num([value - low, high - value]), fmt="o", color=COLOURS[k], label=name
+        )
+    axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    axes.set_yticks(range(len(shown)), [row.name for row in shown])
+    axes.invert_yaxis()
+    axes.set(xlabel="rate or weight (logit), 95 % interval")
+    figure.legend(loc="outside lower right", ncols=2)
+    return figure

@@ -1,0 +1,161 @@
+"""HTML page and CSV tables of a fit: implementation of ``ngym report FIT`` and ``ngym export FIT``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures import html
+from ngym_cli.figures.report import PAGE, provenance_rows
+from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.files import reading
+from ngym_cli.files.writing import atomic_path, check_place, write_text
+from ngym_cli.fitting.figures import FIGURES, Fit
+from ngym_cli.fitting.folder import TRIALS, FitFolder
+from ngym_cli.runs import Run
+from ngym_cli.terminal import cell
+
+TITLES = (("scores", "Held-out sessions"), ("test_scores", "Test table"))
+#: Rows of parameters on the page; ``ngym export`` writes all.
+MOST = 200
+
+
+def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) -> Path:
+    """Write the page of a fit.
+
+    Args:
+        folder: of the fit.
+        out: file to write, or a folder for ``report.html``; default the fit's folder.
+        overwrite: replace the file that the user names.
+
+    Raises:
+        UserError: if the fit is not finished, or the file exists or cannot be written.
+    """
+    if out is not None and (out.is_dir() or not out.suffix):
+        out = out / PAGE
+    if out is not None:
+        check_place(out, overwrite)
+    path = out or folder.path / PAGE
+    write_text(path, html.render("fit.html.jinja", _contents(Fit(folder))))
+    return path
+
+
+def _contents(fit: Fit) -> dict[str, Any]:
+    about = fit.record
+    best = fit.best(1)[0]
+    score = about["scores"][best]
+    figures, left_out = _figures(fit)
+    parameters = [tuple(map(cell, row[:4])) + (_interval(row[4:]),) for row in _parameters(about)]
+    if len(parameters) > MOST:
+        parameters = [*parameters[:MOST], ("...", "", f"{len(parameters) - MOST} more in ngym export", "", "")]
+    page: dict[str, Any] = {
+        "title": f"Models of {Path(about['settings']['table']).stem}: {fit.folder.path.name}",
+        "lead": f"{len(about['models'])} models, {score['trials']:,} trials of {len(about['table']['subjects'])} "
+        f"subjects, {about['settings']['folds']} folds by session; each trial is predicted by a model fitted without "
+        "the session of the trial.",
+        "numbers": [
+            (f"{score['log_likelihood']['value']:.4f}", f"log-likelihood per trial of {best}"),
+            (f"{score['probability']['value']:.4f}", "probability of a held-out choice"),
+        ],
+        "scores": [
+            {"id": key.replace("_", "-"), "title": title, "rows": list(_scores(about[key]))}
+            for key, title in TITLES
+            if about.get(key)
+        ],
+        "figures": figures,
+        "left_out": left_out,
+        "parameters": parameters,
+        "recovery": [
+            (label, name, cell(row["correlation"]), f"{row['coverage']:.0%}")
+            for label, rows in ((about.get("recovery") or {}).get("parameters") or {}).items()
+            for name, row in rows.items()
+        ],
+        "settings": tomli_w.dumps({k: v for k, v in about["settings"].items() if v is not None}),
+        "provenance": provenance_rows({"data": about["files"], **Run(fit.folder.path).manifest()}),
+    }
+    links = [(each["id"], each["title"].lower()) for each in page["scores"]]
+    links += [(drawn["id"], drawn["id"]) for drawn in figures]
+    return page | {"contents": [*links, ("parameters", "parameters"), ("provenance", "provenance")]}
+
+
+def _figures(fit: Fit) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    found, left_out = [], []
+    for name, function in FIGURES.items():
+        try:
+            with styled():
+                caption = str(function.__doc__).splitlines()[0]
+                found.append(html.drawing(function(fit), name, caption))
+        except Unavailable as reason:
+            left_out.append((name, str(reason)))
+    return found, left_out
+
+
+def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, row in sorted(scores.items(), key=lambda item: -item[1]["log_likelihood"]["value"]):
+        ll, against = row["log_likelihood"], row["against_best"]
+        difference = f"{against['value']:+.4f}" if against["se"] else "best"
+        yield (
+            name,
+            f"{ll['value']:.4f}",
+            _interval((ll["low"], ll["high"])),
+            f"{row['probability']['value']:.4f}",
+            difference,
+        )
+
+
+def _interval(ends: tuple[Any, ...]) -> str:
+    return "" if None in ends else f"{ends[0]:.4f} to {ends[1]:.4f}"
+
+
+def _parameters(about: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield model, subject, parameter, value and the ends of the interval."""
+    for label, model in about["models"].items():
+        for who, parameters in model["parameters"].items():
+            for name, row in parameters.items():
+                yield label, who, name, row["value"], row["low"], row["high"]
+
+
+def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwrite: bool = False) -> Path:
+    """Write ``trials.csv`` (with held-out probabilities), ``parameters.csv`` and ``scores.csv`` and return the folder.
+
+    Args:
+        folder: of the fit.
+        form: csv.
+        out: folder of the files; default ``export`` in the fit's folder.
+        overwrite: replace files in the folder that the user names.
+
+    Raises:
+        UserError: for another format, or if the fit is not finished or a file exists.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if form != "csv":
+        raise unknown("export format of a fit", form, ["csv"])
+    about = folder.read()
+    if about.get("status") != "finished":
+        raise UserError(f"fit {folder.path} is not finished; run the same command with --name {folder.path.name}")
+    place = out or folder.path / "export"
+    columns = ("model", "subject", "parameter", "value", "low", "high")
+    parameters = list(zip(*_parameters(about), strict=True)) or [()] * len(columns)
+    kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
+    scores = [
+        {"model": name, "data": kind, "trials": row["trials"],
+         **{key: row["log_likelihood"][key] for key in ("value", "low", "high")}}
+        for kind, rows in kinds for name, row in rows.items()
+    ]  # fmt: skip
+    for name, table in (
+        ("trials", reading.read_parquet(folder.path / TRIALS)),
+        ("parameters", pa.table({key: list(values) for key, values in zip(columns, parameters, strict=True)})),
+        ("scores", pa.Table.from_pylist(scores)),
+    ):
+        path = place / f"{name}.csv"
+        if out is not None:
+            check_place(path, overwrite)
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            csv.write_csv(table, file)
+    return place

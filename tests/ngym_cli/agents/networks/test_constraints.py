@@ -1,0 +1,258 @@
+"""Constraints on weights hold for every network, while it learns, acts, is saved and resumed."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from ngym_cli.agents.algorithms.build import make_model
+from ngym_cli.agents.algorithms.segments import cut
+from ngym_cli.agents.networks import NETWORKS, network_spec
+from ngym_cli.agents.networks.structure import Structure
+from ngym_cli.agents.penalties import participation, silent_units
+from ngym_cli.errors import UserError
+from tests.ngym_cli.agents.algorithms.conftest import Recall
+
+OWN = """
+import torch
+from ngym_cli import Cell
+
+class Own(Cell):
+    "A cell with a second state, whose matrices have sources in rows."
+    def __init__(self, inputs, units, slow=3):
+        super().__init__(inputs, units)
+        self.state_sizes = (units, slow)
+        draw = lambda *shape: torch.nn.Parameter(torch.randn(*shape) / shape[0] ** 0.5)
+        self.read, self.recur, self.bias = draw(inputs, units), draw(units, units), draw(units)
+        self.down, self.up = draw(units, slow), draw(slow, units)
+    def step(self, x, state):
+        h, slow = state
+        h = torch.tanh(x @ self.read + h @ self.recur + slow @ self.up + self.bias)
+        return h, torch.lerp(slow, h @ self.down, 0.3)
+"""
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+AREAS = {"V1": {"units": 6, "input": True}, "PFC": {"units": 4, "output": True, "from": {"V1": 1.0}}}
+STRUCTURES = {
+    "sparse": {"density": 0.4, "input_density": 0.5, "output_density": 0.5},
+    "signed": {"inhibitory": 0.3, "density": 0.8},
+    "low rank": {"rank": 2, "random": 0.5},
+    "reservoir": {"fixed": ["input", "recurrent", "bias"], "radius": 0.9},
+    "areas": {"areas": AREAS, "inhibitory": 0.25},
+}
+
+
+@pytest.fixture(params=[*RECURRENT, "own.py:Own"])
+def network(request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(OWN)
+    return request.param
+
+
+def build(network, alg="recurrent_ppo", env=None, seed=0, hyper=None, **args):
+    return make_model(
+        alg, env or Recall(), network, 10, args, {"n_steps": 24, **(hyper or {})}, seed=seed, device="cpu"
+    )
+
+
+def parts(net, kind):
+    """Effective matrices (to, from), gate by gate."""
+    found = [part.tensor.detach() for part in net.connections() if part.kind == kind]
+    return [gate for matrix in found if len(matrix) % 10 == 0 for gate in matrix.split(10)]
+
+
+def of_rank(net):
+    """Fixed random parts of the recurrent weights, gate by gate."""
+    for part in net.connections():
+        if part.kind == "recurrent" and hasattr(part.module, "parametrizations"):
+            chi = (
+                getattr(part.module.parametrizations, part.name)[0].chi
+                if part.name in part.module.parametrizations
+                else None
+            )
+            yield from () if chi is None else (chi.t() if part.transposed else chi).split(10)
+
+
+def recurrent(net):
+    if net.signed:
+        return [net.recurrent_weight(0).detach()]
+    return [matrix for matrix in parts(net, "recurrent") if matrix.shape == (10, 10)]
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_constraints_hold_while_learning(network, kind):
+    given = STRUCTURES[kind]
+    if network == "ei_rnn" and kind in ("low rank", "areas"):
+        with pytest.raises(UserError, match="signs of its own"):
+            build(network, **given)
+        return
+    model = build(network, **given)
+    net, head = model.policy.networks[0], model.policy.action_net
+    before = {name: [part.clone() for part in parts(net, name)] for name in ("input", "recurrent", "bias")}
+    missing = [matrix == 0 for matrix in recurrent(net)]
+    unread = head.weight == 0
+    model.learn(3 * model.n_steps * model.n_envs)
+    for matrix, gone in zip(recurrent(net), missing, strict=True):
+        if kind in ("sparse", "signed", "areas"):
+            assert gone.any() and (matrix[gone] == 0).all() and (matrix[~gone] != 0).float().mean() > 0.9
+        if kind == "signed":
+            assert (matrix[:, :7] >= 0).all() and (matrix[:, 7:] <= 0).all() and matrix[:, 7:].any()
+        if kind == "areas":  # of 6 and of 4 units, each with inhibitory units at its end
+            assert not matrix[:6, 6:].any() and matrix[6:, :4].any() and not matrix[6:, 4:6].any()
+            assert (matrix[:, :4] >= 0).all() and (matrix[:, 4:6] <= 0).all() and (matrix[6:, 9] <= 0).all()
+    if kind == "low rank":
+        for matrix, chi in zip(recurrent(net), of_rank(net), strict=True):
+            assert torch.linalg.matrix_rank(matrix - chi, rtol=1e-4) == 2 < torch.linalg.matrix_rank(matrix)
+    if kind == "sparse":
+        assert unread.any() and (head.weight[unread] == 0).all()
+    if kind == "areas":
+        assert (head.weight[:, :6] == 0).all() and all((matrix[6:] == 0).all() for matrix in parts(net, "input"))
+    after = {name: parts(net, name) for name in before}
+    same = {name: all(map(torch.equal, before[name], after[name])) for name in before}
+    assert all(same.values()) == (kind == "reservoir")
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+@pytest.mark.parametrize("name", [each for each in RECURRENT if each != "ei_rnn"])
+@pytest.mark.usefixtures("compiled")
+def test_compiled_gradient_is_that_of_automatic_differentiation(name, kind):
+    model = build(name, **STRUCTURES[kind])
+    assert not model.in_torch
+    model.learn(2 * model.n_steps * model.n_envs)
+    segments = cut(model.rollout_buffer.starts[:-1])
+    (known, numbers), (compiled, same) = model._gradients()(segments), model._fused_gradients(model._fused)(segments)
+    torch.testing.assert_close(compiled, known, atol=2e-6, rtol=1e-4)
+    torch.testing.assert_close(same, numbers, atol=2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_constrained_weights_are_saved_and_copied(network, kind):
+    if network == "ei_rnn" and kind in ("low rank", "areas"):
+        return
+    model, other = (build(network, seed=seed, **STRUCTURES[kind]) for seed in (0, 1))
+    obs = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
+    before = model.policy.predict(obs, deterministic=True)[1]
+    assert not all(map(np.array_equal, before, other.policy.predict(obs, deterministic=True)[1]))
+    other.policy.load_state_dict(model.policy.state_dict())
+    assert all(map(np.array_equal, before, other.policy.predict(obs, deterministic=True)[1]))
+    doubled = copy.deepcopy(model.policy.networks[0]).double()
+    assert next(doubled.buffers() if kind == "reservoir" else doubled.parameters()).dtype == torch.double
+
+
+def test_plain_networks_have_no_constraints(network):
+    model = build(network)
+    assert not any("parametrizations" in name for name in model.policy.state_dict())
+    assert network_spec(network).resolve({})[0].keys() >= {"rank", "areas"}
+
+
+def test_critic_that_reads_the_activity_leaves_the_actor_alone(network):
+    model = build(network, shared=False, critic_reads="activity", hyper={"ent_coef": 0.0, "n_epochs": 1})
+    assert model.in_torch == (
+        "the step of the network is written in torch"
+        if ":" in network
+        else "the critic reads the activity of the actor"
+    )
+    actor, critic = model.policy.networks
+    assert critic.input_size == 10 and actor.input_size == 3
+    model.learn(model.n_steps * model.n_envs)
+    rollout = model.rollout_buffer
+    values = model.policy.actor().values(rollout.obs[-1], rollout.state(rollout.n_steps - 1))
+    assert np.isfinite(values).all() and np.ptp(values) > 0
+    experience = model._gradients()
+    model.loss = lambda batch: (
+        model.policy.evaluate_sequences(batch.sequences, batch.actions)[0].sum(),
+        torch.zeros(1),
+    )
+    gradient, _ = experience(cut(rollout.starts[:-1]))
+    pieces = dict(
+        zip(
+            [name for name, _ in model.policy.named_parameters()],
+            gradient.split([p.numel() for p in model.policy.parameters()]),
+            strict=True,
+        )
+    )
+    assert all((piece == 0).all() for name, piece in pieces.items() if name.startswith("lstm_actor"))
+    assert any((piece != 0).any() for name, piece in pieces.items() if name.startswith("lstm_critic"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"rank": 2, "inhibitory": 0.2}, "rank and inhibitory"),
+        ({"rank": 11}, "more than the 10 units"),
+        ({"random": 1.0}, "random needs rank"),
+        ({"fixed": ["inputs"]}, "did you mean 'input'"),
+        ({"mask": [[1, 0], [0, 1]]}, "mask must be 10 x 10"),
+        ({"mask": [[2.0]]}, "zeros and ones"),
+        ({"inhibitory": 0.01}, "leaves one population empty"),
+        ({"areas": {"A": {"units": 4, "input": True, "output": True}}}, "4 units altogether, but --units is 10"),
+        ({"areas": {"A": {"units": 10, "input": True}}}, "no area has outputs"),
+        ({"areas": {"A": {"units": 10, "input": [7], "output": True}}}, "no input channel 7"),
+        ({"areas": {"A": {"units": 10, "input": True, "output": True, "from": {"B": 1}}}}, "unknown source"),
+        ({"areas": {"A": {"units": 10, "inputs": True}}}, "did you mean 'input'"),
+        ({"areas": AREAS, "layers": 2}, "single layer"),
+        ({"critic_reads": "activity"}, "shared=false"),
+    ],
+)  # fmt: skip
+def test_contradictions_are_refused_in_a_line(wrong, says):
+    with pytest.raises((UserError, ValueError), match=says):
+        build("gru", **wrong)
+
+
+def test_cells_without_separate_matrices_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    joint = OWN.replace(
+        "self.recur, self.bias = draw(inputs, units), draw(units, units)",
+        "self.recur, self.bias = draw(inputs, units), draw(units + 3, units)",
+    )
+    (tmp_path / "own.py").write_text(
+        joint.replace("h @ self.recur + slow @ self.up", "torch.cat([h, slow], 1) @ self.recur")
+    )
+    build("own.py:Own", input_density=0.5)
+    with pytest.raises(UserError, match="no matrix of its own for recurrent activity"):
+        build("own.py:Own", density=0.5)
+
+
+def test_masks_are_kept_exactly():
+    mask = np.eye(10)[::-1]
+    model = build("rnn", mask=mask.tolist(), output_mask=[1] * 5 + [0] * 5, input_mask=[[1, 0, 0]] * 10)
+    net = model.policy.networks[0]
+    assert ((recurrent(net)[0] != 0).numpy() == mask.astype(bool)).all()
+    assert not model.policy.action_net.weight[:, 5:].any() and not parts(net, "input")[0][:, 1:].any()
+
+
+def test_spectral_radius_is_what_was_asked_for(network):
+    model = build(network, radius=0.7)
+    for matrix in recurrent(model.policy.networks[0]):
+        assert torch.linalg.eigvals(matrix).abs().max() == pytest.approx(0.7, rel=1e-3)
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
+def test_penalties_act_under_learning_from_reward(alg):
+    def rates(**penalties):
+        model = build("ctrnn", alg, hyper={"learning_rate": 5e-3, **penalties})
+        model.learn(20 * model.n_steps * model.n_envs)
+        assert bool(model.in_torch) == bool(penalties)
+        net = model.policy.networks[0]
+        activity = torch.from_numpy(model.rollout_buffer.states[0][1:, -1].reshape(-1, 10))
+        return (
+            float(activity.square().mean()),
+            float(participation(activity)),
+            sum(m.abs().sum().item() for m in net.matrices()),
+        )
+
+    plain = rates()
+    assert rates(l2_rate=50.0)[0] < 0.7 * plain[0]
+    assert rates(participation=50.0)[1] < plain[1] < rates(participation=-50.0)[1]
+    assert rates(l1_weight=50.0)[2] < 0.9 * plain[2]
+
+
+def test_participation_and_silent_units():
+    wide = torch.randn(20_000, 10, generator=torch.Generator().manual_seed(0))
+    assert participation(wide).item() == pytest.approx(10, rel=0.02)
+    assert participation(wide[:, :1].expand(-1, 10)).item() == pytest.approx(1, rel=1e-4)
+    assert silent_units(np.concatenate([np.zeros((4, 3, 2)), np.ones((4, 3, 5))], -1)) == 2
+
+
+def test_a_plain_structure_is_false():
+    assert not Structure.of({"layers": 2, "density": 1.0, "fixed": []}) and Structure(rank=1)

@@ -1,0 +1,82 @@
+"""Fits as records: listed, tagged, removed, compared, reported, exported and resumed like runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ngym_cli import fit
+
+
+@pytest.fixture
+def rat(tmp_path, monkeypatch):
+    """A table of six sessions of a subject, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    rng, rows = np.random.default_rng(0), ["session,trial,coh,choice,correct"]
+    for k in range(6):
+        for t in range(60):
+            coh = rng.choice([-1, 1])
+            right = rng.random() < 1 / (1 + np.exp(-2 * coh))
+            rows.append(f"{k},{t},{coh},{'right' if right else 'left'},{int(right == (coh > 0))}")
+    (tmp_path / "rat.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path / "rat.csv"
+
+
+def test_fits_are_records_like_runs(rat, ngym):
+    for name, folds in (("a", 2), ("b", 3)):
+        fit("rat.csv", "logistic", folds=folds, name=name)
+    rows = json.loads(ngym("list", "runs", "--json").out)
+    assert [(row["name"], row["status"], row["alg"]) for row in rows] == [
+        ("a", "finished", "fit"),
+        ("b", "finished", "fit"),
+    ]
+    differences = {row["id"]: row for row in json.loads(ngym("diff", "a", "b", "--json").out)}
+    assert (differences["settings.folds"]["one"], differences["settings.folds"]["other"]) == (2, 3)
+    assert "log_likelihood.logistic" in differences
+    page = Path(ngym("report", "a").out.strip()).read_text()
+    assert "Held-out sessions" in page and "<svg" in page and "logistic" in page
+    (folder,) = ngym("export", "a").out.split()
+    assert len(Path(folder, "trials.csv").read_text().splitlines()) == 361
+    assert ngym("export", "a", "--to", "onnx").code == 2
+    assert ngym("runs", "tag", "b", "good").code == 0
+    assert "good" in ngym("list", "runs").out
+    assert ngym("runs", "rm", "a", "--yes").code == 0
+    assert [row["name"] for row in json.loads(ngym("list", "runs", "--json").out)] == ["b"]
+
+
+def test_a_killed_fit_resumes_with_its_complete_models(rat):
+    command = [
+        sys.executable,
+        "-m",
+        "ngym_cli",
+        "fit",
+        "rat.csv",
+        "--model",
+        "logistic,gru",
+        "--units",
+        "8",
+        "--name",
+        "k",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = Path("runs/rat/fit/k/models/logistic.json")
+    deadline = time.monotonic() + 120
+    while not done.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = done.stat().st_mtime_ns
+    from ngym_cli.runs import Run
+
+    assert Run(Path("runs/rat/fit/k")).manifest()["status"] == "crashed"
+    found = fit("rat.csv", "logistic,gru", units=8, name="k")
+    assert done.stat().st_mtime_ns == before and set(found["scores"]) >= {"logistic", "gru:units=8"}
+    assert Run(Path("runs/rat/fit/k")).manifest()["status"] == "finished"
