@@ -128,11 +128,11 @@ class TrialEnv(OldMembers, TrialCycle):
         Returns:
             ``performance``, ``reward``, ``error`` (Monte-Carlo standard error) and ``method``, or None.
         """
-        return scores.ask("ceiling of a task", self)
+        return scores.score("ceiling of a task", self)
 
     def chance(self) -> dict[str, float]:
         """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""
-        return scores.ask("chance", self)
+        return scores.score("chance", self)
 
     def length_is_fixed(self) -> bool:
         """Whether every trial has the same length."""

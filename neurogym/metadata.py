@@ -75,7 +75,7 @@ class TaskInfo(dict[str, Any]):
     """Metadata of a task: a dictionary with the entries of :class:`TaskEntries`.
 
     >>> info = TaskInfo(description="say which is brighter", carries=False)
-    >>> info.but(carries=True)["carries"], info["carries"]
+    >>> info.replace(carries=True)["carries"], info["carries"]
     (True, False)
 
     Raises:
@@ -93,7 +93,7 @@ class TaskInfo(dict[str, Any]):
         made.update(entries)
         return made
 
-    def but(self, **entries: Unpack[TaskEntries]) -> Self:
+    def replace(self, **entries: Unpack[TaskEntries]) -> Self:
         """Copy the metadata with some entries replaced."""
         _check(entries, TaskEntries)
         return self.of({**self, **entries})
@@ -110,7 +110,7 @@ class WrapperInfo(dict[str, Any]):
         _check(entries, _Described)
         super().__init__({"render_modes": [*RENDER_MODES], **entries})
 
-    def but(self, **entries: Unpack[_Described]) -> Self:
+    def replace(self, **entries: Unpack[_Described]) -> Self:
         """Copy the metadata with some entries replaced."""
         _check(entries, _Described)
         return type(self)(**{**self, **entries})

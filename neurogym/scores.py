@@ -11,7 +11,7 @@ Score = dict[str, Any]
 _OFFERED: dict[str, Callable[[Any], Any]] = {}
 
 
-def offer(what: str, function: Callable[[Any], Any]) -> None:
+def register(what: str, function: Callable[[Any], Any]) -> None:
     """Register the function that computes a score.
 
     Args:
@@ -21,7 +21,7 @@ def offer(what: str, function: Callable[[Any], Any]) -> None:
     _OFFERED[what] = function
 
 
-def ask(what: str, env: Any) -> Any:
+def score(what: str, env: Any) -> Any:
     """The score of an environment.
 
     Raises:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def write(site: Site, id_: str) -> dict[str, Any]:
     """Write the page of a task with its pictures; returns what is known of the task."""
-    found, trial = pages.describe(id_, {}), trials.telling(id_)
+    found, trial = pages.describe(id_, {}), trials.informative_trial(id_)
     drawn = Path(site.picture(f"tasks/{id_}-trial", trials.drawing(trial))).name
     pictures = [figure(drawn, trials.caption(trial), escaped(trials.caption(trial)))]
     if trial.frames is not None:

@@ -11,14 +11,14 @@ from ngym_cli.figures.style import new_figure, styled
 from ngym_cli.figures.trial import Trial, oracle_trial
 from ngym_cli.figures.trial_drawing import channel_image, largest, trials_figure
 
-#: Seeds among which a telling trial is looked for.
+#: Seeds among which a informative_trial trial is looked for.
 SEEDS = range(10)
 
 #: Frames of an image task that are shown.
 FRAMES = 6
 
 
-def telling(id_: str) -> Trial:
+def informative_trial(id_: str) -> Trial:
     """Return the most instructive trial of a task: rewarded, with the strongest stimulus."""
     env = ngym.make(id_)
     if len(env.observation_space.shape or ()) > 1:

@@ -112,9 +112,9 @@ def curve_of(trials: Path) -> list[list[float]]:
 
 def figure_of(run: Path) -> Drawing | None:
     """Return the figure that says most of how the agent behaves, as numbers; None where there is none."""
-    from ngym_cli.figures.requests import telling
+    from ngym_cli.figures.requests import best_figure
 
-    found = telling(runs.find(str(run), run.parent), quick=False)
+    found = best_figure(runs.find(str(run), run.parent), quick=False)
     if found is None:
         return None
     return {"name": found[0], **as_numbers(found[1])}

@@ -42,7 +42,7 @@ def _computed(function: str, env: Any) -> Any:
 
 
 for _what, _function in _OFFERED.items():
-    scores.offer(_what, functools.partial(_computed, _function))
+    scores.register(_what, functools.partial(_computed, _function))
 
 __all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_LAZY]
 

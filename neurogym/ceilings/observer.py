@@ -174,7 +174,7 @@ class Observer:
         for _ in self.timings(timings):
             by_truth = np.repeat(np.arange(len(choices)), max(1, self.settings.draws // len(choices)))
             templates = self._templates(self.clean.make_trials(len(by_truth), ground_truth=choices[by_truth]), by_truth)
-            if not templates.one_answer_each:
+            if not templates.answers_are_unambiguous:
                 raise ValueError("not every ground truth has an answer of its own")
             truth = np.repeat(np.arange(len(choices)), size)
             seen, variance = self._seen(self.noisy.make_trials(len(truth), ground_truth=choices[truth]), templates)
@@ -239,7 +239,7 @@ class _Templates:
     truth: NDArray[np.int64]
 
     @property
-    def one_answer_each(self) -> bool:
+    def answers_are_unambiguous(self) -> bool:
         """Whether every ground truth has exactly one correct answer at the last step, and answers are distinct."""
         right = self.performance == 1
         answers = [np.unique(right[self.truth == g], axis=0) for g in np.unique(self.truth)]

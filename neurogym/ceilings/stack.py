@@ -147,7 +147,7 @@ class _Stack:
         return needs_reward(self.env) or bool(self.task.metadata.get("carries"))
 
     @property
-    def next_trial_tells(self) -> bool:
+    def next_trial_reveals_outcome(self) -> bool:
         """Whether the next trial shows if the last answer was correct."""
         return any(effect.tells_outcome for effect in self.effects)
 
@@ -209,10 +209,10 @@ def _remembered(stack: _Stack) -> Verdict:
             return Verdict(base)
         if not stack.memory:
             return Verdict(None, FORGETS)
-        return Verdict(None, TELLS) if stack.next_trial_tells else Verdict(base)
-    if not stack.memory and (stack.told or stack.next_trial_tells):
+        return Verdict(None, TELLS) if stack.next_trial_reveals_outcome else Verdict(base)
+    if not stack.memory and (stack.told or stack.next_trial_reveals_outcome):
         return Verdict(None, FORGETS)
-    if stack.next_trial_tells:  # the outcome itself, which is more than a random reward
+    if stack.next_trial_reveals_outcome:  # the outcome itself, which is more than a random reward
         return Verdict(None, TELLS) if stack.task.metadata.get("probabilistic") else Verdict(base)
     if stack.told:
         return Verdict(None, stack.reward_hides) if stack.reward_hides else Verdict(base)
@@ -243,11 +243,11 @@ def _computed(stack: _Stack, noises: tuple[Any, ...], process: Process | None) -
     if noises and not observer.timed:
         return Verdict(None, "noise hides when the periods of a trial begin, whose durations vary")
     if process is None:
-        if needs_reward(stack.env) or stack.linked and not (stack.memory and not stack.next_trial_tells):
+        if needs_reward(stack.env) or stack.linked and not (stack.memory and not stack.next_trial_reveals_outcome):
             return Verdict(None, "no exact observer is known for the task with this wrapper")
         return Verdict(observer.score("exact posterior over noise-free trials, all noise added"))
-    known = stack.next_trial_tells or stack.told
-    if process.remembers and stack.memory and known and not stack.next_trial_tells and stack.reward_hides:
+    known = stack.next_trial_reveals_outcome or stack.told
+    if process.remembers and stack.memory and known and not stack.next_trial_reveals_outcome and stack.reward_hides:
         return Verdict(None, stack.reward_hides)
     if process.lengths > LONGEST:
         return Verdict(None, f"blocks of more than {LONGEST:,} trials are not followed")

@@ -141,7 +141,7 @@ NAMES: dict[str, dict[str, str]] = {
         "plot_psychometric": "neurogym.plotting.psychometric:plot_psychometric",
         "plot_rew_across_training": "neurogym.plotting.training:plot_rew_across_training",
         "probit": "neurogym.plotting.psychometric:probit",
-        "put_together_files": "neurogym.recording.files:put_together_files",
+        "concatenate_files": "neurogym.recording.files:concatenate_files",
         "run_env": "neurogym.recording.rollout:run_env",
     },
     "neurogym.wrappers": {

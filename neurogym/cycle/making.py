@@ -17,7 +17,7 @@ from neurogym.sampling.generator import Generators
 from neurogym.sampling.patterns import Patterns, Vectors
 from neurogym.spaces import n_actions
 from neurogym.trials import Info, Trials
-from neurogym.trials.cursor import Ahead
+from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.layout import broadcast_to_trials
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.base import Traits, TrialWrapper
@@ -54,7 +54,7 @@ class TrialMaker(Changeable, SingleTrial):
         self.timing = {}
         self.conditions = {}
         self.trial: Info = {}
-        self.ahead = Ahead()
+        self.ahead = PreparedTrials()
         self.top: Any = self
         self._stack: Stack | None = None
 

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.plotting.frames import Seen, frame
+from neurogym.plotting.frames import TrialSoFar, frame
 
 
 class Rendered:
@@ -16,13 +16,13 @@ class Rendered:
 
     cursor: Any
     render_mode: str | None
-    _seen: Seen | None
+    _seen: TrialSoFar | None
 
     def keep(self, row: int, action: Any, reward: float, ended: bool) -> None:
         """Keep a step for :meth:`render`."""
         cursor, seen = self.cursor, self._seen
         if seen is None or len(seen.ob) == seen.steps:
-            seen = self._seen = Seen(steps=cursor.end - cursor.first)
+            seen = self._seen = TrialSoFar(steps=cursor.end - cursor.first)
         seen.ob.append(cursor.ob[row])
         seen.actions.append(action)
         seen.rewards.append(reward)
@@ -48,7 +48,7 @@ class Rendered:
         cursor = self.cursor
         if cursor.block is None:
             raise gym.error.ResetNeeded("call reset() before render()")
-        seen = Seen() if self._seen is None else copy.copy(self._seen)
+        seen = TrialSoFar() if self._seen is None else copy.copy(self._seen)
         if len(seen.ob) != seen.steps or not seen.ob:  # a trial is on
             seen.ob, seen.steps = list(cursor.ob[cursor.first : cursor.row + 1]), cursor.end - cursor.first
         return frame(seen, self)

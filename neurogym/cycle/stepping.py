@@ -204,7 +204,7 @@ class TrialCycle(Rendered, TaskHooks):
             return cursor.ob[cursor.row].copy(), reward, False, False, info
         return self.step_result(stack, action, reward, info, told)
 
-    def step_shown_by(self, stack: Stack | None, action: Any) -> StepResult:
+    def step_with_hooks(self, stack: Stack | None, action: Any) -> StepResult:
         """:meth:`step`, with the observation as shown by a stack of wrappers."""
         return self.step(action, stack)
 

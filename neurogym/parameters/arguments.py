@@ -15,7 +15,7 @@ from neurogym.parameters.sameness import same
 OTHERS = ("self", "dt", "rewards", "timing")
 
 
-class Remade(Protocol):
+class Reconstructible(Protocol):
     """A task that can be made a second time with other arguments."""
 
     is_made: bool
@@ -27,10 +27,10 @@ class Remade(Protocol):
     def arguments(self) -> dict[str, Any]:
         """Every argument with the present value."""
 
-    def made_with(self, changes: Mapping[str, Any]) -> Remade:
+    def copy_with(self, changes: Mapping[str, Any]) -> Reconstructible:
         """Make a task with the same arguments except for some changes."""
 
-    def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
+    def copy_differences(self, made: Any, changes: Mapping[str, Any]) -> None:
         """Copy the attributes in which another task differs."""
 
     def forget_trials_ahead(self) -> None:
@@ -43,7 +43,7 @@ class Parameter:
     def __init__(self, name: str):
         self.name = name
 
-    def __get__(self, task: Remade | None, owner: type | None = None) -> Any:
+    def __get__(self, task: Reconstructible | None, owner: type | None = None) -> Any:
         """The present value."""
         if task is None:
             return self
@@ -52,7 +52,7 @@ class Parameter:
         except KeyError:
             raise AttributeError(f"{type(task).__name__!r} object has no attribute {self.name!r}") from None
 
-    def __set__(self, task: Remade, value: Any) -> None:
+    def __set__(self, task: Reconstructible, value: Any) -> None:
         """Set the value, with effect from the next trial on."""
         present = vars(task)
         if not task.is_made or (self.name in present and same(present[self.name], value)):
@@ -62,24 +62,24 @@ class Parameter:
             present[self.name] = value
             task.forget_trials_ahead()
             return
-        made = task.made_with({self.name: value})
+        made = task.copy_with({self.name: value})
         if self.name not in vars(made) or np.array_equal(vars(made)[self.name], value):
-            task.take_over(made, {self.name: value})
+            task.copy_differences(made, {self.name: value})
         else:  # the attribute is something derived from the argument, and is assigned as such
             self._derive(task, value, vars(made)[self.name])
             present[self.name] = value
         task.forget_trials_ahead()
 
-    def _derive(self, task: Remade, value: Any, derived: Any) -> None:
+    def _derive(self, task: Reconstructible, value: Any, derived: Any) -> None:
         """Adjust the argument to an assigned derived value, if proportional: ``sigma`` to noise per step."""
         if not all(isinstance(number, (int, float, np.number)) for number in (value, derived)) or derived == 0:
             return
         argument = float(value) ** 2 / float(derived)
-        made = task.made_with({self.name: argument})
+        made = task.copy_with({self.name: argument})
         if np.isclose(vars(made)[self.name], value):
-            task.take_over(made, {self.name: argument})
+            task.copy_differences(made, {self.name: argument})
 
-    def __delete__(self, task: Remade) -> None:
+    def __delete__(self, task: Reconstructible) -> None:
         """Delete the attribute."""
         del vars(task)[self.name]
 
@@ -110,7 +110,7 @@ class EnvMeta(type):
         _require_base(task)
         if render_mode is not None:
             task.render_mode = render_mode
-        task.was_made_with(_bound(cls, task, args, kwargs))
+        task.record_arguments(_bound(cls, task, args, kwargs))
         return task
 
 

@@ -60,7 +60,7 @@ class Changeable(metaclass=EnvMeta):
     action_space: Any
     _arguments: dict[str, Any]
 
-    def was_made_with(self, arguments: dict[str, Any]) -> None:
+    def record_arguments(self, arguments: dict[str, Any]) -> None:
         """Keep the arguments; called when the constructor is done."""
         self._arguments = arguments
         self.is_made = True
@@ -129,9 +129,9 @@ class Changeable(metaclass=EnvMeta):
                 present = {key: value for key, value in own if not known or key in known}
                 changes[name] = {**present, **table}
         if changes:
-            made = self.made_with(changes)
+            made = self.copy_with(changes)
             if not (assigned and self._other_space(made)):
-                self.take_over(made, changes)
+                self.copy_differences(made, changes)
         for name, table in tables.items():
             for key, value in table.items():
                 self.parameter_tables[name].put(key, value)
@@ -169,7 +169,7 @@ class Changeable(metaclass=EnvMeta):
                 break
         return found
 
-    def made_with(self, changes: Mapping[str, Any]) -> Any:
+    def copy_with(self, changes: Mapping[str, Any]) -> Any:
         """Make a task with some arguments changed, and with reproducible random draws."""
         made = type(self).__new__(type(self))
         vars(made)["_np_random"] = np.random.Generator(np.random.PCG64(0))
@@ -182,13 +182,13 @@ class Changeable(metaclass=EnvMeta):
             return "observation_space"
         return "action_space" if self.action_space != made.action_space else ""
 
-    def take_over(self, made: Any, changes: Mapping[str, Any]) -> None:
+    def copy_differences(self, made: Any, changes: Mapping[str, Any]) -> None:
         """Copy the attributes in which a task made with some changes differs from a task made without.
 
         Raises:
             ValueError: If a space differs.
         """
-        before, after = vars(self.made_with({})), vars(made)
+        before, after = vars(self.copy_with({})), vars(made)
         space = self._other_space(made)
         if space:
             raise ValueError(

@@ -12,7 +12,7 @@ from neurogym.plotting.training import SETTINGS
 
 
 @dataclass
-class Seen:
+class TrialSoFar:
     """A trial so far, step by step.
 
     Attributes:
@@ -30,7 +30,7 @@ class Seen:
     steps: int = 1
 
 
-def frame(seen: Seen, env: Any) -> np.ndarray:
+def frame(seen: TrialSoFar, env: Any) -> np.ndarray:
     """Draw a trial so far: inputs, choices and rewards; of image tasks the image itself.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.recording.files import put_together_files
+from neurogym.recording.files import concatenate_files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def plot_rew_across_training(
     """
     import matplotlib.pyplot as plt
 
-    data = put_together_files(folder)
+    data = concatenate_files(folder)
     if metric_name not in data:
         raise ValueError(f"no saved {metric_name!r} in {folder} (there is: {', '.join(data) or 'nothing'})")
     metric = data[metric_name].astype(float)

@@ -33,7 +33,7 @@ def order_by_sufix(file_list: Sequence[Any]) -> list[str]:
     return sorted((str(file) for file in file_list), key=number)
 
 
-def put_together_files(folder: str | Path) -> dict[str, np.ndarray]:
+def concatenate_files(folder: str | Path) -> dict[str, np.ndarray]:
     """Concatenate all files that a Monitor saved in a folder: an array per key, in the order of trials."""
     files = order_by_sufix(list(Path(folder).glob("trial_*.npz")))
     parts = [dict(np.load(file)) for file in files]

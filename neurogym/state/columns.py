@@ -15,7 +15,7 @@ def is_plain(dtype: np.dtype) -> bool:
     return dtype.kind in _KINDS and dtype.itemsize <= 8
 
 
-def each_once(items: Sequence[Any]) -> tuple[dict[int, Any], np.ndarray | None]:
+def unique_items(items: Sequence[Any]) -> tuple[dict[int, Any], np.ndarray | None]:
     """Distinct items of a sequence, and the index of each item among the distinct items.
 
     Two are the same if they are one object, or equal words.

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import gymnasium as gym
 import numpy as np
 
-from neurogym.state.columns import each_once, is_plain, packed
+from neurogym.state.columns import is_plain, packed, unique_items
 from neurogym.state.values import (
     CONSTANTS,
     KIND,
@@ -141,7 +141,7 @@ class Encoder:
 
     def _items(self, items: list[Any], path: str) -> dict[str, Any]:
         """Encode the items of an object array: each object once, items of the same type packed if possible."""
-        distinct, places = each_once(items)
+        distinct, places = unique_items(items)
         found: dict[str, Any] = {} if places is None else {"places": places}
         several = list(distinct.values())
         is_new = not any(id(part) in self._numbers for part in several)

@@ -135,7 +135,7 @@ class Trials(RowArrays):
             raise ValueError(f"reward {event!r} needs one number or {self.n} (one per trial), got shape {amount.shape}")
         return np.ascontiguousarray(amount) if amount.ndim else broadcast_to_trials(self.n, amount.item())
 
-    def pay(
+    def set_action_reward(
         self,
         period: Period,
         action: int | Sequence[int],

@@ -110,7 +110,7 @@ class Cursor:
         self.row, self.end = int(state["row"]), int(state["end"])
 
 
-class Ahead:
+class PreparedTrials:
     """Trials of a session that were made in advance: few after a reset, later many at a time.
 
     Attributes:
@@ -133,7 +133,7 @@ class Ahead:
 
     def drop(self) -> None:
         """Discard the trials that have not begun; the next block has the same size."""
-        self.is_stale, Ahead.last_drop = True, object()
+        self.is_stale, PreparedTrials.last_drop = True, object()
 
     @property
     def is_used_up(self) -> bool:

@@ -200,14 +200,14 @@ class Layout:
         limits = [table[name] for name in periods for table in (self.starts, self.ends)]
         if all((earlier <= later).all() for earlier, later in itertools.pairwise(limits)):  # then none is shared
             return rows
-        first = self.first_of_each(rows)
+        first = self.first_occurrences(rows)
         return Rows(*(column[first] for column in rows))
 
     def rows_in_turn(self, periods: Sequence[str]) -> Rows:
         """Rows of several periods in sequence; shared rows are repeated."""
         return Rows(*(np.concatenate(column) for column in zip(*map(self.rows, periods), strict=True)))
 
-    def first_of_each(self, rows: Rows) -> Any:
+    def first_occurrences(self, rows: Rows) -> Any:
         """Positions at which each row occurs first; a slice of everything if no row occurs twice."""
         seen = np.zeros(self.total, bool)
         seen[rows.index] = True

@@ -38,7 +38,7 @@ class Task(Protocol):
         """The generator of the session."""
 
 
-class Present(np.ndarray):
+class CurrentObservations(np.ndarray):
     """Present observations, shape (rows, channels), with ``index``, ``trial`` and ``step`` of their rows.
 
     This is what a callable given to :meth:`RowArrays.add_ob` is called with.
@@ -142,7 +142,8 @@ class RowArrays(Layout):
 
         Args:
             value: A number, shape (n,) or (n, channels) with one entry per trial (or (1, channels) for all), or a
-                callable that takes the present values (:class:`Present`) and returns shape (rows,) or (rows, channels).
+                callable that takes the present values (:class:`CurrentObservations`) and returns shape (rows,) or
+                (rows, channels).
             period: Name, names (a row that they share is added to once), or None for the whole trial.
             where: Label or indices of channels; None for all.
             per_row: Whether ``value`` has one entry per row, in the order of :meth:`rows`, instead of one per trial.
@@ -174,8 +175,8 @@ class RowArrays(Layout):
             noise += mu
         self._add(noise, rows, columns, per_row=True)
 
-    def _present(self, rows: Rows, columns: Any) -> Present:
-        present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(Present)
+    def _present(self, rows: Rows, columns: Any) -> CurrentObservations:
+        present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(CurrentObservations)
         present.index, present.trial, present.step = rows
         return present
 

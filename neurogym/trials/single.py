@@ -297,4 +297,4 @@ def _for_rows(trials: Trials, value: np.ndarray, period: Any, shape: tuple[int, 
     if value.ndim <= len(shape) or len(value) in (1, len(rows.index)):
         return spread(rows)
     by_period = np.concatenate([spread(trials.rows(name)) for name in names])
-    return by_period[trials.first_of_each(trials.rows_in_turn(names))]
+    return by_period[trials.first_occurrences(trials.rows_in_turn(names))]

@@ -16,12 +16,12 @@ from gymnasium.vector import AutoresetMode
 
 from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
-from neurogym.trials.cursor import Ahead
+from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.events import OUTCOMES
-from neurogym.vector.common import FINISHED, Batch, Moved, Seeds, masked
+from neurogym.vector.common import FINISHED, Batch, BatchStepResult, Seeds, masked
 from neurogym.vector.pools import Pools
 from neurogym.vector.saved_rows import SavedRows
-from neurogym.vector.step import Ended, advance
+from neurogym.vector.step import EndedTrials, advance
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
 
@@ -29,7 +29,7 @@ from neurogym.wrappers.stack import Stack
 class BatchedTask(TrialTask, Protocol):
     """A task whose step is a look-up in tables."""
 
-    ahead: Ahead
+    ahead: PreparedTrials
     cursor: Cursor
 
     def make_ahead(self) -> Trials:
@@ -86,14 +86,14 @@ class TrialVectorEnv(Batch):
     def _used_up(self, env: np.ndarray) -> list[int]:
         """Environments that need new trials because none is left or a parameter has changed."""
         over = env[self._pools.trial.take(env) >= self._pools.n_trials.take(env)].tolist()
-        if self._looked is not Ahead.last_drop:
-            self._looked = Ahead.last_drop
+        if self._looked is not PreparedTrials.last_drop:
+            self._looked = PreparedTrials.last_drop
             self._stale = {i for i, task in enumerate(self.tasks) if task.ahead.is_stale}
         if not self._stale:
             return over
         return sorted({*over, *(i for i in self._stale.intersection(env.tolist()) if self.tasks[i].ahead.is_stale)})
 
-    def _follow(self, ended: Ended, actions: np.ndarray) -> None:
+    def _follow(self, ended: EndedTrials, actions: np.ndarray) -> None:
         """Make the next trial of environments whose trials depend on the agent, each as in an unbatched session."""
         how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
         which, tasks = ended.env.tolist(), self.tasks
@@ -247,7 +247,7 @@ class TrialVectorEnv(Batch):
             infos.update(self._report(self.finished, moved.new_trial))
         return *moved[:4], infos
 
-    def move(self, actions: Any) -> Moved:
+    def move(self, actions: Any) -> BatchStepResult:
         """:meth:`step` without infos; see :meth:`Batch.move`."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
@@ -267,12 +267,12 @@ class TrialVectorEnv(Batch):
             else:
                 self._follow(ended, actions)
         never = np.zeros((2, self.num_envs), bool)
-        return Moved(self._observed(), rewards, never[0], never[1], new_trial, truth, {})
+        return BatchStepResult(self._observed(), rewards, never[0], never[1], new_trial, truth, {})
 
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
-    def _told(self, ended: Ended, actions: np.ndarray) -> dict[str, np.ndarray]:
+    def _told(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
         """Trials that ended, in the format of ``finished``."""
         self._record = record = self._pools.records(ended.env, ended.trial)
         own = {

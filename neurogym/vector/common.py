@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from neurogym.state import capture, restore
-from neurogym.vector.together import GroupedTrials
+from neurogym.vector.grouped_trials import GroupedTrials
 
 Seeds = int | Sequence[int | None] | None
 
@@ -32,7 +32,7 @@ FINISHED = {
 }
 
 
-class Moved(NamedTuple):
+class BatchStepResult(NamedTuple):
     """Result of a step of a batch, without the copies in Gymnasium's infos.
 
     Attributes:
@@ -100,7 +100,7 @@ class Batch(VectorEnv):
             raise ValueError(f"reset_mask needs {self.num_envs} booleans, one of them True, got {mask!r}")
         return np.flatnonzero(mask), others or None
 
-    def move(self, actions: Any) -> Moved:
+    def move(self, actions: Any) -> BatchStepResult:
         """:meth:`step` without infos, which take longer to put together than the step itself: for learners.
 
         Args:

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.trials.single import SingleTrial
-from neurogym.vector.common import Batch, Moved, Seeds, finished_columns, gathered
+from neurogym.vector.common import Batch, BatchStepResult, Seeds, finished_columns, gathered
 from neurogym.wrappers.stack import Stack
 
 
@@ -77,7 +77,7 @@ class LoopVectorEnv(Batch):
         stacks = [task.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
         return [] if None in stacks else [stack if stack.shows else None for stack in stacks]
 
-    def move(self, actions: Any) -> Moved:
+    def move(self, actions: Any) -> BatchStepResult:
         """:meth:`step` without infos; see :meth:`Batch.move`."""
         n = self.num_envs
         if len(actions) != n:
@@ -92,7 +92,7 @@ class LoopVectorEnv(Batch):
         self.finished = finished_columns(finished) if finished else None
         self._shown = shown
         truths = [info["gt"] for info in self._infos if "gt" in info]
-        return Moved(
+        return BatchStepResult(
             np.array(shown),
             np.array(rewards, float),
             np.array(terminated, bool),

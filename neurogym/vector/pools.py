@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.trials import Trials
 from neurogym.vector.distinct import CODE, KINDS, RuleTables, distinct
-from neurogym.vector.step import Places
+from neurogym.vector.step import BatchPositions
 
 #: Entries of the tables that there is room for at first.
 FEWEST_ENTRIES = 16
@@ -45,7 +45,7 @@ class Pools:
         self._entries = [0] * n  # and of its tables
         self.at, self.first, self.trial, self.n_trials, self.aborts = np.zeros((5, n), np.int64)
         self.score, self.sum = np.zeros((2, n))
-        self._places: Places | None = None  # remade after a pool or table has moved
+        self._places: BatchPositions | None = None  # remade after a pool or table has moved
         self._views: list[RuleTables] = []  # tables of each environment, remade after a move
         self._by_kind: list[tuple[list[str], np.ndarray]] = []
 
@@ -195,7 +195,7 @@ class Pools:
         """Reset the sums of the present trials of environments ``i``."""
         self.score[i] = self.sum[i] = self.aborts[i] = 0
 
-    def places(self) -> Places:
+    def places(self) -> BatchPositions:
         """Arrays for the compiled step.
 
         Raises:
@@ -208,7 +208,7 @@ class Pools:
             where = {"at": self.at, "first": self.first, "trial": self.trial, "n_trials": self.n_trials}
             tables = {"code": self.rows["_code"], **self.tables, "gt": self.tables.get("gt")}
             trials = {"offset": self.trials["_offset"], "go": self.trials["_go"]}
-            self._places = Places(hold=self.hold, **tables, **trials, **where, **sums)  # type: ignore[arg-type]
+            self._places = BatchPositions(hold=self.hold, **tables, **trials, **where, **sums)  # type: ignore[arg-type]
         return self._places
 
     # -- looking up ---------------------------------------------------------------------------------------------------

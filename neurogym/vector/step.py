@@ -13,7 +13,7 @@ from neurogym import kernels
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE
 
 
-class Ended(NamedTuple):
+class EndedTrials(NamedTuple):
     """Trials that ended in a step, with an entry per trial."""
 
     env: np.ndarray
@@ -26,10 +26,10 @@ class Ended(NamedTuple):
     reaction: np.ndarray  # steps from go to the response; nan without
 
 
-Step = tuple[np.ndarray, np.ndarray, np.ndarray | None, Ended | None]
+Step = tuple[np.ndarray, np.ndarray, np.ndarray | None, EndedTrials | None]
 
 
-class Places(NamedTuple):
+class BatchPositions(NamedTuple):
     """Positions of a batch of environments, and contents of their trials; all arrays are C-contiguous.
 
     Attributes:
@@ -64,7 +64,7 @@ class Places(NamedTuple):
     sum: np.ndarray
 
 
-def advance(places: Places, actions: np.ndarray) -> Step | None:
+def advance(places: BatchPositions, actions: np.ndarray) -> Step | None:
     """Take a step.
 
     An environment whose block is at its end stays in its last row.
@@ -87,10 +87,10 @@ def advance(places: Places, actions: np.ndarray) -> Step | None:
     done = compiled(actions, *places, counts, sums, rewards, ended, truth)
     if done < 0:
         return None
-    return rewards, ended, truth, Ended(*counts[:, :done], *sums[:, :done]) if done else None
+    return rewards, ended, truth, EndedTrials(*counts[:, :done], *sums[:, :done]) if done else None
 
 
-def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
+def in_numpy(places: BatchPositions, actions: np.ndarray) -> Step | None:
     """`advance` without the compiled form."""
     n_envs, n_entries, n_actions = places.reward.shape
     capacity = places.code.shape[1]
@@ -113,7 +113,7 @@ def in_numpy(places: Places, actions: np.ndarray) -> Step | None:
     outcome = np.where(outcome != NONE, outcome, np.where(score >= 0.5, CORRECT, ERROR))
     responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != places.hold)
     reaction = np.where(responded, steps - places.go[i, trial], np.nan)
-    found = Ended(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)
+    found = EndedTrials(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)
     places.score[i] = places.sum[i] = places.aborts[i] = 0
     places.trial[i] += 1
     more = i[places.trial[i] < places.n_trials[i]]

@@ -108,7 +108,7 @@ class TrialTask(Task, Protocol):
     def shown_by(self, wrapper: gym.Env) -> Any:
         """Wrappers that show observations, provided that all only use hooks."""
 
-    def step_shown_by(self, stack: Any, action: Any) -> StepResult:
+    def step_with_hooks(self, stack: Any, action: Any) -> StepResult:
         """Act, and return the observation as shown by a stack of wrappers."""
 
 
@@ -321,7 +321,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             return self.observe(ob, action, reward, task.field), reward, terminated, truncated, info
         if task.top is not self:  # several stacks around one task
             task.use(self)
-        return task.step_shown_by(self._shown_by, action)
+        return task.step_with_hooks(self._shown_by, action)
 
 
 class _NoStep(Forwarding, gym.Wrapper):

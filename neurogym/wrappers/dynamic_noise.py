@@ -28,7 +28,7 @@ class DynamicNoise(Noise):
         ValueError: If the task has no stimulus channels or an argument is out of range.
     """
 
-    metadata = Noise.metadata.but(
+    metadata = Noise.metadata.replace(
         description="adds noise to the stimulus channels, at a level that can follow performance",
         order="any",
     )

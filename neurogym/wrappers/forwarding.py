@@ -37,7 +37,7 @@ class Forwarding:
 
     def ceiling(self) -> Score | None:
         """Score of the ideal observer of this stack, if known; see :func:`neurogym.ceilings.ceiling`."""
-        return scores.ask("ceiling of a stack", self)
+        return scores.score("ceiling of a stack", self)
 
     def effect_on_ceiling(self) -> Effect:
         """Effect of the wrapper on the best possible score; unknown unless the wrapper declares an effect."""

@@ -114,7 +114,7 @@ class Phased(TrialWrapper):
         for action in self._answers(trials):
             worn = action == self._choice and self._reps >= self.max_num_reps
             event = "fail" if worn else "correct"
-            trials.pay("decision", int(action), trials.reward(event), float(not worn))
+            trials.set_action_reward("decision", int(action), trials.reward(event), float(not worn))
 
     def ignore_errors(self, trials: Trials) -> None:
         """Remove the cost of wrong answers, which then do not end the trial."""
@@ -127,7 +127,9 @@ class Phased(TrialWrapper):
             def pay(rows: Rows, right: Callable[[Rows], np.ndarray] = is_right) -> np.ndarray:
                 return np.where(right(rows), correct[rows.trial], 0.0)
 
-            trials.pay("decision", int(action), pay, lambda rows, right=is_right: right(rows).astype(float), is_right)
+            trials.set_action_reward(
+                "decision", int(action), pay, lambda rows, right=is_right: right(rows).astype(float), is_right
+            )
 
     def spare(self, trials: Trials) -> None:
         """No negative rewards."""

@@ -231,7 +231,7 @@ class TrialHistoryV2(TrialHistory):
         ValueError: If the matrix has another shape or a row is not a distribution.
     """
 
-    metadata = TrialHistory.metadata.but(
+    metadata = TrialHistory.metadata.replace(
         description="draws the ground truth from a Markov chain with one transition matrix",
     )
     _key = "trial_history_v2"
@@ -259,7 +259,7 @@ class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
         ValueError: If ``trans`` is neither or the task has fewer choices.
     """
 
-    metadata = TrialHistory.metadata.but(description="draws the ground truth in clockwise and other contexts")
+    metadata = TrialHistory.metadata.replace(description="draws the ground truth in clockwise and other contexts")
     _key = "trial_history_nalt"
 
     def __init__(
@@ -293,7 +293,7 @@ class TrHReset(TrialHistory):
         block_dur: Trials in a block.
     """
 
-    metadata = TrialHistory.metadata.but(description="trial history in blocks that an error resets")
+    metadata = TrialHistory.metadata.replace(description="trial history in blocks that an error resets")
     _key = "trhreset"
 
     def __init__(self, env: gym.Env, rep_prob: Sequence[float] = (0.2, 0.8), block_dur: Any = 200):
@@ -310,7 +310,7 @@ class Persistence(TrialHistory):
         probs: Probability of a repetition; the other choices share the rest.
     """
 
-    metadata = TrialHistory.metadata.but(description="repeats the last ground truth with a given probability")
+    metadata = TrialHistory.metadata.replace(description="repeats the last ground truth with a given probability")
     _key = "persistence"
 
     def __init__(self, env: gym.Env, probs: float = 0.8):

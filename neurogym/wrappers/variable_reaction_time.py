@@ -25,7 +25,7 @@ class VariableReactionTime(ReactionTime):
         ValueError: If the limit is not positive.
     """
 
-    metadata = ReactionTime.metadata.but(
+    metadata = ReactionTime.metadata.replace(
         description="the answer may be given while the stimulus is on, after a minimal time that varies",
         paper_name=None,
         paper_link=None,

@@ -90,7 +90,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    from ngym_cli.agents.algorithms.nested_arrays import join, take_apart
+    from ngym_cli.agents.algorithms.nested_arrays import flatten_tree, join
     from ngym_cli.agents.algorithms.training_state import training_state
     from ngym_cli.environments.trial_batch import batch_of
 
@@ -103,8 +103,8 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
         "format": FORMAT,
         "step": step,
         "learner": learner,
-        "environments": take_apart(batch_of(venv).state(), "environments", arrays),
-        "session": take_apart(session, "session", arrays),
+        "environments": flatten_tree(batch_of(venv).state(), "environments", arrays),
+        "session": flatten_tree(session, "session", arrays),
     }
     arrays, state["joined"] = join(arrays)
     weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
@@ -173,7 +173,7 @@ def prune(folder: Path, keep: int) -> None:
             remove_folder(path, FILES)
 
 
-def slim(folder: Path) -> None:
+def keep_only_weights(folder: Path) -> None:
     """Keep only the weights in the checkpoints of a finished run, which will not be resumed."""
     for path in found_in(folder):
         for name in (STATE, ARRAYS):
@@ -215,7 +215,7 @@ def read(path: Path) -> Saved:
     Raises:
         UserError: if a file is missing, damaged or too large, or a weight is not finite.
     """
-    from ngym_cli.agents.algorithms.nested_arrays import put_together, split
+    from ngym_cli.agents.algorithms.nested_arrays import restore_tree, split
 
     try:
         state = json.loads(reading.read_text(path / STATE, LARGEST_STATE))
@@ -232,7 +232,7 @@ def read(path: Path) -> Saved:
         if bad:
             raise UserError(f"checkpoint {path}: {bad} holds numbers that are not finite")
         tensors = split(tensors, state.get("joined", {}))  # earlier versions joined none
-        environments, session = (put_together(state[part], tensors) for part in ("environments", "session"))
+        environments, session = (restore_tree(state[part], tensors) for part in ("environments", "session"))
         return Saved(path, int(state["step"]), tensors, dict(state["learner"]), environments, session)
     except FileNotFoundError as error:
         raise UserError(f"checkpoint {path}: {Path(str(error.filename)).name} is missing") from None

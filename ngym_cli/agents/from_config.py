@@ -12,7 +12,7 @@ from ngym_cli.agents.networks import NETWORKS, NetworkSpec, network_spec
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.options import Values
 from ngym_cli.config import EvaluationConfig, RunConfig, parts, streams
-from ngym_cli.config.tasks import is_taught
+from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line, unknown
 
@@ -117,7 +117,11 @@ def default_steps(config: RunConfig, task: str) -> int:
     from ngym_cli.agents.algorithms.exceptions import budget
 
     algorithm = find_algorithm(config.alg)
-    own = None if config.stages else budget(task, is_taught(task), algorithm.needs_truth, algorithm.recurrent)
+    own = (
+        None
+        if config.stages
+        else budget(task, is_supervised_by_default(task), algorithm.needs_truth, algorithm.recurrent)
+    )
     return own or algorithm.timesteps
 
 

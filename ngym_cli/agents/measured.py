@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli.config import RunConfig
-from ngym_cli.config.tasks import is_taught
+from ngym_cli.config.tasks import is_supervised_by_default
 
 FILE = Path(__file__).with_name("measured.json")
 
@@ -97,7 +97,7 @@ def measured(task: str, learner: str = "default") -> Measured | None:
 
 def learner_of(config: RunConfig) -> str | None:
     """Return the learner of a configuration before defaults are spelled out, or None where there is no table."""
-    usual = "supervised" if is_taught(config.task) else RunConfig.model_fields["alg"].default
+    usual = "supervised" if is_supervised_by_default(config.task) else RunConfig.model_fields["alg"].default
     given = {"alg": config.alg if config.alg != usual else None, "network": config.network}
     different = {key: value for key, value in given.items() if value is not None}
     return next((name for name, settings in LEARNERS.items() if settings == different), None)

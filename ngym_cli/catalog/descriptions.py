@@ -12,7 +12,7 @@ from docstring_parser import DocstringStyle, parse
 Row = dict[str, Any]
 
 
-def holding(search: Iterable[str], rows: list[Row]) -> list[Row]:
+def rows_with_words(search: Iterable[str], rows: list[Row]) -> list[Row]:
     """Return the rows that contain all given words."""
     return [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in search)]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.measured import measured
-from ngym_cli.catalog.descriptions import Row, holding
+from ngym_cli.catalog.descriptions import Row, rows_with_words
 from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
 from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, unknown
@@ -120,7 +120,7 @@ def _text(row: Row) -> str:
 def tags(search: Iterable[str] = ()) -> list[Row]:
     """Return the tags with the number of tasks that carry each."""
     counts = Counter(tag for row in tasks() for tag in row["tags"])
-    return holding(search, [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())])
+    return rows_with_words(search, [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())])
 
 
 def wrappers(search: Iterable[str] = ()) -> list[Row]:
@@ -132,7 +132,7 @@ def wrappers(search: Iterable[str] = ()) -> list[Row]:
     from neurogym import wrappers as package
 
     rows = [wrapper(package.wrapper_class(name)) for name in package.all_wrappers()]
-    return sorted(holding(search, rows), key=lambda row: row["id"])
+    return sorted(rows_with_words(search, rows), key=lambda row: row["id"])
 
 
 def wrapper(cls: Any) -> Row:
@@ -183,7 +183,7 @@ def differences(search: Iterable[str] = ()) -> list[Row]:
     for task, what in known():
         number = sum(row["task"] == task for row in rows) + 1
         rows.append({"id": f"{task}/{number}", "task": task, "difference": what})
-    return holding(search, rows)
+    return rows_with_words(search, rows)
 
 
 def named(listing: str, search: Iterable[str] = ()) -> list[Row]:
@@ -198,7 +198,9 @@ def named(listing: str, search: Iterable[str] = ()) -> list[Row]:
     kind, fields = reference.LISTED[listing]
     names, describe = reference.KINDS[kind]
     pages = [describe(name) for name in names()]
-    return holding(search, [{field: "" if page[field] is None else page[field] for field in fields} for page in pages])
+    return rows_with_words(
+        search, [{field: "" if page[field] is None else page[field] for field in fields} for page in pages]
+    )
 
 
 def models(search: Iterable[str] = ()) -> list[Row]:
@@ -213,7 +215,7 @@ def models(search: Iterable[str] = ()) -> list[Row]:
         {"id": spec.name, "description": spec.summary, "arguments": dict(spec.arguments), "paper": spec.source}
         for spec in MODELS.values()
     ]
-    return holding(search, rows)
+    return rows_with_words(search, rows)
 
 
 LISTINGS: dict[str, Callable[..., list[Row]]] = {
@@ -295,4 +297,4 @@ def _offered(what: str, search: Iterable[str], like: list[Row]) -> list[Row]:
         {**blank, "id": name, "description": f"of package {parts.package_of(entry)} ({entry.value})"}
         for name, entry in parts.offered(kind).items()
     ]
-    return holding(search, rows)
+    return rows_with_words(search, rows)

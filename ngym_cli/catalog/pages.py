@@ -131,7 +131,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "link": meta.get("paper_link"),
         "tags": list(meta.get("tags", [])),
         "differences": list(meta.get("differences", [])),
-        "carries": facts.carries,
+        "carries": facts.links_trials,
         "dt": facts.dt,
         "periods": _periods(inner),
         "trial_steps": lengths,

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-from ngym_cli.catalog.descriptions import Row, holding
+from ngym_cli.catalog.descriptions import Row, rows_with_words
 from ngym_cli.errors import UserError, unknown
 
 
@@ -43,7 +43,7 @@ def recorded_runs(
     if task is not None:
         rows = [row for row in rows if _same_task(task, row)]
     rows = [row for row in rows if alg in (None, row.get("alg")) and status in (None, row["status"])]
-    rows = holding(search, rows)
+    rows = rows_with_words(search, rows)
     return rows if sort is None else _sorted(rows, sort)
 
 
@@ -84,18 +84,18 @@ def _written_plans(folder: str) -> list[Row]:
 
 def recipes(search: Iterable[str] = ()) -> list[Row]:
     """Return the recipes of sweeps that come with ngym or are in ``experiments/recipes``."""
-    return holding(search, _written_plans("recipes"))
+    return rows_with_words(search, _written_plans("recipes"))
 
 
 def papers(search: Iterable[str] = ()) -> list[Row]:
     """Return the papers whose claims are measured by ``ngym reproduce``, with our own verdicts."""
     from ngym_cli.papers import results
 
-    return holding(search, results.rows())
+    return rows_with_words(search, results.rows())
 
 
 def sweeps(root: Path = Path("sweeps"), search: Iterable[str] = ()) -> list[Row]:
     """Return the sweeps below a folder."""
     from ngym_cli.sweeps import folder
 
-    return holding(search, [folder.describe(sweep) for sweep in folder.find_all(root)])
+    return rows_with_words(search, [folder.describe(sweep) for sweep in folder.find_all(root)])

@@ -22,7 +22,7 @@ from ngym_cli.config.sections import (
     TaskSettings,
     written,
 )
-from ngym_cli.config.tasks import is_taught
+from ngym_cli.config.tasks import is_supervised_by_default
 
 ResetState = Literal["auto", "trial", "never"]
 
@@ -128,7 +128,7 @@ class RunConfig(TaskSettings):
     @model_validator(mode="before")
     @classmethod
     def _usual_algorithm(cls, data: object) -> Any:
-        if isinstance(data, Mapping) and "alg" not in data and is_taught(data.get("task")):
+        if isinstance(data, Mapping) and "alg" not in data and is_supervised_by_default(data.get("task")):
             return {**data, "alg": "supervised"}
         return data
 

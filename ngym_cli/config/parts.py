@@ -253,7 +253,7 @@ def place_of(error: BaseException) -> str:
     return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
 
 
-def culprit(error: BaseException, references: Iterable[str]) -> str:
+def faulty_reference(error: BaseException, references: Iterable[str]) -> str:
     """Return the reference in whose file an exception arose, or the first reference."""
     known = list(references)
     files = {Path(frame.filename).resolve() for frame in traceback.extract_tb(error.__traceback__)}

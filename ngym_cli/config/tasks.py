@@ -82,7 +82,7 @@ def find_task(name: str) -> Task:
     return Task(name, id_, registration.entry(id_), own=False)
 
 
-def is_taught(name: object) -> bool:
+def is_supervised_by_default(name: object) -> bool:
     """Return whether a built-in task is learned by supervision by default.
 
     Args:

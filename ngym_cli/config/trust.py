@@ -101,7 +101,7 @@ def require_names(names: Iterable[str], code: object, trusted: bool, source: str
             raise UserError(
                 f"{source} needs {name}, but there is no file {path} here; copy it from where the fit was made"
             )
-        if not trusted and name not in made_here(code):
+        if not trusted and name not in unchanged_references(code):
             raise UserError(
                 f"{source} names {name}, which is code that was not run here before in this form; "
                 "pass --trust if you trust its author"
@@ -169,11 +169,11 @@ def _made_here(source: Path) -> tuple[str, ...]:
         return ()
     with contextlib.suppress(UserError):
         said = read_json(manifest)
-        return made_here(said.get("code") if isinstance(said, dict) else None)
+        return unchanged_references(said.get("code") if isinstance(said, dict) else None)
     return ()
 
 
-def made_here(code: object) -> tuple[str, ...]:
+def unchanged_references(code: object) -> tuple[str, ...]:
     """Return references of a record made by ``signed`` whose files have not changed.
 
     Args:

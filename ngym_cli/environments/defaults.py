@@ -15,7 +15,7 @@ from ngym_cli.config.parts import keyword_parameters
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.config.values import written_duration
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper
-from ngym_cli.environments.facts import Facts, carries, inspect
+from ngym_cli.environments.facts import Facts, inspect, links_trials
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
 
@@ -48,7 +48,7 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
     ]
     if config.reset_state == "auto":
-        remembered = facts.carries or any(_stage_carries(config, k) for k in range(len(config.stages)))
+        remembered = facts.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
         found["reset_state"] = "never" if remembered else "trial"
     return from_dict(found), facts
 
@@ -57,11 +57,11 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def _stage_carries(config: RunConfig, index: int) -> bool:
+def _stage_links_trials(config: RunConfig, index: int) -> bool:
     own = config.in_stage(index)
     try:
         task = find_task(own.task)
-        return carries(make_env(task, own), task)
+        return links_trials(make_env(task, own), task)
     except UserError as error:
         raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
 

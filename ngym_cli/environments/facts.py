@@ -46,7 +46,7 @@ class Facts:
         memory: whether the agent remembers earlier trials.
         rt_from: name of the period that reaction times count from.
         trial_steps: steps of the longest of some trials.
-        carries: whether task or wrappers carry information across trials.
+        links_trials: whether task or wrappers carry information across trials.
     """
 
     env: gym.Env
@@ -54,7 +54,7 @@ class Facts:
     memory: bool
     rt_from: str
     trial_steps: int
-    carries: bool
+    links_trials: bool
 
     # -- the task -----------------------------------------------------------------------------------------------------
 
@@ -86,12 +86,12 @@ class Facts:
     @property
     def session(self) -> int | None:
         """Trials of a session, if the task has sessions that follow each other."""
-        return self.inner.trials_per_session if self.carries else None
+        return self.inner.trials_per_session if self.links_trials else None
 
     @property
     def block(self) -> int:
         """Most trials of a block in which something stays the same from trial to trial; 0 without such blocks."""
-        layers_ = [self.inner, *layers(self.env)] if self.carries else []
+        layers_ = [self.inner, *layers(self.env)] if self.links_trials else []
         found = [np.max(getattr(layer, "block_dur", None) or 0) for layer in layers_]
         return int(max((1 / d if 0 < d < 1 else d for d in found), default=0))
 
@@ -235,10 +235,10 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
         memory: whether the agent remembers earlier trials.
     """
     steps = int(inner_task(env).trial_length_stats(TRIALS_SEEN)["max"])
-    return Facts(env, task, memory, rt_from, steps, carries(env, task))
+    return Facts(env, task, memory, rt_from, steps, links_trials(env, task))
 
 
-def carries(env: gym.Env, task: Task) -> bool:
+def links_trials(env: gym.Env, task: Task) -> bool:
     """Return whether a task or a wrapper carries information across trials."""
     return traits(env).memory or bool(task.metadata.get("carries"))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from neurogym.vector.common import Batch, Moved
+from neurogym.vector.common import Batch, BatchStepResult
 from ngym_cli.errors import NotFinite
 
 _NOTHING: dict[str, Any] = {}
@@ -75,7 +75,7 @@ class TrialBatch:
             infos, self.trial_ended = self._cut_off(moved), moved.new_trial | ended
         return moved.observations, moved.rewards, self.trial_ended if self.reset_state == "trial" else ended, infos
 
-    def _cut_off(self, moved: Moved) -> list[dict[str, Any]]:
+    def _cut_off(self, moved: BatchStepResult) -> list[dict[str, Any]]:
         listed = list(self._no_infos)
         for index in np.flatnonzero(moved.truncated).tolist():
             listed[index] = {"TimeLimit.truncated": True, "terminal_observation": moved.last_seen[index]}

@@ -69,7 +69,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Quota:
+class TrialQuota:
     """Trials of each environment that count.
 
     Attributes:
@@ -81,7 +81,7 @@ class Quota:
     trials: np.ndarray
 
     @classmethod
-    def of(cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False) -> Quota:
+    def of(cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False) -> TrialQuota:
         """Divide trials evenly among environments.
 
         There may be more trials than asked for: whole sessions where the task has sessions, at least `SESSIONS`; and
@@ -97,7 +97,7 @@ class Quota:
             return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)))
         n = min(trials, most)
         each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
-        warm = WARM_UP if facts.carries and not balanced else 0
+        warm = WARM_UP if facts.links_trials and not balanced else 0
         return cls(warm + block * np.arange(n) // n, each)
 
     @property
@@ -161,7 +161,7 @@ def evaluate(
     """
     began = time.perf_counter()
     protocol = protocol or Protocol(deterministic)
-    quota = Quota.of(trials, config, facts, protocol.balanced)
+    quota = TrialQuota.of(trials, config, facts, protocol.balanced)
     n_envs = quota.n_envs
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
     around, cells = _around(config, protocol, n_envs, unit_seed)
@@ -180,7 +180,7 @@ def evaluate(
             agent: Acting = policy.acting(venv, action_seed, protocol.deterministic)
         else:
             agent = agent_for(policy, n_envs, action_seed, protocol.deterministic, perturb)
-        linked = facts.carries or config.reset_state == "never"
+        linked = facts.links_trials or config.reset_state == "never"
         recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from, linked)
         with contextlib.ExitStack() as stack:
             steps_to = None
@@ -191,7 +191,7 @@ def evaluate(
         venv.close()
     table = _counted(recorder.collect(), quota)
     found = summarise(table, facts)
-    if protocol.balanced and facts.carries:
+    if protocol.balanced and facts.links_trials:
         found.update(ceiling=None, no_ceiling="balanced conditions do not follow each other as in the task")
     found.update(
         deterministic=protocol.deterministic, seed=seed, reset_state=config.reset_state, steps=steps,
@@ -256,7 +256,7 @@ def _run(
     venv: Any,
     agent: Acting,
     recorder: TrialRecorder,
-    quota: Quota,
+    quota: TrialQuota,
     activity: ActivityRecorder | None = None,
     progress: Progress | None = None,
 ) -> int:
@@ -283,7 +283,7 @@ def _run(
     return steps
 
 
-def _counted(table: Table, quota: Quota) -> Table:
+def _counted(table: Table, quota: TrialQuota) -> Table:
     """Keep the trials that count."""
     order = np.argsort(table["env"], kind="stable")
     envs = table["env"][order]

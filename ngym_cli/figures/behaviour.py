@@ -229,7 +229,7 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> Non
             [r.n for r in rows_of_rates],
         )  # fmt: skip
         interval_points(accuracy, curve, color=part.colour)
-        shortest = at_the_floor(part.table["rt"])
+        shortest = share_at_shortest_time(part.table["rt"])
         try:
             if shortest > FLOOR:
                 raise ValueError(f"{shortest:.0%} of the reaction times are the shortest possible")
@@ -251,7 +251,7 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> Non
     )
 
 
-def at_the_floor(times: np.ndarray) -> float:
+def share_at_shortest_time(times: np.ndarray) -> float:
     """Return the share of reaction times equal to the shortest; measured times, all different, have no floor."""
     known = times[np.isfinite(times)]
     return float(np.mean(known == known.min())) if len(known) else 1.0

@@ -217,7 +217,7 @@ def cues(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     parts = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
-    parts = [Part(part.label, part.colour, {**part.table, "coh": shown_in_each(part.table)}) for part in parts]
+    parts = [Part(part.label, part.colour, {**part.table, "coh": strength_by_modality(part.table)}) for part in parts]
     found = view.analysed(
         parts, lambda part: from_trials.cue_combination(part.table, n_boot=view.draws(DRAWS), lapse=0.0)
     )
@@ -246,7 +246,7 @@ def cues(view: View) -> Figure:
     return figure
 
 
-def shown_in_each(table: Mapping[str, np.ndarray]) -> np.ndarray:
+def strength_by_modality(table: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the strength of each presented modality: where both share the evidence, the mean of the two parts (%)."""
     if not {"coh_1", "coh_2"} <= set(table):
         return table["coh"]

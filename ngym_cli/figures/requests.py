@@ -183,7 +183,7 @@ def draw(
     return [_save(spec, *each, style, place) for spec, each, place in zip(specs, found, places, strict=True)]
 
 
-class Drawn(NamedTuple):
+class FigureResult(NamedTuple):
     """Figure, or None with the reason, and whether the run is damaged."""
 
     figure: Figure | None
@@ -223,7 +223,7 @@ def _run_names(seen: View) -> str:
 
 
 def _save(
-    spec: FigureSpec, result: Drawn, left_out: dict[str, str], table: Table, style: str, path: Path
+    spec: FigureSpec, result: FigureResult, left_out: dict[str, str], table: Table, style: str, path: Path
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"id": spec.name, "path": None, "left_out": {}}
     row |= {"reason": result.reason, "damaged": result.damaged}
@@ -240,7 +240,7 @@ def _save(
     return {**row, "path": str(path), "left_out": left_out}
 
 
-def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
+def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:
     """Return a figure, or None and the reason; a failure does not affect other figures.
 
     Args:
@@ -252,17 +252,17 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> Drawn:
 
     try:
         with styled(style):
-            return Drawn(spec.draw(seen), None, False)
+            return FigureResult(spec.draw(seen), None, False)
     except Unavailable as reason:
-        return Drawn(None, str(reason), False)
+        return FigureResult(None, str(reason), False)
     except UserError as error:
-        return Drawn(None, str(error), True)
+        return FigureResult(None, str(error), True)
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
-        return Drawn(None, f"the drawing failed: {one_line(error)}", False)
+        return FigureResult(None, f"the drawing failed: {one_line(error)}", False)
 
 
-def telling(run: runs.Run, quick: bool = True, facts: Facts | None = None) -> tuple[str, Figure] | None:
+def best_figure(run: runs.Run, quick: bool = True, facts: Facts | None = None) -> tuple[str, Figure] | None:
     """Return the most informative figure of a run's evaluation and the figure's name, or None if no figure is suitable.
 
     Figures specific to the kind of task precede general figures, and figures of more columns precede others.

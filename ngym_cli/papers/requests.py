@@ -150,7 +150,7 @@ def require_trust(paper: Paper, place: Path, trusted: bool) -> Row | None:
     known: set[str] = set()
     for record in records if _below_here(paper.folder) else ():
         said = read_json(record) if record.is_file() else None
-        known |= set(trust.made_here(said.get("code") if isinstance(said, dict) else None))
+        known |= set(trust.unchanged_references(said.get("code") if isinstance(said, dict) else None))
     for name in names:
         if not trusted and name not in known:
             raise UserError(

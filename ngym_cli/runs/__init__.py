@@ -21,8 +21,8 @@ from ngym_cli.runs.folder import (
     folder_for,
     is_plain_name,
     now,
-    refuse_elsewhere,
     refuse_existing,
+    refuse_if_running_elsewhere,
     safe_name,
 )
 from ngym_cli.runs.records import STATES
@@ -47,7 +47,7 @@ __all__ = [
     "folder_for",
     "is_plain_name",
     "now",
-    "refuse_elsewhere",
+    "refuse_if_running_elsewhere",
     "refuse_existing",
     "safe_name",
     "start_of_process",

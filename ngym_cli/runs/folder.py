@@ -224,7 +224,7 @@ def _says_running(path: Path) -> bool:
     return False
 
 
-def refuse_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
+def refuse_if_running_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
     """Refuse a run that another process seems to write, on another machine or where locks do not work.
 
     Raises:

@@ -70,7 +70,7 @@ class Sweep:
         """Return the file with the parameters that a search trial drew."""
         return self.path / DRAWN / f"{job:05d}.json"
 
-    def told_path(self, job: int) -> Path:
+    def reported_path(self, job: int) -> Path:
         """Return the marker file that says that the study knows the result of a job's trial."""
         return self.path / DRAWN / f"{job:05d}.told"
 

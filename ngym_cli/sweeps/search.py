@@ -168,7 +168,7 @@ def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
             study.tell(trial.number, state=_state().PRUNED)
         else:
             study.tell(trial.number, float(np.mean(scores)))
-    write_text(sweep.told_path(job), status)
+    write_text(sweep.reported_path(job), status)
     return one_run.DONE
 
 

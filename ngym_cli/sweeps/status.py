@@ -42,7 +42,7 @@ def row(sweep: Sweep, entry: Entry) -> Row:
                 found.update(_of_manifest(runs.Run(path).manifest()))
             except UserError as error:
                 found.update(state="failed", error=str(error))
-    if found["state"] == "queued" and sweep.recipe.search is not None and sweep.told_path(entry.job).exists():
+    if found["state"] == "queued" and sweep.recipe.search is not None and sweep.reported_path(entry.job).exists():
         found["state"] = "pruned"
     if found["state"] in ("queued", "interrupted", "failed"):
         why = sweep.error(entry.job)
@@ -125,7 +125,7 @@ def _over(sweep: Sweep, job: int, states: list[str]) -> bool:
     """Return whether a job is done; a search trial that was ended early has unfinished seeds."""
     if sweep.recipe.search is None:
         return all(state in FINAL for state in states)
-    return sweep.told_path(job).exists()
+    return sweep.reported_path(job).exists()
 
 
 def time_left(rows: Sequence[Row], workers: int) -> float | None:

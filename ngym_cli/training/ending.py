@@ -11,13 +11,13 @@ from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import provenance
-from ngym_cli.training.session import Numbers, Session
+from ngym_cli.training.session import Metrics, Session
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 
-def close(session: Session, model: BaseAlgorithm, config: RunConfig, status: str) -> Numbers:
+def close(session: Session, model: BaseAlgorithm, config: RunConfig, status: str) -> Metrics:
     """Write the model, the last trials and the last evaluation."""
     session.curves.recorder.flush()
     saving.save_model(model, config, session.run.path / runs.MODEL)
@@ -29,7 +29,7 @@ def close(session: Session, model: BaseAlgorithm, config: RunConfig, status: str
     session.curves.board.flush()
     _require_whole(session)
     if status == "finished":
-        checkpoints.slim(session.run.path / checkpoints.FOLDER)
+        checkpoints.keep_only_weights(session.run.path / checkpoints.FOLDER)
     said = provenance.closing(session.clock.times(), status, session.stop.reason or "all steps taken")
     session.run.update(**said, **_results(session, found))
     return {**found.summary, **_criterion(session)}
@@ -47,7 +47,7 @@ def _require_whole(session: Session) -> None:
     session.curves.recorder.require_parts()
 
 
-def _results(session: Session, found: fresh_trials.Evaluation) -> Numbers:
+def _results(session: Session, found: fresh_trials.Evaluation) -> Metrics:
     keys = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
     return {
         "steps": session.step,
@@ -58,7 +58,7 @@ def _results(session: Session, found: fresh_trials.Evaluation) -> Numbers:
     }
 
 
-def _criterion(session: Session) -> Numbers:
+def _criterion(session: Session) -> Metrics:
     return {"until": session.plan.until.record()} if session.plan.until else {}
 
 

@@ -95,7 +95,7 @@ class Evaluator:
         """Add the most informative figure of the last evaluation to TensorBoard; at the end, since drawing is slow."""
         from ngym_cli.figures import requests
 
-        drawn = requests.telling(self.run, facts=self.facts)
+        drawn = requests.best_figure(self.run, facts=self.facts)
         if drawn is not None:
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self._step)
 

@@ -12,7 +12,7 @@ from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving, threads
 from ngym_cli.agents.from_config import build_model, complete, find_algorithm
 from ngym_cli.config import RunConfig, streams
-from ngym_cli.config.parts import culprit, is_reference, place_of
+from ngym_cli.config.parts import faulty_reference, is_reference, place_of
 from ngym_cli.config.trust import references
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts, inspect
@@ -27,7 +27,7 @@ from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.interruption import Stop, stopping_on_signals
 from ngym_cli.training.progress import Display, Silent
-from ngym_cli.training.session import CheckpointKeeper, Numbers, Plan, Session, Watch
+from ngym_cli.training.session import CheckpointKeeper, Metrics, Plan, Session, Watch
 from ngym_cli.training.stopping import Until
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Outcome:
 
     run: runs.Run
     status: str
-    summary: Numbers
+    summary: Metrics
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Ou
         manifest = run.manifest()
         if manifest["status"] == "finished":
             raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
-        runs.refuse_elsewhere(run, manifest)
+        runs.refuse_if_running_elsewhere(run, manifest)
         config = run.config(trust)
         facts = inspect(config)
         find_algorithm(config.alg)
@@ -158,7 +158,7 @@ def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Ou
         venv = build_venv(course.stage.config if course else config, int(config.n_envs or 1))
         model = build_model(config, venv)
         goal = _goal(course, facts)
-        begun: Numbers = {}
+        begun: Metrics = {}
         if saved is not None:
             checkpoints.restore(saved, model, venv)
         else:
@@ -212,7 +212,7 @@ class _Parts:
     def session(self, saved: checkpoints.Saved | None) -> Session:
         """Return the session of a new run, or of a run that continues from a checkpoint."""
         path, facts, state = self.run.path, self.facts, saved.session if saved else {}
-        linked = facts.carries or self.config.reset_state == "never"
+        linked = facts.links_trials or self.config.reset_state == "never"
         recorder = TrialRecorder(
             path / runs.TRIALS, self.config.task, facts.dt, self.venv.num_envs, facts.rt_from, linked
         )
@@ -238,7 +238,7 @@ class _Parts:
             session.set_state(saved.step, state)
         return session
 
-    def write_checkpoint(self, step: int, state: Numbers) -> Path:
+    def write_checkpoint(self, step: int, state: Metrics) -> Path:
         """Write a checkpoint of the present step with the given state of the session."""
         return checkpoints.write(self.run.path / checkpoints.FOLDER, step, self.model, self.venv, state)
 
@@ -272,7 +272,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             raise UserError(f"task {parts.config.task} ended the program: {one_line(error)}") from error
         own = [name for name in references(parts.config) if is_reference(name)]
         if isinstance(error, Exception) and own and not isinstance(error, UserError):
-            name = culprit(error, own)
+            name = faulty_reference(error, own)
             noun = "task " if name == parts.config.task else ""
             raise UserError(f"{noun}{name} failed during training: {one_line(error)}{place_of(error)}") from error
         raise

@@ -26,7 +26,7 @@ from ngym_cli.training.stopping import Until
 #: Seconds between two updates of the manifest while a run goes on.
 SECONDS_PER_UPDATE = 5.0
 
-Numbers = dict[str, Any]
+Metrics = dict[str, Any]
 
 #: Callback after each evaluation, with step and summary; returns a reason to end the run early, or None.
 Watch = Callable[[int, Mapping[str, Any]], str | None]
@@ -35,7 +35,7 @@ Watch = Callable[[int, Mapping[str, Any]], str | None]
 class Learner(Protocol):
     """Interface that a session requires of a learner."""
 
-    def write_checkpoint(self, step: int, state: Numbers) -> Path:
+    def write_checkpoint(self, step: int, state: Metrics) -> Path:
         """Write a checkpoint of the present step with the given state of the session."""
 
     def change_stage(self, stage: Stage) -> None:
@@ -90,7 +90,7 @@ class CheckpointKeeper:
         last: step of the last checkpoint, or None.
     """
 
-    def __init__(self, folder: Path, settings: CheckpointConfig, write: Callable[[int, Numbers], Path]):
+    def __init__(self, folder: Path, settings: CheckpointConfig, write: Callable[[int, Metrics], Path]):
         self.folder, self.settings, self.write = folder, settings, write
         self.last: int | None = None
         self.best = -math.inf
@@ -100,7 +100,7 @@ class CheckpointKeeper:
         every = self.settings.every
         return performance > self.best or bool(every and step - (self.last or 0) >= every)
 
-    def keep(self, step: int, performance: float, state: Callable[[], Numbers]) -> None:
+    def keep(self, step: int, performance: float, state: Callable[[], Metrics]) -> None:
         """Write a checkpoint unless present, and mark the checkpoint if the performance is the best so far."""
         is_best = performance > self.best
         self.best = max(self.best, performance)
@@ -164,7 +164,7 @@ class Session:
         if trials is None:
             return
         facts, curriculum = self.facts, self.plan.curriculum
-        beside: Numbers = {}
+        beside: Metrics = {}
         if curriculum is not None:
             curriculum.take(trials["performance"])
             facts = curriculum.stage.facts
@@ -256,7 +256,7 @@ class Session:
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
-    def state(self) -> Numbers:
+    def state(self) -> Metrics:
         """Return the state that the run's records depend on, as plain data and arrays; older records are on disk."""
         curriculum, until = self.plan.curriculum, self.plan.until
         return {

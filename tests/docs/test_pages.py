@@ -169,8 +169,8 @@ def test_reasons_are_read_from_the_text_beside_the_record():
 
 
 def test_the_trial_drawn_is_a_rewarded_one():
-    assert sum(trials.telling("GoNogo-v0").rewards) == 1
-    assert trials.telling("PerceptualDecisionMaking-v0").record["coh"] >= 25
+    assert sum(trials.informative_trial("GoNogo-v0").rewards) == 1
+    assert trials.informative_trial("PerceptualDecisionMaking-v0").record["coh"] >= 25
 
 
 def test_text_is_shown_as_it_is():

@@ -81,7 +81,7 @@ def test_lists_of_a_record_stand_on_one_line():
 @pytest.mark.parametrize("task", TASKS)
 def test_the_telling_figure_of_every_sort_of_task_is_kept(task, tmp_path):
     run = runs.find(str(made_up_run(tmp_path / "run", task, TASKS[task][0], 300)))
-    name, figure = requests.telling(run)
+    name, figure = requests.best_figure(run)
     kept = as_numbers(figure)
     assert name in TASKS[task][1]
     assert any(panel["parts"] for panel in kept["panels"]) and len(json.dumps(kept)) < 20_000

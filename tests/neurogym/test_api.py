@@ -33,7 +33,7 @@ ELSEWHERE = {
     "utils.logging": "logger",
     "utils.ngym_random": "TruncExp trunc_exp random_number_fn random_number_name",
     "utils.plotting": "plot_env run_env visualize_run fig_ plot_env_1dbox plot_env_3dbox plot_psychometric probit "
-    "plot_rew_across_training put_together_files order_by_sufix",
+    "plot_rew_across_training concatenate_files order_by_sufix",
     "utils.scheduler": "BaseSchedule RandomBlockSchedule RandomSchedule SequentialBlockSchedule SequentialSchedule",
     "utils.tasktools": "to_map get_idx get_periods_idx minmax_number circular_dist divide correct_2AFC compute_perf",
     "wrappers": "Monitor Noise PassAction PassReward ReactionTime SideBias RandomGroundTruth ScheduleAttr ScheduleEnvs "

@@ -80,7 +80,7 @@ def test_payments_take_precedence():
     class Sure(OneChoice):
         def _new_trials(self, trials):
             super()._new_trials(trials)
-            trials.pay("decision", 2, 0.6, 0.6)
+            trials.set_action_reward("decision", 2, 0.6, 0.6)
 
     rewards, info = play(Sure(), [0, 0, 2], ground_truth=1)
     assert rewards[-1] == 0.6 and info["performance"] == 0.6
@@ -92,7 +92,7 @@ def test_payments_at_every_step_add_up():
 
         def _new_trials(self, trials):
             super()._new_trials(trials)
-            trials.pay(["stimulus", "decision"], 1, 1.0, 1 / 3, ends=False)
+            trials.set_action_reward(["stimulus", "decision"], 1, 1.0, 1 / 3, ends=False)
 
     rewards, info = play(Tracking(), [0, 1, 0, 1], ground_truth=1)
     assert rewards == [0, 1, 0, 1] and info["performance"] == pytest.approx(2 / 3)

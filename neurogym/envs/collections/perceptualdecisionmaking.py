@@ -42,7 +42,7 @@ def roitman02(**kwargs: Any) -> gym.Env:
     return _described(ReactionTime(PerceptualDecisionMaking(**kwargs)), roitman02.metadata)  # type: ignore[attr-defined]
 
 
-ibl20.metadata = PerceptualDecisionMaking.metadata.but(  # type: ignore[attr-defined]
+ibl20.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
     paper_name="Standardized and reproducible measurement of decision-making in mice",
     paper_link="https://doi.org/10.7554/eLife.63711",
     description="report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
@@ -53,7 +53,7 @@ ibl20.metadata = PerceptualDecisionMaking.metadata.but(  # type: ignore[attr-def
         "the block is reported with each trial",
     ],
 )
-roitman02.metadata = PerceptualDecisionMaking.metadata.but(  # type: ignore[attr-defined]
+roitman02.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
     paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
     "reaction time task",
     paper_link="https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",

@@ -16,7 +16,7 @@ class IBLBlock(IBL):
     Source: Abbott et al. (International Brain Laboratory) 2017, 10.1016/j.neuron.2017.12.013.
     """
 
-    metadata = IBL.metadata.but(
+    metadata = IBL.metadata.replace(
         description="choose the side with the higher contrast; one side is more frequent in blocks of trials",
         carries=True,
         needs_reward=True,

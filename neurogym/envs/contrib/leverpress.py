@@ -65,5 +65,5 @@ class LeverPress(TrialEnv):
         trials.go, trials.go_period = signal, "press"
         trials.add_ob(lambda rows: rows.step == signal[rows.trial], ["press", "last"], where="signal")
         trials.set_groundtruth(1, ["press", "last"])
-        trials.pay(["press", "last"], 0, trials.reward("fail"))
-        trials.pay("last", 1, trials.reward("correct"), performance=1.0)
+        trials.set_action_reward(["press", "last"], 0, trials.reward("fail"))
+        trials.set_action_reward("last", 1, trials.reward("correct"), performance=1.0)

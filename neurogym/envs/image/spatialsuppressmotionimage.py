@@ -38,7 +38,7 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
     Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
     """
 
-    metadata = SpatialSuppressMotion.metadata.but(
+    metadata = SpatialSuppressMotion.metadata.replace(
         description="give the choice probabilities of people for the motion of a plaid, seen as images",
         differences=[
             *SpatialSuppressMotion.metadata["differences"],

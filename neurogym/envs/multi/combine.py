@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.core import TrialEnv
-from neurogym.envs.multi.fitting import OfSeveral, check_tasks
+from neurogym.envs.multi.fitting import JointParameters, check_tasks
 from neurogym.envs.registration import make
 from neurogym.metadata import TaskInfo
 from neurogym.trials import Info, StepResult
@@ -19,7 +19,7 @@ from neurogym.wrappers.stack import traits
 TYPES = ("main", "distractor", "both")
 
 
-class Combine(OfSeveral, TrialEnv):
+class Combine(JointParameters, TrialEnv):
     """Do a main task and a distractor task in the same trial.
 
     Every trial has one of three types: main task only, distractor only, both. The observation is that of the main
@@ -92,7 +92,7 @@ class Combine(OfSeveral, TrialEnv):
         self.rewards = {**other.rewards, **main.rewards}
         self.conditions = {"combine_type": list(range(3)), **main.conditions}
         self.conditions |= {f"distractor_{name}": values for name, values in other.conditions.items()}
-        self.metadata = type(self).metadata.but(carries=any(traits(one).memory for one in self.envs))
+        self.metadata = type(self).metadata.replace(carries=any(traits(one).memory for one in self.envs))
         self._running = [False, False]
 
     def _space(self) -> spaces.Box:

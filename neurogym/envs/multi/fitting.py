@@ -14,7 +14,7 @@ from neurogym.spaces import n_actions
 from neurogym.wrappers.forwarding import layers
 
 
-class OfSeveral:
+class JointParameters:
     """Environment whose parameters are the parameters of several tasks.
 
     Attributes:

@@ -11,7 +11,7 @@ import numpy as np
 from neurogym import scores, spaces
 from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.envs.multi.fitting import OfSeveral, check_spaces, check_tasks, distinct, name_of
+from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.interleave import MixedRule, Parts, Records, empty_column, interleave, records_of
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
@@ -27,7 +27,7 @@ STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have m
 MOST_IN_STOCK = 512  #: trials of one task
 
 
-class ScheduleEnvs(OfSeveral, TrialEnv):
+class ScheduleEnvs(JointParameters, TrialEnv):
     """Present several tasks; a schedule selects the task of each trial.
 
     The trial's task is in its record as ``task``. Every task keeps a random stream of its own, and the first
@@ -90,7 +90,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
             self.conditions |= task.conditions
         told = any(task.metadata.get("needs_reward") for task in self.tasks)
         linked = any(its.memory for its in known)
-        self.metadata = type(self).metadata.but(carries=linked, needs_reward=told)
+        self.metadata = type(self).metadata.replace(carries=linked, needs_reward=told)
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
         self.observation_space = widest.observation_space
@@ -307,7 +307,7 @@ class ScheduleEnvs(OfSeveral, TrialEnv):
 
     def ceiling(self) -> Score | None:
         """Mean over the tasks, weighted by how often each comes, if the ceiling of each is known."""
-        return scores.ask("ceiling of several tasks", self)
+        return scores.score("ceiling of several tasks", self)
 
     @property
     def shares(self) -> np.ndarray:
@@ -330,7 +330,7 @@ class MultiEnvs(ScheduleEnvs):
         env_input: Whether channels ``task`` show the agent which task runs (one-hot).
     """
 
-    metadata = ScheduleEnvs.metadata.but(description="presents that of several tasks which the caller chooses")
+    metadata = ScheduleEnvs.metadata.replace(description="presents that of several tasks which the caller chooses")
 
     def __init__(self, envs: Sequence[gym.Env], env_input: bool = False):
         super().__init__(envs, None, env_input)

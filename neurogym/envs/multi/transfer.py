@@ -25,7 +25,7 @@ class TransferLearning(ScheduleEnvs):
         ValueError: If there are not as many numbers as tasks, or tasks do not fit together.
     """
 
-    metadata = ScheduleEnvs.metadata.but(
+    metadata = ScheduleEnvs.metadata.replace(
         description="presents several tasks, each for a number of trials, one after the other",
         paper_name=None,
         paper_link=None,

@@ -103,7 +103,7 @@ class AnnubesEnv(TrialEnv):
         self._contains = np.array([[m in s for m in self.modalities] + [not s] for s in self.stimuli])
         self._count = np.zeros(len(self.modalities) + 1, int)
         if any(limit is not None for limit in self.max_sequential.values()):
-            self.metadata = type(self).metadata.but(carries=True)
+            self.metadata = type(self).metadata.replace(carries=True)
         self.conditions = {"stim_types": self.stimuli}
         names = {name: i for i, name in enumerate(["fixation", "start", *self.modalities])}
         n_actions = len(self.output_behavior)
@@ -218,7 +218,7 @@ class AnnubesEnv(TrialEnv):
         for action in range(len(self.output_behavior)):
             right = ground_truth == action
             pay = np.where(right, trials.reward("correct"), trials.reward("fail"))
-            trials.pay("stimulus", action, pay, right / steps, ends=False)
+            trials.set_action_reward("stimulus", action, pay, right / steps, ends=False)
 
     def _describe(self, trials: Trials, which: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
         """Put stimuli, intensities and counts into the record; intensities of absent modalities are 0."""

@@ -83,7 +83,7 @@ class Bandit(TrialEnv):
         trials.add_period("decision", self.dt)
         pays = trials.rng.random((trials.n, self.n)) < p
         for arm in range(self.n):
-            trials.pay("decision", arm, pays[:, arm] * amounts[:, arm], best[:, arm].astype(float))
+            trials.set_action_reward("decision", arm, pays[:, arm] * amounts[:, arm], best[:, arm].astype(float))
 
     @staticmethod
     def _each(trials: Trials, name: str, usual: np.ndarray) -> np.ndarray:

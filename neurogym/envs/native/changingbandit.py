@@ -93,4 +93,4 @@ class ChangingBandit(TrialEnv):
         pays = trials.rng.random(p.shape) < p
         for arm in range(self.n):
             paid = np.where(pays[:, arm], trials.reward("correct"), trials.reward("fail"))
-            trials.pay("decision", arm, paid, (best == arm).astype(float))
+            trials.set_action_reward("decision", arm, paid, (best == arm).astype(float))

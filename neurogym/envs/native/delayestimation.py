@@ -84,4 +84,4 @@ class DelayEstimation(TrialEnv):
         distance = np.abs(np.arange(self.dim_ring) - target[:, None])
         closeness = 1 - np.minimum(distance, self.dim_ring - distance) / (self.dim_ring / 2)
         actions = range(1, 1 + self.dim_ring)
-        trials.pay("decision", actions, trials.reward("correct")[:, None] * closeness, closeness)
+        trials.set_action_reward("decision", actions, trials.reward("correct")[:, None] * closeness, closeness)

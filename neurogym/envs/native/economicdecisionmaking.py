@@ -87,7 +87,7 @@ class EconomicDecisionMaking(TrialEnv):
         if self.sigma:  # without noise nothing is drawn, so that a seed gives the trials it always gave
             trials.add_randn(0, self.sigma, "offer_on", where=range(1, 7))
         for option in (0, 1):
-            trials.pay("decision", option + 1, value[:, option], best[:, option].astype(float))
+            trials.set_action_reward("decision", option + 1, value[:, option], best[:, option].astype(float))
         trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
 
     def ceiling(self) -> Score | None:

@@ -7,7 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
-from neurogym.envs.timing import pay_for_time
+from neurogym.envs.timing import reward_timing
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -57,5 +57,5 @@ class MotorTiming(TrialEnv):
         trials.add_ob(1, ["fixation", "cue", "set"], where="fixation")
         trials.add_ob(np.arange(2) == interval[:, None], ["cue", "set"], where="cue")
         trials.add_ob(1, "set", where="set")
-        pay_for_time(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
+        reward_timing(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
         trials.go, trials.go_period = trials.starts["set"], "set"

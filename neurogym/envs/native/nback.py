@@ -97,6 +97,6 @@ class NBack(TrialEnv):
             good = counts & (trials.gt[rows.index] == action)
             paid = np.where(good, trials.reward("correct")[rows.trial], 0.0)
             paid += np.where(counts & ~good, trials.reward("fail" if action else "miss")[rows.trial], 0.0)
-            trials.pay(
+            trials.set_action_reward(
                 responses, action, lambda _, paid=paid: paid, lambda _, good=good: good / len(responses), ends=False
             )

@@ -7,7 +7,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
-from neurogym.envs.timing import pay_for_time, possible_durations
+from neurogym.envs.timing import possible_durations, reward_timing
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -82,5 +82,5 @@ class OneTwoThreeGo(TrialEnv):
         trials.add_ob(1, where="target")
         trials.set_ob(0, "fixation", where="target")
         trials.add_ob(1, ["s1", "s2", "s3"], where="stimulus")
-        pay_for_time(trials, "production", since=trials.starts["s3"], target=interval, margin=self.prod_margin)
+        reward_timing(trials, "production", since=trials.starts["s3"], target=interval, margin=self.prod_margin)
         trials.go, trials.go_period = trials.starts["s3"], "s3"

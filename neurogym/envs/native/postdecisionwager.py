@@ -94,4 +94,4 @@ class PostDecisionWager(TrialEnv):
         sure, fail = trials.reward("sure"), trials.reward("fail")
         worth = np.clip((sure - fail) / (trials.reward("correct") - fail), 0, 1)
         pay = np.where(wager, sure, trials.reward("abort"))
-        trials.pay("decision", len(self.theta) + 1, pay, np.where(wager, worth, 0.0))
+        trials.set_action_reward("decision", len(self.theta) + 1, pay, np.where(wager, worth, 0.0))

@@ -27,7 +27,7 @@ class RDMHist(Priors):
     10.1038/s41467-020-14824-w.
     """
 
-    metadata = Priors.metadata.but(
+    metadata = Priors.metadata.replace(
         description="report the stronger of two noisy directions, which repeat or alternate in blocks",
         differences=["the fixation cue is on until the decision"],
     )

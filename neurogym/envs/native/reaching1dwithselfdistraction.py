@@ -23,7 +23,7 @@ class Reaching1DWithSelfDistraction(Reaching1D):
         ValueError: If ``speed`` is not positive.
     """
 
-    metadata = Reaching1D.metadata.but(
+    metadata = Reaching1D.metadata.replace(
         paper_name=None,
         paper_link=None,
         description="rotate onto a target angle that the own angle masks",

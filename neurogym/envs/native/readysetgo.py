@@ -11,7 +11,7 @@ from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.envs.timing import pay_for_time
+from neurogym.envs.timing import reward_timing
 from neurogym.metadata import TaskInfo
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -78,7 +78,7 @@ class ReadySetGo(TrialEnv):
         trials.add_ob(1, "set", where="set")
         if self.cued:
             trials.add_ob(gain, where="gain")
-        pay_for_time(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
+        reward_timing(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
 
     def ceiling(self) -> dict[str, Any]:
         """Exact ceiling: without noise, an observer can count the steps to the full reward."""

@@ -18,7 +18,7 @@ class ReadySetGoDoublePrior(ReadySetGoSinglePrior):
         ValueError: If there is no such scenario, or ``weber`` is negative.
     """
 
-    metadata = ReadySetGoSinglePrior.metadata.but(
+    metadata = ReadySetGoSinglePrior.metadata.replace(
         description="measure an interval from one of two cued ranges and produce it again",
     )
     scenarios = (

@@ -28,7 +28,7 @@ class ReadySetGoSinglePrior(CueSetGo):
         ValueError: If there is no such scenario, or ``weber`` is negative.
     """
 
-    metadata = CueSetGo.metadata.but(
+    metadata = CueSetGo.metadata.replace(
         description="measure an interval and produce it again with a ramp of output",
         necessary=("pulse",),
     )

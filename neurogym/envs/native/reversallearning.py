@@ -89,4 +89,4 @@ class ReversalLearning(TrialEnv):
         trials.set_groundtruth(truth, "decision")
         for action in (1, 2):
             paid = np.where(pays[:, action - 1], trials.reward("correct"), trials.reward("fail"))
-            trials.pay("decision", action, paid, (truth == action).astype(float))
+            trials.set_action_reward("decision", action, paid, (truth == action).astype(float))

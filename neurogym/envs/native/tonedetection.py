@@ -82,4 +82,6 @@ class ToneDetection(TrialEnv):
         trials.add_randn(0, self.sigma, where="stimulus")
         trials.set_groundtruth(lambda rows: where[rows.trial] * (rows.step >= offset[rows.trial]))
         silent = where == 0
-        trials.pay("decision", 0, np.where(silent, trials.reward("correct"), trials.reward("noresp")), 1.0 * silent)
+        trials.set_action_reward(
+            "decision", 0, np.where(silent, trials.reward("correct"), trials.reward("noresp")), 1.0 * silent
+        )

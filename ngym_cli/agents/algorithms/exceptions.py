@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from ngym_cli.agents.options import Values
 
-__all__ = ["BUDGETS", "EXCEPTIONS", "Exceptional", "budget", "exceptional"]
+__all__ = ["BUDGETS", "EXCEPTIONS", "TaskDefaults", "budget", "exceptional"]
 
 
 @dataclass(frozen=True)
-class Exceptional:
+class TaskDefaults:
     """Task-specific defaults that replace the algorithm's defaults.
 
     Attributes:
@@ -32,35 +32,35 @@ class Exceptional:
 
 
 #: Id of the task to its defaults.
-EXCEPTIONS: dict[str, Exceptional] = {
-    "PulseDecisionMaking-v0": Exceptional(
+EXCEPTIONS: dict[str, TaskDefaults] = {
+    "PulseDecisionMaking-v0": TaskDefaults(
         {"ent_coef": 0.03}, "an answer costs in 200 steps before it pays in one, so that answers are given up early"
     ),
-    "MotorTiming-v0": Exceptional(
+    "MotorTiming-v0": TaskDefaults(
         {"ent_coef": 0.003},
         "going at random in half of the steps never lasts to the long interval, and entropy leads back there",
         network_args={"patience": 24.0},
     ),
-    "OneTwoThreeGo-v0": Exceptional(
+    "OneTwoThreeGo-v0": TaskDefaults(
         {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
     ),
-    "DelayEstimation-v0": Exceptional(
+    "DelayEstimation-v0": TaskDefaults(
         {"learning_rate": 5e-3},
         "colours are seen for 100 ms, too short for gates that open slowly, and 180 reports are to be told apart",
         network_args={"memory": 15.0},
     ),
-    "DelayMatchSampleDistractor1D-v0": Exceptional(
+    "DelayMatchSampleDistractor1D-v0": TaskDefaults(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
     ),
-    "RDMHist-v0": Exceptional(
+    "RDMHist-v0": TaskDefaults(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and no answer costs nothing, so answers are given up early",
     ),
-    "SpatialSuppressMotionImage-v0": Exceptional(
+    "SpatialSuppressMotionImage-v0": TaskDefaults(
         {"learning_rate": 3e-3}, "a convolutional front end takes smaller steps than recurrent weights", "supervised"
     ),
-    "MemoryRecall-v0": Exceptional(
+    "MemoryRecall-v0": TaskDefaults(
         {},
         "which of two patterns a cue recalls depends on how many elements they share, for which one layer is too few",
         "supervised",
@@ -110,7 +110,7 @@ BUDGETS: dict[str, int] = {
 DISCOUNT_PER_100_MS = 0.99
 
 
-def reaction_time(dt: float) -> Exceptional:
+def reaction_time(dt: float) -> TaskDefaults:
     """Return the defaults of reaction-time tasks, in which the agent decides when to respond.
 
     With the usual discount (0.9 per step) waiting never increases the return, and the agent responds after a single
@@ -120,10 +120,10 @@ def reaction_time(dt: float) -> Exceptional:
         dt: time step (ms).
     """
     gamma = round(DISCOUNT_PER_100_MS ** (dt / 100), 6)
-    return Exceptional({"gamma": gamma}, "time costs 1 % of the reward per 100 ms, so that looking longer can pay")
+    return TaskDefaults({"gamma": gamma}, "time costs 1 % of the reward per 100 ms, so that looking longer can pay")
 
 
-def exceptional(task: str, rt_from: str, dt: float) -> Exceptional | None:
+def exceptional(task: str, rt_from: str, dt: float) -> TaskDefaults | None:
     """Return the defaults specific to a task, or None.
 
     Args:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from neurogym.messages.plain_data import plain
 from ngym_cli.agents.algorithms import sb3
-from ngym_cli.agents.algorithms.nested_arrays import put_together, take_apart
+from ngym_cli.agents.algorithms.nested_arrays import flatten_tree, restore_tree
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 Tensors = dict[str, Tensor]
@@ -43,7 +43,7 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
         for i, part in enumerate(model.recurrent_states):
             tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
         if own := model.own_state():
-            info["own"] = take_apart(copy.deepcopy(own), "own", tensors)
+            info["own"] = flatten_tree(copy.deepcopy(own), "own", tensors)
     info["replay"] = _save_replay(_replay(model), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, plain(info)
@@ -68,7 +68,7 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
     if isinstance(model, sb3.Learner):
         for i, part in enumerate(model.recurrent_states):
             part[-1] = tensors[f"recurrent/{i}"].numpy()
-        model.set_own_state(put_together(info.get("own", {}), tensors))
+        model.set_own_state(restore_tree(info.get("own", {}), tensors))
     _load_replay(_replay(model), info["replay"], tensors)
     _load_generators(model, info["generators"], tensors)
 

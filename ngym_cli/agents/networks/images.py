@@ -85,7 +85,7 @@ def distinct(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(first), which
 
 
-class Remembered:
+class FeatureCache:
     """Cache of the features of recent images, for an agent with fixed weights.
 
     Args:

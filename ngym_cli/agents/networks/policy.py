@@ -21,7 +21,7 @@ from ngym_cli.agents.networks.actor import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
 from ngym_cli.agents.networks.categorical import Categorical
 from ngym_cli.agents.networks.descent import Descent
-from ngym_cli.agents.networks.images import ConvolutionalFront, Remembered, distinct
+from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
 from ngym_cli.agents.networks.optimizers import Adam
 from ngym_cli.agents.networks.structure import Structure
 
@@ -210,7 +210,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             [network.stepper() for network in self.networks],
             read_out,
             self.action_space,
-            Remembered(self._extracted) if is_image_space(space) else front,
+            FeatureCache(self._extracted) if is_image_space(space) else front,
             self.chained,
         )
 

@@ -104,13 +104,13 @@ def test_names_are_the_same_objects_by_any_path():
     import neurogym.utils.spaces
 
     from neurogym.envs.native.perceptualdecisionmaking import PulseDecisionMaking
-    from neurogym.envs.native.pulsedecisionmaking import PulseDecisionMaking as Present
+    from neurogym.envs.native.pulsedecisionmaking import PulseDecisionMaking as CurrentObservations
 
-    assert PulseDecisionMaking is Present
+    assert PulseDecisionMaking is CurrentObservations
     assert neurogym.utils.spaces.Box is neurogym.spaces.Box
-    assert pickle.loads(pickle.dumps(PulseDecisionMaking)) is Present
+    assert pickle.loads(pickle.dumps(PulseDecisionMaking)) is CurrentObservations
     old = b"cneurogym.envs.native.perceptualdecisionmaking\nPulseDecisionMaking\n."
-    assert pickle.loads(old) is Present
+    assert pickle.loads(old) is CurrentObservations
 
 
 @pytest.mark.parametrize("line", ["from neurogym.utils.spaces import Boxx", "import neurogym.utils.spacesss"])

@@ -99,7 +99,7 @@ def test_saved_data_over_training(tmp_path) -> None:
         env.step(0)
     names = plotting.order_by_sufix(env.save_dir.glob("trial_*.npz"))
     assert [int(name.split("_")[-1][:-4]) for name in names] == list(range(5, 61, 5))
-    data = plotting.put_together_files(env.save_dir)
+    data = plotting.concatenate_files(env.save_dir)
     assert len(data["reward"]) == 60 and set(data) >= {"ground_truth", "outcome", "performance"}
     plotting.plot_rew_across_training(env.save_dir, window=10, zline=True, legend=True)
     assert (env.save_dir / "mean_reward_across_training.png").is_file()

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from ngym_cli import runs
 from ngym_cli.figures import conditions, requests
-from ngym_cli.figures.evidence import shown_in_each
+from ngym_cli.figures.evidence import strength_by_modality
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files.writing import write_json
@@ -247,7 +247,7 @@ def test_stages_are_marked_on_the_learning_curve(made_up, tmp_path):
 def test_strength_is_that_of_each_modality():
     columns = {"modality": ["both", "first"], "coh": [50, 50], "coh_1": [30.0, 50], "coh_2": [20.0, 0]}
     table = {name: np.array(values) for name, values in columns.items()}
-    assert shown_in_each(table).tolist() == [25, 50]
+    assert strength_by_modality(table).tolist() == [25, 50]
 
 
 def test_a_perturbed_evaluation_is_drawn_beside_the_intact_one(ngym, run_folder, tmp_path):
@@ -306,4 +306,4 @@ def test_context_is_drawn_where_there_is_only_one(tmp_path):
 
 def test_the_telling_figure_is_the_task_s_own(made_up):
     for task, name in (("DawTwoStep-v0", "stay"), ("RDM-v0", "chronometric"), ("PostDecisionWager-v0", "wagering")):
-        assert requests.telling(runs.find(str(made_up(task))))[0] == name
+        assert requests.best_figure(runs.find(str(made_up(task))))[0] == name

@@ -52,7 +52,7 @@ def test_a_wrong_entry_hinders_no_other_run(tmp_path, entry, value):
         else:
             diff.between("good", bad.name, tmp_path)
             status._of_manifest(manifest)
-            runs.refuse_elsewhere(bad, {**manifest, "status": "crashed"})
+            runs.refuse_if_running_elsewhere(bad, {**manifest, "status": "crashed"})
 
 
 NONE = ["", "[]", "null", "3", '"x"', "{", '{"status": 3}', '{"status": "done"}', "\x00", "NaN"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from safetensors.torch import load, save
 
-from ngym_cli.agents.algorithms.nested_arrays import SMALL, join, put_together, split, take_apart
+from ngym_cli.agents.algorithms.nested_arrays import SMALL, flatten_tree, join, restore_tree, split
 
 KINDS = ["f8", "f4", "i8", "i4", "u1", "?"]
 shapes = arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
@@ -45,11 +45,11 @@ def same(a, b):
 
 def written_and_read(tree):
     tensors = {}
-    rest = take_apart(tree, "env", tensors)
+    rest = flatten_tree(tree, "env", tensors)
     joined, places = join(tensors)
     rest, places = json.loads(json.dumps([rest, places], allow_nan=False))
     read = load(save({name: value.contiguous().clone() for name, value in joined.items()}))
-    return put_together(rest, split(read, places))
+    return restore_tree(rest, split(read, places))
 
 
 @settings(deadline=None)
@@ -61,7 +61,7 @@ def test_any_tree_comes_back_as_it_was(tree):
 def test_small_arrays_become_one_for_each_type_and_large_ones_stay():
     tree = [np.full(i % 3, i, kind) for i in range(300) for kind in ("f4", "i8")] + [np.arange(SMALL, dtype="i8")]
     tensors = {}
-    take_apart(tree, "env", tensors)
+    flatten_tree(tree, "env", tensors)
     joined, places = join(tensors)
     assert len(joined) == 3 and len(places) == 600
     assert same(written_and_read(tree), tree)

@@ -8,7 +8,7 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.agents.algorithms import SMALLEST_IMAGE
-from ngym_cli.agents.networks.images import REMEMBERED, ConvolutionalFront, Remembered, distinct
+from ngym_cli.agents.networks.images import REMEMBERED, ConvolutionalFront, FeatureCache, distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 SPACE = spaces.Box(0, 255, (3, 40, 40), np.uint8)
@@ -59,7 +59,7 @@ def test_an_agent_that_acts_remembers_what_it_has_seen_until_its_weights_change(
 
 
 def test_what_is_remembered_does_not_grow_without_end():
-    seen = Remembered(lambda images: images.astype(float))
+    seen = FeatureCache(lambda images: images.astype(float))
     for k in range(5):
         images = np.arange(k * REMEMBERED // 2, (k + 1) * REMEMBERED // 2)[:, None]
         assert np.array_equal(seen(images), images)

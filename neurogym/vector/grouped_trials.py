@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from neurogym.trials import Trials
-from neurogym.trials.cursor import Ahead
+from neurogym.trials.cursor import PreparedTrials
 
 
 class GroupedTrials:
@@ -52,8 +52,8 @@ class GroupedTrials:
         """Whether all tasks have equal parameters; checked again after any change of parameters."""
         if not self._tasks[0].can_make_together:
             return False
-        if self._compared is not Ahead.last_drop:
+        if self._compared is not PreparedTrials.last_drop:
             first, *others = self._tasks
             self._alike = all(task.can_make_together and task.has_parameters_of(first) for task in others)
-            self._compared = Ahead.last_drop
+            self._compared = PreparedTrials.last_drop
         return self._alike
