@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,8 +46,12 @@ def find_between(system: System, found: FixedPoints, places: int = 5, distance: 
         apart = np.linalg.norm(more.points[:, None] - here.points[None], axis=2)
         more = more.take(apart.min(axis=1) > distance * np.sqrt(system.units))
         parts.append(replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more))))
-    arrays = [each.name for each in fields(found) if each.name not in ("n_starts", "n_outliers")]
-    joined = replace(found, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays})
+    arrays: dict[str, Any] = {
+        each.name: np.concatenate([getattr(part, each.name) for part in parts])
+        for each in fields(found)
+        if each.name not in ("n_starts", "n_outliers")
+    }
+    joined = replace(found, **arrays)
     return joined.take(np.lexsort((joined.speed, joined.condition)))
 
 

@@ -111,6 +111,7 @@ class Run(WithFigures):
         balanced: bool = False,
         checkpoints: str | None = None,
         record: str | Sequence[str] | None = None,
+        spike_rate: float = 50.0,
         lesion: Any = (),
         silence: Any = (),
         clamp: Any = (),
@@ -131,11 +132,12 @@ class Run(WithFigures):
             balanced: show all combinations of conditions equally often.
             checkpoints: ``all``, ``best``, or steps as in ``"10000,20000"``; then the result is a list.
             record: quantities to record, as in ``"activity,observations"``.
+            spike_rate: rate (Hz) of recorded spikes at the highest activity of each unit.
             lesion: units to remove, as in ``0.2`` or ``"units=3,7"``; also a list.
             silence: units to silence.
             clamp: units to fix.
             noise: noise to add.
-            export: ``csv``, ``nwb`` or both.
+            export: ``csv``, ``nwb``, ``npz`` or several, as in ``"csv,npz"``.
             compare: table of an animal's or person's trials.
             columns: map of the columns of ``compare``.
             name: name of the evaluation (made from its settings).
@@ -160,7 +162,7 @@ class Run(WithFigures):
             [str(self.path)], lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
             record=recorded, export=export, compare=compare, columns=columns, trials=trials, seed=seed,
             deterministic=deterministic, balanced=balanced, checkpoints=checkpoints, changes=nested, name=name,
-            overwrite=overwrite, trust=self._trust,
+            overwrite=overwrite, trust=self._trust, spike_rate=spike_rate,
         )  # fmt: skip
         found = [Evaluation(folder, self._trust) for _, folder in requests.evaluate([str(self.path)], runs.ROOT, asked)]
         return found if checkpoints is not None else found[0]
