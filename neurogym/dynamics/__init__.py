@@ -4,7 +4,7 @@ Belongs here: what follows from a step function, its derivatives, or trajectorie
 never torch.
 """
 
-from neurogym.dynamics.basins import basins, find_between
+from neurogym.dynamics.basins import basins, connections, find_between
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
@@ -64,6 +64,7 @@ __all__ = [
     "System",
     "basins",
     "compare_populations",
+    "connections",
     "delay_embedding",
     "describe_attractor",
     "distance_matrix",
