@@ -6,7 +6,7 @@
     python -m experiments.records --make --first-decides   # after a change that should not change a result
     python -m experiments.records --texts             # write the tables in the texts anew
 
-A row is measured with one thread, and kept as soon as it is there: another call goes on where one ended.
+A row is measured with one thread, and kept as soon as it is there: another call resumes where the last ended.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def jobs_of(missing: dict[str, list[tuple[str, int]]], asked: dict[str, set[str]]) -> list[Job]:
-    """Return the missing rows that are asked for, the first seed of each item first."""
+    """Return the missing rows that are requested, the first seed of each item first."""
     found = [(name, item, seed) for name, rows in missing.items() for item, seed in rows if item in asked[name]]
     return sorted(found, key=lambda job: job[2])
 

@@ -42,7 +42,7 @@ def tasks(
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
         ``observation``, ``action`` (``kind``, ``size``, ``names``), ``steps`` of a run by default, ``learned by`` (how
-        many seeds) and, if asked for, ``ceiling``.
+        many seeds) and, if requested, ``ceiling``.
 
     Raises:
         UserError: if there is no such tag, or no task has such observations or actions.
@@ -238,7 +238,7 @@ LISTINGS: dict[str, Callable[..., list[Row]]] = {
 #: Words that mean a listing.
 MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
 
-#: Filters of each listing, beside words: options of ``ngym list``.
+#: Filters of each listing, in addition to words: options of ``ngym list``.
 FILTERS: dict[str, tuple[str, ...]] = {
     "tasks": ("tag", "paper", "obs", "action", "ceilings"),
     "runs": ("tag", "task", "alg", "status", "sort"),

@@ -24,7 +24,7 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
 
     Args:
         found: summary of the evaluation.
-        heading: line that tells this table from other evaluations of the same run.
+        heading: line that distinguishes this table from other evaluations of the same run.
     """
     out = terminal.console()
     if heading:

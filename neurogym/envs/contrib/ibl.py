@@ -34,7 +34,7 @@ class IBL(TrialEnv):
         tags=["perceptual", "two-alternative", "supervised"],
         description="choose the side with the higher contrast, in one step",
         carries=False,
-        differences=["the choice is compared with the side shown; the reference paid every choice"],
+        differences=["the choice is compared with the side shown; the reference rewards every choice"],
         necessary=("stimulus",),
         measures=("psychometric",),
     )

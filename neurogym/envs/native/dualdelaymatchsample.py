@@ -34,7 +34,7 @@ class DualDelayMatchSample(TrialEnv):
         description="compare two remembered samples with two tests, in the order that cues give",
         carries=False,
         differences=[
-            "each test pays once, and performance is the mean of both",
+            "each test is rewarded once, and performance is the mean of both",
             "noise only on the stimulus channels",
             "the fixation cue is off during the tests",
         ],
