@@ -69,7 +69,7 @@ def test_several_runs_at_once(ngym, run, run_folder):
         (["--record", "activty"], "did you mean 'activity'"),
         (["--export", "nbw"], "did you mean 'nwb'"),
         (["--checkpoints", "77"], "unknown checkpoint"),
-        (["--compare", "x.csv"], "belong together"),
+        (["--compare", "x.csv"], "no such table of trials"),
         (["--compare", "x.csv", "--columns", "y.toml"], "no such configuration file"),
         (["period=delay"], "not a run"),
         (["--task-arg", "cohss=1"], "cohs"),
