@@ -2,7 +2,8 @@
 
 A claim tells something only if controls fail it. The control *untrained* is always there: the network of the same part
 and seed with the weights from before training. The other is a function of `figures.py` whose name begins with
-``control_``: it takes a trained run and returns a run that follows the wrong strategy, made with `cut`, `rewired` or `answered`.
+``control_``: it takes a trained run and returns a run that follows the wrong strategy, made with `cut`, `rewired` or
+`answered`.
 """
 
 from __future__ import annotations
