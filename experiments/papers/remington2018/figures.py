@@ -89,8 +89,8 @@ def separation(run):
     """Distance between the gains at equal produced intervals over that between halves of the trials of a condition.
 
     States half-way to the response. Each condition of gain 1.5 is held against the one of gain 1 with the nearest
-    produced interval, if that is at most a tenth away: intervals alone then hold nothing apart. Distances between the gains are
-    between different halves of the trials, so that noise adds as much to these as to the others.
+    produced interval, if that is at most a tenth away: intervals alone then hold nothing apart. Distances between the
+    gains are between different halves of the trials, so that noise adds as much to these as to the others.
 
     Raises:
         ValueError: if no two conditions of different gain have the same produced interval.
