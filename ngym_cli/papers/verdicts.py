@@ -257,9 +257,7 @@ def judge(
     if state == NOT_REACHED and in_part is not None and in_part.held(numbers, published):
         state = IN_PART
     others = {name: _over_seeds(claim, each, list(numbers)) for name, each in (controls or {}).items()}
-    passed = tuple(
-        name for name, (known, _, each) in others.items() if reached and reached.inside(each, known)
-    )
+    passed = tuple(name for name, (known, _, each) in others.items() if reached and reached.inside(each, known))
     state = IN_PART if passed and state == REACHED else state
     of_controls = {name: _as_rows(each) for name, (_, _, each) in others.items()}
     return Verdict(state, _as_rows(numbers), why, held, len(rows), of_controls, passed)
