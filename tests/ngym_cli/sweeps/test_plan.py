@@ -72,9 +72,9 @@ def test_a_damaged_list_is_said_in_one_line(make_sweep):
         folder.load(sweep.path)
 
 
-@pytest.mark.parametrize("run", [{}, {"task": "yang19.go-v0"}, {"task": "yang19.go-v0", "alg": "recurrent_ppo"}], ids=str)
-def test_the_folder_of_a_run_is_that_of_its_algorithm(tmp_path, run):
-    sweep = folder.make(tmp_path, "it", build({"run": run, "grid": {"seed": [0]}}, {}))
+@pytest.mark.parametrize("settings", [{}, {"task": "yang19.go-v0"}, {"task": "yang19.go-v0", "alg": "ppo"}], ids=str)
+def test_the_folder_of_a_run_is_that_of_its_algorithm(tmp_path, settings):
+    sweep = folder.make(tmp_path, "it", build({"run": settings, "grid": {"seed": [0]}}, {}))
     (entry,) = sweep.entries
     config = sweep.config(entry.values)
     assert sweep.run_path(entry, entry.values).parent.name == config.alg
