@@ -87,8 +87,8 @@ def tasks(rows: Rows) -> str:
     for task, row in sorted(results.items(), key=lambda part: (-part[1].reached / part[1].seeds, part[1].seconds)):
         share = mean_interval([1.0] * row.reached + [0.0] * (row.seeds - row.reached))
         found.append(
-            f"| {task} | {row.share} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | {row.target:.3f} | "
-            f"{row.steps:,} | {row.seconds:.0f} |"
+            f"| {task} | {row.share} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | "
+            f"{row.target:.3f} | {row.steps:,} | {row.seconds:.0f} |"
         )
     return "\n".join(found)
 
