@@ -4,12 +4,14 @@ Belongs here: what follows from a step function, its derivatives, or trajectorie
 never torch.
 """
 
+from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
     PopulationComparison,
     PopulationTrials,
     compare_populations,
+    shared_conditions,
 )
 from neurogym.dynamics.flow import (
     Attractor,
@@ -43,6 +45,8 @@ from neurogym.dynamics.similarity import (
 from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System
 
 __all__ = [
+    "AGREEMENTS",
+    "Agreement",
     "Attractor",
     "Bifurcation",
     "Branch",
@@ -61,6 +65,7 @@ __all__ = [
     "PopulationTrials",
     "Stack",
     "System",
+    "agreement",
     "basins",
     "compare_populations",
     "delay_embedding",
@@ -71,6 +76,7 @@ __all__ = [
     "flow_field",
     "follow",
     "input_distance",
+    "linear_prediction",
     "linearise",
     "minimise_speed",
     "modes",
@@ -79,6 +85,7 @@ __all__ = [
     "procrustes_distance",
     "sample_angles",
     "selected_input",
+    "shared_conditions",
     "svcca_distance",
     "weight_distance",
 ]
