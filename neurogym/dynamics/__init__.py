@@ -5,6 +5,7 @@ never torch.
 """
 
 from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
+from neurogym.dynamics.basins import basins, find_between
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
@@ -33,7 +34,7 @@ from neurogym.dynamics.geometry import (
     svcca_distance,
     weight_distance,
 )
-from neurogym.dynamics.points import FixedPoints, basins, find_fixed_points, minimise_speed, modes
+from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.similarity import (
     Operator,
     delay_embedding,
@@ -71,6 +72,7 @@ __all__ = [
     "delay_embedding",
     "describe_attractor",
     "distance_matrix",
+    "find_between",
     "find_fixed_points",
     "fit_operator",
     "flow_field",
