@@ -161,6 +161,17 @@ def test_a_model_of_ones_own_in_a_file(rat, tmp_path, monkeypatch):
         fit(rat, model="mine.py:wrong", folds=2, runs=tmp_path / "runs")
 
 
+def test_the_model_that_ngym_new_writes_is_fitted(rat, tmp_path, monkeypatch, ngym):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("neurogym.behaviour.models.own.STARTS", 1)
+    assert ngym("new", "model", "learner.py").out.startswith("learner.py written")
+    found = ngym("fit", rat, "--model", "learner.py:learner", "--folds", "2", "--json")
+    assert found.code == 0, found.err
+    fitted = json.loads(found.out)["models"]["learner.py:learner"]["parameters"]["subject"]
+    assert 0.5 < fitted["stickiness"]["value"] < 3.5  # the rat repeats its last choice
+    assert "say which function in it, as learner.py:learner" in ngym("fit", rat, "--model", "learner.py").err
+
+
 def test_recovery_finds_the_model_that_simulated(rat, tmp_path):
     found = fit(rat, model="logistic,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=4)["recovery"]
     assert set(found["confusion"]) == {"logistic", "win-stay-lose-shift"}
