@@ -20,7 +20,7 @@ class CurriculumLearning(Phased):
     ===== =========================================================================================
     phase trials
     ===== =========================================================================================
-    0     no stimulus; any answer pays but one given more than ``max_num_reps`` times in a row
+    0     no stimulus; any answer is rewarded but one given more than ``max_num_reps`` times in a row
     1     unambiguous stimulus, no delay; errors cost nothing and do not end the trial
     2     the first answer counts, errors are punished
     3     with the delay
@@ -43,7 +43,7 @@ class CurriculumLearning(Phased):
     metadata = WrapperInfo(
         description="trains in five phases: no stimulus, clear stimulus, punishment, delay, ambiguity",
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        doi="10.1038/s41586-019-0919-7",
         order="any",
     )
     ceiling_effect = unknown("the trials depend on the training phase")

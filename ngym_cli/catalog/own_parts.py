@@ -9,9 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from neurogym.envs.contract import ContractError
+from neurogym.envs.contract import ContractError, wrapped
 from neurogym.envs.contract.subject import require
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -20,8 +18,8 @@ from ngym_cli.config.parts import keyword_parameters
 from ngym_cli.config.wrappers import find_wrapper
 from ngym_cli.errors import UserError
 
-#: Task with which parts are tried, and number of steps.
-TASK, STEPS = "RDM-v0", 400
+#: Task with which parts are tried.
+TASK = "RDM-v0"
 #: A short run, interrupted at the first evaluation to try whether it can be continued.
 SHORT: dict[str, Any] = {
     "task": TASK, "n_envs": 4, "units": 8, "timesteps": 4096, "evaluation": {"every": 2048, "trials": 20},
@@ -89,22 +87,6 @@ class PartSubject:
         except UserError as error:
             raise ContractError(str(error).removeprefix(f"wrapper {self.name}: ")) from error
 
-    def rollout(self, seed: int = 0) -> tuple[list[np.ndarray], list[float], int]:
-        """Return observations, rewards and the number of ended trials under a fixed sequence of actions."""
-        env, source = self.make_env(), np.random.default_rng(1)
-        observations, rewards, trials = [np.array(env.reset(seed=seed)[0])], [], 0
-        for _ in range(STEPS):
-            action = (
-                source.integers(env.action_space.n) if hasattr(env.action_space, "n") else env.action_space.sample()
-            )
-            ob, reward, terminated, truncated, info = env.step(action)
-            observations.append(np.array(ob))
-            rewards.append(float(reward))
-            trials += bool(info.get("new_trial"))
-            if terminated or truncated:
-                env.reset()
-        return observations, rewards, trials
-
 
 def wrapper_made(subject: PartSubject) -> None:
     """The wrapper can be put around a task with its default arguments."""
@@ -116,34 +98,22 @@ def wrapper_made(subject: PartSubject) -> None:
 
 def wrapper_steps(subject: PartSubject) -> None:
     """Reset returns (observation, info), and step returns five values with a finite reward."""
-    env = subject.make_env()
-    for what, found, size in (("reset", env.reset(seed=0), 2), ("step", env.step(0), 5)):
-        form = "(observation, info)" if size == 2 else "(observation, reward, terminated, truncated, info)"
-        require(isinstance(found, tuple) and len(found) == size, f"{what} must return {form}")
-        require(isinstance(found[-1], dict), f"the last value that {what} returns must be the dictionary info")
-    require(all(np.isfinite(subject.rollout()[1])), "a reward is not a finite number")
+    wrapped.returned_values(subject.make_env)
 
 
 def wrapper_spaces(subject: PartSubject) -> None:
     """Observations have the shape, type and range of the wrapper's observation space."""
-    space = subject.make_env().observation_space
-    for ob in subject.rollout()[0]:
-        said = f"observation_space says {space.shape} {space.dtype}; set self.observation_space, or convert with astype"
-        require(ob.shape == space.shape, f"an observation has the shape {ob.shape}, but {said}")
-        require(ob.dtype == space.dtype, f"an observation has the type {ob.dtype}, but {said}")
-        require(space.contains(ob), "an observation lies outside the range of observation_space")
+    wrapped.observations(subject.make_env)
 
 
 def wrapper_trials(subject: PartSubject) -> None:
     """The end of each trial is reported in info, as the task reports it."""
-    require(subject.rollout()[2] > 0, "no trial ends: return the info of the wrapped environment, with its new_trial")
+    wrapped.ends_of_trials(subject.make_env)
 
 
 def wrapper_repeatable(subject: PartSubject) -> None:
     """The same seed gives the same observations and rewards."""
-    one, two = subject.rollout(), subject.rollout()
-    same = all(np.array_equal(a, b) for a, b in zip(one[0], two[0], strict=True)) and one[1] == two[1]
-    require(same, "the same seed gives other observations or rewards; draw from self.np_random, which reset seeds")
+    wrapped.repeatable(subject.make_env)
 
 
 def wrapper_trained(subject: PartSubject) -> None:

@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Info, StepResult, Trials
+from neurogym.envs.task import Info, NonNegative, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 COHS = (0, 6.4, 12.8, 25.6, 51.2)
 FREE, RETRY, PUNISHED, DELAYED, FULL = range(5)  #: the five stages
@@ -22,9 +18,10 @@ SIDES = (1, 2)
 class CVLearning(TrialEnv):
     """Learn a delayed two-choice task in five stages, from free choice to the full task.
 
-    0: no stimulus; either side pays until one was chosen ``max_num_reps`` times in a row, then only the other. 1: the
-    stimulus shows the side; a wrong answer costs nothing and may be corrected. 2: a wrong answer ends the trial and is
-    punished. 3: a delay is introduced and grows. 4: noise, all coherences and all delays.
+    0: no stimulus; either side is rewarded until it was chosen ``max_num_reps`` times in a row, then only the other.
+    1: the stimulus shows the side; a wrong answer costs nothing and may be corrected.
+    2: a wrong answer ends the trial and is punished. 3: a delay is introduced and grows.
+    4: noise, all coherences and all delays.
 
     A stage ends after ``keep_days`` + 1 good days in a row, days of ``trials_day`` trials of which a fraction
     ``th_stage`` was right. A bad run in stage 2 brings stage 1 back as a reminder.
@@ -33,7 +30,7 @@ class CVLearning(TrialEnv):
         timing: Replaces entries of ``default_timing`` (ms), those of the full task.
         stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
         sigma: Noise of the full task; its s.d. per step is sigma / sqrt(dt).
-        max_num_reps: Choices of one side in a row after which only the other pays (stage 0).
+        max_num_reps: Choices of one side in a row after which only the other is rewarded (stage 0).
         th_stage: Performance that makes a good day; -1 starts with the last stage.
         keep_days: Good days needed beyond the first.
         trials_day: Trials per day.
@@ -44,12 +41,12 @@ class CVLearning(TrialEnv):
     Raises:
         ValueError: If an argument is out of range.
 
-    Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7 (the task).
+    Source: Inagaki, Fontolan, Romani & Svoboda 2019 (the task).
     """
 
     metadata = TaskInfo(
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
         description="learn a delayed two-choice task through a curriculum of five stages",
         carries=True,
@@ -69,7 +66,7 @@ class CVLearning(TrialEnv):
     def __init__(
         self,
         stim_scale: float = 1.0,
-        sigma: float = 1.0,
+        sigma: NonNegative = 1.0,
         max_num_reps: int = 3,
         th_stage: float = 0.7,
         keep_days: int = 1,

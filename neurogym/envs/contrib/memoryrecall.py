@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, StepResult, Trials
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
 
 
 class MemoryRecall(TrialEnv):
@@ -35,18 +32,15 @@ class MemoryRecall(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         description="store flagged binary patterns and complete them from degraded cues",
-        carries=False,
         differences=[
             "the reward is minus the mean absolute error, so that more is better",
             "the action space is the box [-1, 1]",
             "there is at least one step of recall",
         ],
         necessary=(),
-        taught="ten numbers are asked for at once and a reward says only how good they are on average",
+        taught="ten numbers are requested at once and a reward says only how good they are on average",
     )
     default_rewards = {"error": -1.0}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, pixel_positions
 from neurogym.envs.native.spatialsuppressmotion import FRAME, SpatialSuppressMotion
-from neurogym.trials import Trials
+from neurogym.envs.task import Trials
 
 CYCLES = 12.8  #: of each grating across the frame
 HERTZ = 3.2
@@ -29,13 +29,13 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         dt: Time step, one frame (ms); 8.3 is one frame at 120 Hz.
         win_kwargs: ``{"size": (width, height)}`` in pixels.
         timing: Replaces entries of ``default_timing`` (ms).
-        rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
+        rewards: Replaces entries of ``default_rewards``: the reward of the best and of the worst trial.
         diameter: Of the plaid, relative to the frame.
 
     Raises:
         ValueError: If ``diameter`` is not above 0.
 
-    Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
+    Source: Tadin, Lappin, Gilroy & Blake 2003.
     """
 
     metadata = SpatialSuppressMotion.metadata.replace(

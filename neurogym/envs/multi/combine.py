@@ -36,7 +36,7 @@ class Combine(JointParameters, TrialEnv):
         mix: Probability of main only, distractor only, both.
         share_action_space: Whether one action goes to both tasks (their actions must be equally many); otherwise an
             action is a pair, counted in lexicographic order.
-        defaults: Reward that each task pays for doing nothing; with shared actions the distractor's reward and ground
+        defaults: Reward of each task for doing nothing; with shared actions the distractor's reward and ground
             truth count where the main task's reward is its default and the distractor's is not.
         trial_cue: Whether a first channel shows the trial's type (0, 1, 2).
         task2: Another name for ``distractor``.
@@ -49,7 +49,7 @@ class Combine(JointParameters, TrialEnv):
     metadata = TaskInfo(
         description="runs a second task inside the trials of the first: two tasks at once",
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
-        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        doi="10.1038/s41467-020-14824-w",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
     )
 

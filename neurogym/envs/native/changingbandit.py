@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces
 
 ARMS = ("independent", "correlated", "easy", "medium", "hard")
 LOWER = {"easy": 0.1, "medium": 0.25, "hard": 0.4}
@@ -17,7 +13,7 @@ LOWER = {"easy": 0.1, "medium": 0.25, "hard": 0.4}
 class ChangingBandit(TrialEnv):
     """Find the best arm within a session; each session has new arms. A trial is a single step.
 
-    The only channel is on in the first trial of a session. What was chosen and paid must come from ``PassAction`` and
+    The only channel is on in the first trial of a session. The last choice and reward must come from ``PassAction`` and
     ``PassReward``. Performance is 1 if the best arm was chosen.
 
     Args:
@@ -37,9 +33,9 @@ class ChangingBandit(TrialEnv):
 
     metadata = TaskInfo(
         paper_name="Learning to reinforcement learn",
-        paper_link="https://doi.org/10.48550/arXiv.1611.05763",
+        doi="10.48550/arXiv.1611.05763",
         tags=["n-alternative", "value-based", "learning"],
-        description="find the arm that pays best, with new arms every session",
+        description="find the arm with the highest mean reward, with new arms every session",
         carries=True,
         needs_reward=True,
         probabilistic=True,

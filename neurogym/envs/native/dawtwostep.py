@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.compat.attributes import without_periods
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
-from neurogym.trials.single import NOW
+from neurogym.envs.task import NOW, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, without_periods
 
 COMMON = 0.8  #: probability of the common transition
 PAYS = (0.1, 0.9)  #: probability of reward in the bad and in the good state
@@ -22,28 +17,28 @@ SWITCH = 0.025  #: probability per trial that good and bad state change places
 class DawTwoStep(TrialEnv):
     """Choose between two actions that commonly lead to different states, only one of which is often rewarded.
 
-    In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state is paid
-    at once. In the second step the state is shown and the agent waits. Which state pays often changes unannounced.
-    Performance is 1 if the action commonly leads to the good state.
+    In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state
+    follows at once. In the second step the state is shown and the agent waits. The often rewarded state changes
+    unannounced. Performance is 1 if the action commonly leads to the good state.
 
     Args:
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
         timing: Accepted for old scripts, with a warning; both steps last ``dt``.
 
-    Source: Daw, Gershman, Seymour, Dayan & Dolan 2011, 10.1016/j.neuron.2011.02.027; simplified as by Wang et al. 2018,
+    Source: Daw, Gershman, Seymour, Dayan & Dolan 2011; simplified as by Wang et al. 2018,
     10.1038/s41593-018-0147-8.
     """
 
     metadata = TaskInfo(
         paper_name="Model-based influences on humans' choices and striatal prediction errors",
-        paper_link="https://doi.org/10.1016/j.neuron.2011.02.027",
+        doi="10.1016/j.neuron.2011.02.027",
         tags=["two-alternative", "value-based", "learning"],
         description="choose in two stages with common and rare transitions to states whose reward switches",
         carries=True,
         needs_reward=True,
         differences=[
-            "the state that pays at first is drawn, so that it cannot be known",
+            "the state that is rewarded first is drawn, so that it cannot be known",
             "the choice reported is that of the first stage",
         ],
         necessary=("history",),

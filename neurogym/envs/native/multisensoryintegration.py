@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import (
+    AtLeastTwo,
+    ConditionValues,
+    NonNegative,
+    Rule,
+    Score,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 
 COHERENCES = (5, 15, 50)
 ALONE = 0.5  #: share of coherence in a single modality, as on average with both
@@ -26,9 +30,9 @@ class MultiSensoryIntegration(TrialEnv):
 
     The coherences of the modalities add up to ``coh``; a part ``coh_prop`` of it is shown by the first. Conflict trials
     have a part above 1 or below 0: the weaker modality points the opposite way, the sum still decides. In trials with
-    one modality the other is silent, and the one carries half of ``coh``, as it does on average beside the other:
-    whoever adds up both is then as precise as two single modalities allow. What each modality carries is recorded as
-    ``coh_1`` and ``coh_2``, which of them were presented as ``modality``.
+    one modality the other is silent, and the one shows half of ``coh``, its average share in trials with both: an agent
+    that adds up both is then as precise as two single modalities allow. The record has the strength of each modality
+    (``coh_1``, ``coh_2``) and the presented modalities (``modality``).
 
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
@@ -38,17 +42,16 @@ class MultiSensoryIntegration(TrialEnv):
     Raises:
         ValueError: If ``modalities`` names anything else, or nothing.
 
-    Source: after Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
+    Source: after Raposo, Kaufman & Churchland 2014.
     """
 
     metadata = TaskInfo(
         paper_name="A category-free neural population supports evolving demands during decision-making",
-        paper_link="https://doi.org/10.1038/nn.3865",
+        doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
         description="report the direction that two noisy modalities show together",
-        carries=False,
         differences=[
-            "trials with one modality and with modalities in conflict can be asked for",
+            "trials with one modality and with modalities in conflict can be requested",
             "a modality alone carries half of coh, and the strength of each modality is recorded",
             "noise only on the stimulus channels",
         ],
@@ -61,7 +64,7 @@ class MultiSensoryIntegration(TrialEnv):
     cohs = ConditionValues("coh")
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0, dim_ring: int = 2, modalities: Sequence[str] = ("both",)):
+    def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 2, modalities: Sequence[str] = ("both",)):
         self.modalities = (modalities,) if isinstance(modalities, str) else tuple(modalities)
         if not self.modalities or not set(self.modalities) <= set(MODALITIES):
             raise ValueError(f"modalities must be some of {', '.join(MODALITIES)}, got {modalities!r}")
@@ -97,7 +100,6 @@ class MultiSensoryIntegration(TrialEnv):
         ground_truth, coh, part = trials.draw("ground_truth"), trials.draw("coh"), self._parts(trials)
         alone = np.where(np.isin(trials.info["modality"], ("first", "second")), ALONE, 1.0)
         trials.info.update(coh_1=alone * coh * part, coh_2=alone * coh * (1 - part))
-        trials.add_period(["fixation", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
         silent = [trials.info["modality"] == other for other in ("second", "first")]
         for m, channels in enumerate(self.channels):

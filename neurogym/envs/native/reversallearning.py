@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class ReversalLearning(TrialEnv):
     """Choose the picture with the higher reward probability; reversals are not announced.
 
-    The pictures change sides from trial to trial. What was chosen and paid must come from ``PassAction`` and
+    The pictures change sides from trial to trial. The last choice and reward must come from ``PassAction`` and
     ``PassReward``. Performance is 1 if the better picture was chosen, rewarded or not.
 
     Args:
-        p_reward: Probability that the better picture pays; the other pays with 1 - p_reward.
+        p_reward: Probability that the better picture is rewarded; the other is rewarded with 1 - p_reward.
         block_dur: Fewest and most trials between reversals.
 
     Raises:
         ValueError: If ``p_reward`` is not in (0.5, 1] or ``block_dur`` is not a range of whole numbers.
 
-    Source: Costa, Tran, Turchi & Averbeck 2015, 10.1523/JNEUROSCI.1989-14.2015.
+    Source: Costa, Tran, Turchi & Averbeck 2015.
     """
 
     metadata = TaskInfo(
         paper_name="Reversal learning and dopamine: a Bayesian perspective",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.1989-14.2015",
+        doi="10.1523/JNEUROSCI.1989-14.2015",
         tags=["two-alternative", "value-based", "learning"],
-        description="choose the picture that pays more often, until the pictures swap roles",
+        description="choose the picture that is rewarded more often, until the pictures swap roles",
         carries=True,
         needs_reward=True,
         probabilistic=True,
-        differences=[],
         necessary=(("left", "right"), "history"),
         measures=("switching",),
         small={"block_dur": (1_000_000, 1_000_000)},
@@ -82,7 +76,6 @@ class ReversalLearning(TrialEnv):
         pays = trials.rng.random((trials.n, 2)) < np.where(
             np.arange(1, 3) == truth[:, None], self.p_reward, 1 - self.p_reward
         )
-        trials.add_period(["fixation", "decision"])
         trials.add_ob(1, "fixation", where="fixation")
         trials.add_ob(np.eye(2)[left], "decision", where="left")
         trials.add_ob(np.eye(2)[1 - left], "decision", where="right")

@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, StepResult, Trials
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
 
 FRAME = 8.3  #: ms, at 120 Hz
 SIZES = 8
@@ -34,25 +31,24 @@ class SpatialSuppressMotion(TrialEnv):
     """Give the probabilities with which people choose each of four motion directions, frame by frame.
 
     Gratings of high contrast are large, those of low contrast small. People at first see large ones of high contrast
-    move the wrong way. A step pays by how much the probabilities overlap with those of people; performance is the mean
-    overlap.
+    move the wrong way. The reward of a step is the overlap of its probabilities with those of people; performance is
+    the mean overlap.
 
     Args:
         dt: Time step (ms); 8.3 is one frame at 120 Hz.
         timing: Replaces entries of ``default_timing`` (ms).
-        rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
+        rewards: Replaces entries of ``default_rewards``: the reward of the best and of the worst trial.
 
-    Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
+    Source: Tadin, Lappin, Gilroy & Blake 2003.
     """
 
     metadata = TaskInfo(
         paper_name="Perceptual consequences of centre-surround antagonism in visual motion processing",
-        paper_link="https://doi.org/10.1038/nature01800",
+        doi="10.1038/nature01800",
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
         description="give the choice probabilities of people for four motion directions",
-        carries=False,
         differences=[
-            "each step is paid by the overlap with the probabilities of people, and performance is its mean",
+            "each step is rewarded by the overlap with the probabilities of people, and performance is its mean",
             "probabilities are never negative and add up to 1",
             "every frame is stepped",
         ],
