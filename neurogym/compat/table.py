@@ -44,6 +44,7 @@ MODULES: dict[str, str] = {
     "neurogym.utils.scheduler": "neurogym.sampling.scheduler",
     "neurogym.utils.spaces": "neurogym.spaces",
     "neurogym.multi": MULTI,
+    "neurogym.sampling.patterns": "neurogym.sampling.distributions",
     "neurogym.wrappers.block": "neurogym.wrappers",
     "neurogym.wrappers.combine": f"{MULTI}.combine",
     "neurogym.wrappers.components": PROBES,
@@ -51,6 +52,9 @@ MODULES: dict[str, str] = {
     **{f"neurogym.wrappers.components.modules.{name}": PROBES for name in ("af", "base", "linear", "lstm", "rnn")},
     "neurogym.wrappers.components.probes": PROBES,
     "neurogym.wrappers.components.probes.activation": PROBES,
+    **{f"neurogym.wrappers.{name}": "neurogym.wrappers.phased" for name in ("perf_phases", "shaping")},
+    "neurogym.wrappers.dynamic_noise": "neurogym.wrappers.noise",
+    "neurogym.wrappers.variable_reaction_time": "neurogym.wrappers.reaction_time",
     "neurogym.wrappers.cv_learning": "neurogym.wrappers.curriculum_learning",
     "neurogym.wrappers.manage_data": "neurogym.wrappers.monitor",
     "neurogym.wrappers.miss_trials_reward": "neurogym.wrappers.miss_trial_reward",
@@ -86,23 +90,14 @@ NAMES: dict[str, dict[str, str]] = {
     "neurogym.envs": {"ALL_ENVS": f"{LISTS}:ALL_ENVS"},
     "neurogym.envs.collections": {"get_collection": "neurogym.envs.registration:get_collection"},
     "neurogym.envs.collections.priors": {"priors_v0": f"{NATIVE}.priors:Priors"},
-    f"{CONTRIB}.ibl": {"IBL_Block": f"{CONTRIB}.iblblock:IBLBlock"},
     f"{CONTRIB}.leverpress": {
         "ContextSwitch": f"{CONTRIB}.contextswitch:ContextSwitch",
-        "FullInput": "neurogym.compat.full_input:FullInput",
-        "LeverPressWithPoke": f"{CONTRIB}.leverpresswithpoke:LeverPressWithPoke",
-        "LeverPressWithPokeRest": f"{CONTRIB}.leverpresswithpokerest:LeverPressWithPokeRest",
-    },
-    f"{NATIVE}.delaymatchsample": {
-        "DelayMatchSampleDistractor1D": f"{NATIVE}.delaymatchsampledistractor1d:DelayMatchSampleDistractor1D"
+        "FullInput": "neurogym.compat.lists:FullInput",
     },
     f"{NATIVE}.perceptualdecisionmaking": {
         "PerceptualDecisionMakingDelayResponse": f"{NATIVE}.perceptualdecisionmakingdelayresponse"
         ":PerceptualDecisionMakingDelayResponse",
         "PulseDecisionMaking": f"{NATIVE}.pulsedecisionmaking:PulseDecisionMaking",
-    },
-    f"{NATIVE}.reaching": {
-        "Reaching1DWithSelfDistraction": f"{NATIVE}.reaching1dwithselfdistraction:Reaching1DWithSelfDistraction"
     },
     f"{NATIVE}.readysetgo": {
         "MotorTiming": f"{NATIVE}.motortiming:MotorTiming",
