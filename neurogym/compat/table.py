@@ -59,7 +59,7 @@ MODULES: dict[str, str] = {
     "neurogym.wrappers.manage_data": "neurogym.wrappers.monitor",
     "neurogym.wrappers.miss_trials_reward": "neurogym.wrappers.miss_trial_reward",
     "neurogym.wrappers.schedule_envs": f"{MULTI}.schedule",
-    "neurogym.wrappers.transfer_learning": f"{MULTI}.transfer",
+    "neurogym.wrappers.transfer_learning": f"{MULTI}.make",
     "neurogym.wrappers.trial_hist": HISTORY,
     "neurogym.wrappers.trial_hist_ev": "neurogym.wrappers.trial_history_evolution",
     "neurogym.wrappers.trial_hist_nalt": HISTORY,
@@ -171,12 +171,11 @@ EVERYWHERE = {"_SB3_INSTALLED": f"{LISTS}:_SB3_INSTALLED", "logger": "neurogym.m
 def flat_modules() -> dict[str, str]:
     """Modules of tasks from before version 1, when all lay in ``neurogym.envs``, by task and by names of 2019."""
     from neurogym.envs import contrib, native
-    from neurogym.envs.aliases import ALIASES
+    from neurogym.envs.aliases import ALIASES, VARIANTS
 
-    known = {
-        **{name: f"{NATIVE}.{name.lower()}" for name in native.TASKS},
-        **{name: f"{CONTRIB}.{name.lower()}" for name in contrib.TASKS},
-    }
+    places = [(NATIVE, name) for name in native.TASKS] + [(CONTRIB, name) for name in contrib.TASKS]
+    known = {name: f"{group}.{name.lower()}" for group, name in places}
+    known = {name: VARIANTS.get(module, module) for name, module in known.items()}
     flat = {f"neurogym.envs.{name.lower()}": module for name, module in known.items()}
     flat |= {f"neurogym.envs.{old.rpartition('.')[2]}": new for old, new in MODULES.items() if new in known.values()}
     for old, (new, _) in ALIASES.items():
@@ -203,7 +202,11 @@ def module_of(path: str) -> str | None:
     """Present module for an older path; None for other paths."""
     if path in MODULES:
         return MODULES[path]
-    return flat_modules().get(path) if path.startswith("neurogym.envs.") and path.count(".") == 2 else None
+    if not path.startswith("neurogym.envs."):
+        return None
+    from neurogym.envs.aliases import VARIANTS
+
+    return flat_modules().get(path) if path.count(".") == 2 else VARIANTS.get(path)
 
 
 def names_in(path: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.envs import collections, contrib, image, native
-from neurogym.envs.aliases import ALIASES
+from neurogym.envs.aliases import ALIASES, VARIANTS
 from neurogym.messages.names import closest
 from neurogym.metadata import TaskInfo
 from neurogym.wrappers.base import OrderEnforcing
@@ -23,16 +23,6 @@ from neurogym.wrappers.base import OrderEnforcing
 logger = logging.getLogger(__name__)
 
 _VECTOR_OF = "make_vec of "
-#: Tasks in the file of the task that they vary, not in one of their own.
-_VARIANTS = {
-    "DelayMatchSampleDistractor1D": "delaymatchsample",
-    "IBLBlock": "ibl",
-    "LeverPressWithPoke": "leverpress",
-    "LeverPressWithPokeRest": "leverpress",
-    "RDMHist": "priors",
-    "Reaching1DWithSelfDistraction": "reaching1d",
-    "ReadySetGoDoublePrior": "readysetgosingleprior",
-}
 _GROUPS = {"native": native.TASKS, "contrib": contrib.TASKS, "image": image.TASKS}
 
 
@@ -41,7 +31,8 @@ def _table() -> dict[str, tuple[str, str]]:
     table = {}
     for group, names in _GROUPS.items():
         for name in names:
-            table[f"{name}-v0"] = (group, f"neurogym.envs.{group}.{_VARIANTS.get(name, name.lower())}:{name}")
+            module = f"neurogym.envs.{group}.{name.lower()}"
+            table[f"{name}-v0"] = (group, f"{VARIANTS.get(module, module)}:{name}")
     for collection, names in collections.COLLECTIONS.items():
         for name in names:
             table[f"{collection}.{name}-v0"] = ("collections", f"neurogym.envs.collections.{collection}:{name}")
