@@ -4,12 +4,15 @@ Belongs here: what follows from a step function, its derivatives, or trajectorie
 never torch.
 """
 
+from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
+from neurogym.dynamics.basins import basins, find_between
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
     PopulationComparison,
     PopulationTrials,
     compare_populations,
+    shared_conditions,
 )
 from neurogym.dynamics.flow import (
     Attractor,
@@ -31,7 +34,7 @@ from neurogym.dynamics.geometry import (
     svcca_distance,
     weight_distance,
 )
-from neurogym.dynamics.points import FixedPoints, basins, find_fixed_points, minimise_speed, modes
+from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.similarity import (
     Operator,
     delay_embedding,
@@ -43,6 +46,8 @@ from neurogym.dynamics.similarity import (
 from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System
 
 __all__ = [
+    "AGREEMENTS",
+    "Agreement",
     "Attractor",
     "Bifurcation",
     "Branch",
@@ -61,16 +66,19 @@ __all__ = [
     "PopulationTrials",
     "Stack",
     "System",
+    "agreement",
     "basins",
     "compare_populations",
     "delay_embedding",
     "describe_attractor",
     "distance_matrix",
+    "find_between",
     "find_fixed_points",
     "fit_operator",
     "flow_field",
     "follow",
     "input_distance",
+    "linear_prediction",
     "linearise",
     "minimise_speed",
     "modes",
@@ -79,6 +87,7 @@ __all__ = [
     "procrustes_distance",
     "sample_angles",
     "selected_input",
+    "shared_conditions",
     "svcca_distance",
     "weight_distance",
 ]

@@ -16,9 +16,10 @@ from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.evaluation.spikes import PEAK_RATE, SPIKES
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
-from ngym_cli.runs import recordings
+from ngym_cli.runs import recordings, summary
 from ngym_cli.runs.recordings import NEEDED, OWN, Recording
 
 if TYPE_CHECKING:
@@ -36,7 +37,13 @@ Progress = Callable[[int, int], None]
 #: Longest part of an evaluation's own name that says what was changed.
 LONGEST_CHANGE = 80
 #: Formats to export to, with the file of each.
-EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb"}
+EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
+
+#: Quantities that formats contain at least.
+CONTENTS = {"nwb": ("activity",), "npz": ("activity", "observations", "logits")}
+
+#: Highest rate of spikes, Hz.
+MOST_RATE = 1_000
 #: Prefix of the files of a comparison with animals.
 COMPARISON = "comparison"
 
@@ -54,8 +61,10 @@ class Request:
         checkpoints: ``all``, ``best``, step numbers separated by commas, or None for the final model.
         perturbations: perturbations of the network.
         record: quantities to record.
+        spike_rate: largest rate of units whose spikes are recorded, Hz.
         exports: formats to export to.
         compare: table of an animal's or person's trials, and the map of its columns (None for a guess).
+        activity: recording to compare activity with, and the columns that tell conditions apart (empty: shared ones).
         name: of the evaluation; made from the settings unless given.
         overwrite: replace one of that name.
         trust: accept user code named in a run's record.
@@ -69,8 +78,10 @@ class Request:
     checkpoints: str | None = None
     perturbations: tuple[Perturbation, ...] = ()
     record: tuple[str, ...] = ()
+    spike_rate: float = PEAK_RATE
     exports: tuple[str, ...] = ()
     compare: tuple[Path, Path | None] | None = None
+    activity: tuple[Path, tuple[str, ...]] | None = None
     name: str | None = None
     overwrite: bool = False
     trust: bool = False
@@ -112,14 +123,13 @@ def request(
     export: str | None = None,
     compare: Path | None = None,
     columns: Path | None = None,
+    compare_activity: Path | None = None,
+    by: str | None = None,
     **plain: Any,
 ) -> tuple[list[str], Request]:
     """Return the requested runs and the request.
 
     Words such as ``period=delay`` among the runs belong to the preceding perturbation, so that
-    ``--silence units=3,7 period=delay`` needs no quotes.
-
-    Words such as ``period=delay`` among the runs belong to the perturbation that was given, so that
     ``--silence units=3,7 period=delay`` needs no quotes.
 
     Raises:
@@ -132,8 +142,11 @@ def request(
         if len(given) != 1:
             raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
         given = [(given[0][0], " ".join([given[0][1], *loose]))]
-    if compare is not None and plain.get("checkpoints"):
-        raise UserError("--compare takes the final model, not --checkpoints")
+    for flag, given_path in (("--compare", compare), ("--compare-activity", compare_activity)):
+        if given_path is not None and plain.get("checkpoints"):
+            raise UserError(f"{flag} takes the final model, not --checkpoints")
+    if by is not None and compare_activity is None:
+        raise UserError("--by names conditions of the recording of --compare-activity")
     exports = tuple(split_entries(export or ""))
     for word in exports:
         if word not in EXPORTS:
@@ -144,6 +157,7 @@ def request(
         record=_quantities(record),
         exports=exports,
         compare=comparison_of(compare, columns),
+        activity=None if compare_activity is None else (compare_activity, tuple(split_entries(by or ""))),
         **plain,
     )
 
@@ -179,6 +193,8 @@ def evaluate(
     Raises:
         UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.
     """
+    if not 0 < asked.spike_rate <= MOST_RATE:
+        raise UserError(f"--spike-rate must be between 0 and {MOST_RATE:,} Hz, not {asked.spike_rate:g}")
     if asked.trials is not None and not 1 <= asked.trials <= MOST_TRIALS:
         raise UserError(f"--trials must be between 1 and {MOST_TRIALS:,}, not {asked.trials:,}")
     label = asked.label(asked.trials or 0)
@@ -193,6 +209,11 @@ def evaluate(
         from ngym_cli.evaluation import comparison
 
         comparison.read(*asked.compare)
+    if asked.activity is not None:
+        from ngym_cli.evaluation import activity_comparison
+
+        activity_comparison.check(asked.activity[0])
+        asked = replace(asked, record=tuple(dict.fromkeys((*asked.record, "activity"))))
     for run in found:
         yield from _evaluate_run(run, asked, progress)
 
@@ -226,12 +247,12 @@ def _refuse_loss(folder: Path, asked: Request) -> None:
     if asked.overwrite or not folder.is_dir():
         return
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in asked.exports)}
-    if asked.record or "nwb" in asked.exports:
+    if asked.record or set(CONTENTS) & set(asked.exports):
         comes.add(recordings.FILE)
     lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, asked))
     with contextlib.suppress(UserError):
         held = read_json(folder / "summary.json").get("recorded") or ()
-        comes_recorded = {*asked.record, *(("activity",) if "nwb" in asked.exports else ())}
+        comes_recorded = {*asked.record, *(name for form in asked.exports for name in CONTENTS.get(form, ()))}
         lost += [f"recorded {name}" for name in held if name not in comes_recorded and recordings.FILE in comes]
     if lost:
         raise UserError(
@@ -241,15 +262,16 @@ def _refuse_loss(folder: Path, asked: Request) -> None:
 
 
 def _redrawn(path: Path, asked: Request) -> bool:
-    """Return whether a file belongs to a comparison with animals that is requested again."""
-    return asked.compare is not None and path.name.startswith(COMPARISON)
+    """Return whether a file belongs to a comparison that is requested again."""
+    again = {COMPARISON: asked.compare, f"activity_{COMPARISON}": asked.activity}
+    return any(given is not None and path.name.startswith(start) for start, given in again.items())
 
 
 def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> Iterator[tuple[dict[str, Any], Path]]:
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
-    from ngym_cli.evaluation import comparison, export
+    from ngym_cli.evaluation import activity_comparison, comparison, export, policies
 
     config = run.config(asked.trust).in_stage(-1)
     if asked.changes:
@@ -260,7 +282,7 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
     trials = asked.trials or evaluation_trials(facts)
     label = asked.label(trials)
     _refuse_loss(run.path / "eval" / label, asked)
-    for policy, steps, at_checkpoint in _policies(run, config, asked.checkpoints):
+    for policy, steps, at_checkpoint in policies.policies(run, config, asked.checkpoints):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
         _refuse_loss(folder, asked)
         result = _one(policy, config, facts, replace(asked, trials=trials), folder, progress, {
@@ -271,6 +293,11 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
             result.summary.setdefault("exports", []).append(str(export.export(folder, run, form)))
         if asked.compare is not None:
             result.summary["comparison"] = comparison.compare(result.table, folder, run, *asked.compare)
+        if asked.activity is not None:
+            conditions = summary.condition_names(facts.conditions, result.table)
+            result.summary["activity"] = activity_comparison.compare(
+                result.table, folder, run, *asked.activity, conditions
+            )
         yield result.summary, folder
 
 
@@ -284,12 +311,13 @@ def _one(
     about: Mapping[str, object],
 ) -> Evaluation:
     """Evaluate a policy and write the results, complete or not at all."""
-    record = asked.record
-    if "nwb" in asked.exports and "activity" not in record and remembers(policy):
-        record = ("activity", *record)
     from ngym_cli.evaluation import fresh_trials
 
-    protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record)
+    needed = [name for form in asked.exports for name in CONTENTS.get(form, ())]
+    needed += ["activity"] if SPIKES in asked.record else []
+    held = [name for name in needed if remembers(policy) or name == "observations"]
+    record = tuple(dict.fromkeys([*held, *asked.record]))
+    protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record, asked.spike_rate)
     with atomic_folder(folder, runs.EVALUATION) as temporary:
         found = fresh_trials.evaluate(
             policy,
@@ -304,39 +332,3 @@ def _one(
         found.summary.update(about)
         fresh_trials.write(found, temporary)
     return found
-
-
-def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
-    """Yield the final policy or the policy of each checkpoint, with the number of training steps."""
-    if wanted is None:
-        from ngym_cli.agents.frozen import load_to_act
-
-        yield *load_to_act(run, config), False
-        return
-    from ngym_cli.agents import checkpoints, saving, threads
-
-    threads.one_in_torch()
-    policy, _ = saving.load_policy(run, config)
-    there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
-    if not there:
-        raise UserError(f"{run.path} kept no checkpoints")
-    best = checkpoints.best_of(run.path / checkpoints.FOLDER).get("step")
-    for step in _steps(wanted, there, best):
-        saving.fill(policy, saving.read_weights(there[step] / checkpoints.WEIGHTS), there[step] / checkpoints.WEIGHTS)
-        yield policy, step, True
-
-
-def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int]:
-    if wanted == "all":
-        return sorted(there)
-    steps = []
-    for word in wanted.split(","):
-        if word.strip() == "best":
-            if best is None or best not in there:
-                raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
-            steps.append(best)
-            continue
-        if not word.strip().isdecimal() or int(word) not in there:
-            raise unknown("checkpoint", word.strip(), ["all", "best", *map(str, sorted(there))])
-        steps.append(int(word))
-    return steps
