@@ -53,6 +53,9 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
     ),
+    "PatchLeaving-v0": TaskDefaults(
+        {"gamma": 0.99, "trial_gamma": 0.99}, "leaving a patch pays only by the patches that follow"
+    ),
     "RDMHist-v0": TaskDefaults(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and no answer costs nothing, so answers are given up early",
@@ -84,6 +87,7 @@ BUDGETS: dict[str, int] = {
     "MotorTiming-v0": 800_000,
     "NBack-v0": 4_000_000,
     "OneTwoThreeGo-v0": 600_000,
+    "PatchLeaving-v0": 1_500_000,
     "PostDecisionWager-v0": 600_000,
     "Priors-v0": 2_000_000,
     "ProbabilisticReasoning-v0": 800_000,
