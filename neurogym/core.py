@@ -16,13 +16,13 @@ A task describes its trials in ``_new_trials`` and declares in ``rule`` how they
 
         def _new_trials(self, trials):
             truth = trials.draw("ground_truth")
-            trials.add_period(["fixation", "stimulus", "decision"])
             trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
             trials.add_ob(np.eye(2)[truth], "stimulus", where="stimulus")
             trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
             trials.set_groundtruth(truth, "decision", where="choice")
 
-It describes many trials at once: what it draws has one entry per trial. A task may instead describe one trial at a time
+It describes many trials at once: what it draws has one entry per trial. The periods of ``default_timing`` follow each
+other; a task with other periods adds them (``trials.add_period``). A task may instead describe one trial at a time
 (``_new_trial``, in which ``self.add_period``, ``self.add_ob``, ... mean the same for that trial), and program its own
 ``_step`` where the ordinary rule does not do.
 """

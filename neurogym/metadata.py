@@ -22,6 +22,7 @@ class _Described(TypedDict, total=False):
         description: One line.
         paper_name: Title of the paper that it comes from, or None.
         paper_link: Its DOI as a link, or None.
+        doi: Its DOI, from which the link is made.
         measures: What of behaviour it is made to measure: names of analyses.
         order: Where in a stack it goes, and why (wrappers and what takes the place of several tasks).
     """
@@ -30,6 +31,7 @@ class _Described(TypedDict, total=False):
     description: str
     paper_name: str | None
     paper_link: str | None
+    doi: str | None
     measures: Sequence[str]
     order: str
 
@@ -62,6 +64,10 @@ class TaskEntries(_Described, total=False):
     taught: str
 
 
+#: Entries that may be left out.
+USUAL: dict[str, Any] = {"paper_name": None, "paper_link": None}
+USUAL_OF_TASKS: dict[str, Any] = {**USUAL, "carries": False, "differences": ()}
+
 #: Entries that a registered task must have.
 REQUIRED = ("paper_name", "paper_link", "tags", "description", "carries", "differences", "necessary")
 
@@ -74,6 +80,8 @@ def entries_of(kind: type) -> frozenset[str]:
 class TaskInfo(dict[str, Any]):
     """Metadata of a task: a dictionary with the entries of :class:`TaskEntries`.
 
+    A task without a paper, without memory across trials, or without differences leaves these entries out.
+
     >>> info = TaskInfo(description="say which is brighter", carries=False)
     >>> info.replace(carries=True)["carries"], info["carries"]
     (True, False)
@@ -83,20 +91,18 @@ class TaskInfo(dict[str, Any]):
     """
 
     def __init__(self, **entries: Unpack[TaskEntries]):
-        _check(entries, TaskEntries)
-        super().__init__(entries)
+        super().__init__({**USUAL_OF_TASKS, **_checked(entries, TaskEntries)})
 
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Self:
         """Metadata of a user-defined task, with entries of any name."""
-        made = cls()
+        made = cls.__new__(cls)
         made.update(entries)
         return made
 
     def replace(self, **entries: Unpack[TaskEntries]) -> Self:
         """Copy the metadata with some entries replaced."""
-        _check(entries, TaskEntries)
-        return self.of({**self, **entries})
+        return self.of({**self, **_checked(entries, TaskEntries)})
 
 
 class WrapperInfo(dict[str, Any]):
@@ -107,16 +113,20 @@ class WrapperInfo(dict[str, Any]):
     """
 
     def __init__(self, **entries: Unpack[_Described]):
-        _check(entries, _Described)
-        super().__init__({"render_modes": [*RENDER_MODES], **entries})
+        super().__init__({"render_modes": [*RENDER_MODES], **USUAL, **_checked(entries, _Described)})
 
     def replace(self, **entries: Unpack[_Described]) -> Self:
         """Copy the metadata with some entries replaced."""
-        _check(entries, _Described)
         return type(self)(**{**self, **entries})
 
 
-def _check(entries: Mapping[str, Any], kind: type) -> None:
+def _checked(entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """Entries with the link of the paper made from the DOI; an unknown entry is refused."""
     for name in entries:
         if name not in entries_of(kind):
             raise TypeError(unknown("entry of metadata", name, entries_of(kind)))
+    known = dict(entries)
+    if "doi" in known:
+        doi = known.pop("doi")
+        known["paper_link"] = doi and f"https://doi.org/{doi}"
+    return known

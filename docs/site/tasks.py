@@ -172,9 +172,11 @@ def _differences(found: Mapping[str, Any]) -> str:
 def _arguments(found: Mapping[str, Any]) -> str:
     rows = [(f"`{name}`", value(default), prose(found["meaning"].get(name, "")))
             for name, default in found["arguments"].items()]  # fmt: skip
-    exception, learned = found["learned_with"], ""
+    exception, advised, learned = found["learned_with"], found["recommended"], ""
+    if advised:
+        learned += f"`--recommended` stands for `{advised['flags']}`: {prose(advised['reason'])}. "
     if found["taught"]:
-        learned = f"By default it is learned from the right actions (`--alg supervised`): {prose(found['taught'])}. "
+        learned += f"By default it is learned from the right actions (`--alg supervised`): {prose(found['taught'])}. "
     if exception:
         settings = ", ".join(f"`{name}={given}`" for name, given in exception["settings"].items())
         learned += f"Its defaults of learning are its own: {settings}. {sentence(prose(exception['reason']))}"

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from neurogym.messages.names import unknown
+from neurogym.parameters.ranges import within_ranges
 from neurogym.parameters.sameness import same
 
 #: Arguments that are no attributes to assign to: the time step is fixed, the others are tables.
@@ -89,6 +90,8 @@ class EnvMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any):
         super().__init__(name, bases, namespace, **kwargs)
+        if "__init__" in namespace:
+            cls.__init__ = within_ranges(namespace["__init__"])  # type: ignore[misc]
         own = inspect.signature(cls.__init__)  # type: ignore[misc]  # what a call of the class takes
         cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])
         if "__init__" in namespace:

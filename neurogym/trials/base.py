@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -21,10 +22,11 @@ class BaseEnv(gym.Env):
         ValueError: If ``dt`` is not a positive number.
     """
 
-    metadata: dict[str, Any] = TaskInfo(render_modes=[*RENDER_MODES])
+    metadata: dict[str, Any] = TaskInfo.of({"render_modes": [*RENDER_MODES]})
     observation_space: Any = None
     action_space: Any = None
     rule: ClassVar[Any] = None
+    default_timing: ClassVar[Mapping[str, Any]] = {}
     rewards: Any
     timing: Any
     conditions: Any

@@ -221,7 +221,14 @@ class Layout:
         before = np.cumsum(count) - count
         return np.repeat(self.offset[at] - before, count) + np.arange(int(count.sum()))
 
+    @property
+    def usual_periods(self) -> list[str]:
+        """Periods of a trial whose task adds none."""
+        return []
+
     def _lay_out(self) -> None:
+        if not self.starts:
+            self.add_period(self.usual_periods)
         if not self.starts:
             self.length = np.full(self.n, max(1, self._default_steps))
         if (self.length < 1).any():

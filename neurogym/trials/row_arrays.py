@@ -23,6 +23,7 @@ class Task(Protocol):
     rule: ClassVar[Any]
     dt: float
     tmax_default: float
+    default_timing: ClassVar[Mapping[str, Any]]
     timing: Any
     rewards: Any
     conditions: Any
@@ -83,6 +84,11 @@ class RowArrays(Layout):
     def laid_out(self) -> bool:
         """Whether the rows are known, so that no period can be added."""
         return super().laid_out or "ob" in self.fields
+
+    @property
+    def usual_periods(self) -> list[str]:
+        """Periods of a trial whose task adds none: those of the task's timing, in sequence."""
+        return list(self.env.default_timing or self.env.timing)
 
     @property
     def nbytes(self) -> int:

@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import forgive_reset
+from neurogym.parameters.ranges import within_ranges
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.row_arrays import Task
 from neurogym.trials.single import SingleTrial
@@ -166,11 +167,13 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     _shown_by: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Refuse declarations of earlier versions, which would silently have no effect."""
+        """Check declared ranges; refuse declarations of earlier versions, which would silently have no effect."""
         super().__init_subclass__(**kwargs)
         for name, method in (("adaptive", "trial_ended"), ("carries", "links_trials")):
             if name in vars(cls):
                 raise TypeError(f"{cls.__name__}: {name} is not declared any more; override {method} instead")
+        if "__init__" in vars(cls):
+            cls.__init__ = within_ranges(vars(cls)["__init__"])  # type: ignore[method-assign]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
         """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""

@@ -31,8 +31,6 @@ class BiasCorrection(TrialWrapper):
 
     metadata = WrapperInfo(
         description="pays less for a side that the agent chooses too often",
-        paper_name=None,
-        paper_link=None,
         order="inside pass_reward",
     )
     ceiling_effect = HIDES_OUTCOME

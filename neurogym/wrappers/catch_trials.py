@@ -30,7 +30,7 @@ class CatchTrials(TrialWrapper):
     metadata = WrapperInfo(
         description="does not reward the right answer in randomly chosen trials",
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
-        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        doi="10.1038/s41467-020-14824-w",
         order="any",
     )
     ceiling_effect = HIDES_OUTCOME

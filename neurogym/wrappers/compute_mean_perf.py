@@ -31,8 +31,6 @@ class ComputeMeanPerf(TrialWrapper):
 
     metadata = WrapperInfo(
         description="tells the wrappers inside whether mean performance exceeds thresholds",
-        paper_name=None,
-        paper_link=None,
         order="outside perf_phases",
     )
     ceiling_effect = LEAVES

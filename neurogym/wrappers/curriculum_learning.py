@@ -43,7 +43,7 @@ class CurriculumLearning(Phased):
     metadata = WrapperInfo(
         description="trains in five phases: no stimulus, clear stimulus, punishment, delay, ambiguity",
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        doi="10.1038/s41586-019-0919-7",
         order="any",
     )
     ceiling_effect = unknown("the trials depend on the training phase")

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
+from neurogym.parameters.ranges import NonNegative
 from neurogym.spaces import names_of
 from neurogym.trials import Rows, Trials
 from neurogym.wrappers.base import periods_of, task_of
@@ -37,7 +38,7 @@ class DynamicNoise(Noise):
         self,
         env: gym.Env,
         std_noise: float = 0.1,
-        ev_incr: float = 0,
+        ev_incr: NonNegative = 0,
         perf_th: float | None = None,
         w: int = 200,
         step_noise: float = 0.0001,
@@ -45,8 +46,6 @@ class DynamicNoise(Noise):
         self._columns = stimulus_columns(env, "DynamicNoise")
         if "stimulus" not in periods_of(task_of(env, "DynamicNoise")):
             raise ValueError(f"DynamicNoise needs a period called stimulus, {env.unwrapped} has none")
-        if ev_incr < 0:
-            raise ValueError(f"ev_incr must not be negative, got {ev_incr!r}")
         self.ev_incr = ev_incr
         super().__init__(env, std_noise, perf_th, w, step_noise)
 

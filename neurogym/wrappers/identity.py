@@ -24,8 +24,6 @@ class Identity(TrialWrapper):
 
     metadata = WrapperInfo(
         description="changes nothing; for trying out stacks",
-        paper_name=None,
-        paper_link=None,
         order="any",
     )
     ceiling_effect = LEAVES

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.ranges import Probability
 from neurogym.spaces import append_channels, names_of
 from neurogym.trials import Info
 from neurogym.wrappers.base import Field, TrialWrapper
@@ -31,15 +32,11 @@ class LearnTransMatrix(TrialWrapper):
 
     metadata = WrapperInfo(
         description="appends a row of the transition matrix of the agent's own choices",
-        paper_name=None,
-        paper_link=None,
         order="any",
     )
 
-    def __init__(self, env: gym.Env, lr: float = 0.1, decay: float = 0.01):
+    def __init__(self, env: gym.Env, lr: Probability = 0.1, decay: Probability = 0.01):
         self._actions = choice_actions(env, "LearnTransMatrix")
-        if not (0 <= lr <= 1 and 0 <= decay <= 1):
-            raise ValueError(f"lr and decay must lie between 0 and 1, got {lr!r} and {decay!r}")
         space = append_channels(env.observation_space, "transition", len(self._actions), 0, 1)
         super().__init__(env)
         self.observation_space, self.lr, self.decay = space, lr, decay

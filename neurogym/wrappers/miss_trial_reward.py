@@ -20,8 +20,6 @@ class MissTrialReward(TrialWrapper):
 
     metadata = WrapperInfo(
         description="adds to the reward of trials that run out without an answer",
-        paper_name=None,
-        paper_link=None,
         order="any",
     )
 

@@ -27,7 +27,7 @@ class Modality(TrialWrapper):
     metadata = WrapperInfo(
         description="shows the stimulus in one of several modalities (groups of channels)",
         paper_name="Task representations in neural networks trained to perform many cognitive tasks",
-        paper_link="https://doi.org/10.1038/s41593-018-0310-2",
+        doi="10.1038/s41593-018-0310-2",
         order="innermost",
     )
     ceiling_effect = LEAVES

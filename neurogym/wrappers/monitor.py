@@ -65,8 +65,6 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     metadata = WrapperInfo(
         description="saves behaviour and figures while an agent is trained; can evaluate it",
-        paper_name=None,
-        paper_link=None,
         order="outermost, to see what the agent sees",
     )
     ceiling_effect = LEAVES

@@ -41,8 +41,6 @@ class Noise(TrialWrapper):
 
     metadata = WrapperInfo(
         description="adds Gaussian noise to the observation; the level can follow performance",
-        paper_name=None,
-        paper_link=None,
         order="outside pass_reward and pass_action it also perturbs their channels",
     )
 

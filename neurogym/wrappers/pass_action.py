@@ -27,7 +27,7 @@ class PassAction(TrialWrapper):
     metadata = WrapperInfo(
         description="appends the last action to the observation",
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
-        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        doi="10.1038/s41593-018-0147-8",
         order="any",
     )
     ceiling_effect = LEAVES

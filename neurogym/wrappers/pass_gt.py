@@ -22,8 +22,6 @@ class PassGT(TrialWrapper):
 
     metadata = WrapperInfo(
         description="appends the ground truth of the last step to the observation",
-        paper_name=None,
-        paper_link=None,
         order="any",
     )
     ceiling_effect = unknown("the right answer of the last step is shown")

@@ -22,7 +22,7 @@ class PassReward(TrialWrapper):
     metadata = WrapperInfo(
         description="appends the last reward to the observation",
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
-        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        doi="10.1038/s41593-018-0147-8",
         order="outside every wrapper that changes rewards",
     )
     ceiling_effect = LEAVES

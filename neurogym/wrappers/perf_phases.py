@@ -32,8 +32,6 @@ class PerfPhases(TrialWrapper):
 
     metadata = WrapperInfo(
         description="counts training phases, which advance when a performance flag is set",
-        paper_name=None,
-        paper_link=None,
         order="inside compute_mean_perf, outside variable_nch",
     )
     ceiling_effect = LEAVES

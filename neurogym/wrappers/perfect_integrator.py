@@ -33,7 +33,7 @@ class PerfectIntegrator(TrialWrapper):
     metadata = WrapperInfo(
         description="an ideal integrator does the task; the agent sees its choices and predicts them",
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
-        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        doi="10.1038/s41467-020-14824-w",
         order="inside pass_reward, pass_action and noise",
     )
     ceiling_effect = unknown("the agent predicts another one")

@@ -31,8 +31,6 @@ class RandomGroundTruth(TrialWrapper):
 
     metadata = WrapperInfo(
         description="draws the ground truth of each trial independently, with given probabilities",
-        paper_name=None,
-        paper_link=None,
         order="inside schedule_attr and variable_nch",
     )
     accepts = ("p", "sel_chs")

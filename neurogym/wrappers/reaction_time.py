@@ -36,7 +36,7 @@ class ReactionTime(TrialWrapper):
         description="the answer may be given while the stimulus is on",
         paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
         "reaction time task",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
+        doi="10.1523/JNEUROSCI.22-21-09475.2002",
         order="any; only one on a task",
         measures=("reaction",),
     )

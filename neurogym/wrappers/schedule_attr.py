@@ -34,8 +34,6 @@ class ScheduleAttr(TrialWrapper):
 
     metadata = WrapperInfo(
         description="gives each trial the conditions that a schedule names",
-        paper_name=None,
-        paper_link=None,
         order="outside the wrapper whose arguments it schedules",
     )
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")

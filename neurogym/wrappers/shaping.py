@@ -7,6 +7,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.ranges import Count
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.phased import Phased, mean_duration
@@ -42,8 +43,6 @@ class Shaping(Phased):
 
     metadata = WrapperInfo(
         description="trains in six phases: short and forgiving first, then the task as it is",
-        paper_name=None,
-        paper_link=None,
         order="any",
     )
     ceiling_effect = unknown("the trials depend on the training phase")
@@ -52,13 +51,11 @@ class Shaping(Phased):
         self,
         env: gym.Env,
         init_ph: int = 0,
-        max_num_reps: int = 3,
-        short_dur: int = 2,
+        max_num_reps: Count = 3,
+        short_dur: Count = 2,
         th: float = 0.8,
-        perf_w: int = 1000,
+        perf_w: Count = 1000,
     ):
-        if short_dur < 1:
-            raise ValueError(f"short_dur must be at least 1 step, got {short_dur!r}")
         self.short_dur = short_dur
         super().__init__(env, 5, init_ph, max_num_reps, th, perf_w)
 

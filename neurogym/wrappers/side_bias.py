@@ -39,7 +39,7 @@ class SideBias(TrialWrapper):
     metadata = WrapperInfo(
         description="makes some choices right more often, in blocks of trials",
         paper_name="Standardized and reproducible measurement of decision-making in mice",
-        paper_link="https://doi.org/10.7554/eLife.63711",
+        doi="10.7554/eLife.63711",
         order="any; no other wrapper that decides the ground truth",
     )
     accepts = ("sel_chs",)

@@ -26,8 +26,6 @@ class StimAccSignal(TrialWrapper):
 
     metadata = WrapperInfo(
         description="shows the running sum of the task's observation within the trial",
-        paper_name=None,
-        paper_link=None,
         order="any; outside noise it does not sum the noise",
     )
 

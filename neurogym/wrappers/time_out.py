@@ -7,6 +7,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, TELLS_OUTCOME, Effect, unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.ranges import NonNegative
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
@@ -27,16 +28,12 @@ class TimeOut(TrialWrapper):
 
     metadata = WrapperInfo(
         description="makes the fixation period longer after an error",
-        paper_name=None,
-        paper_link=None,
         order="any",
     )
     decides = ("period_fixation",)
 
-    def __init__(self, env: gym.Env, time_out: float = 0):
+    def __init__(self, env: gym.Env, time_out: NonNegative = 0):
         periods = periods_of(task_of(env, "TimeOut"))
-        if time_out < 0:
-            raise ValueError(f"time_out must not be negative, got {time_out!r} ms")
         if "fixation" not in periods:
             raise ValueError(f"TimeOut needs a period called fixation, not only {', '.join(sorted(periods))}")
         super().__init__(env)

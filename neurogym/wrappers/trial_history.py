@@ -54,7 +54,7 @@ class TrialHistory(TrialWrapper):
     metadata = WrapperInfo(
         description="draws the ground truth from a Markov chain, in blocks of repeating, alternating, ... contexts",
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
-        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        doi="10.1038/s41467-020-14824-w",
         order="inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
         measures=("history",),
     )

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
+from neurogym.parameters.ranges import Count
 from neurogym.trials import Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.trial_history import TrialHistory
@@ -45,15 +46,13 @@ class TrialHistoryEvolution(TrialHistory):
         env: gym.Env,
         probs: float = 0.9,
         ctx_dur: Any = 200,
-        num_contexts: int = 3,
+        num_contexts: Count = 3,
         fix_2AFC: bool = False,  # noqa: N803 - NeuroGym's name
         death_prob: float = 0.0001,
         ctx_ch_prob: float | None = None,
         balanced_probs: bool = False,
         predef_tr_mats: bool = False,
     ):
-        if num_contexts < 1:
-            raise ValueError(f"num_contexts must be at least 1, got {num_contexts!r}")
         self.num_contexts, self.fix_2AFC, self.predef_tr_mats = num_contexts, fix_2AFC, predef_tr_mats
         typical = 1 / ctx_ch_prob if ctx_ch_prob else float(np.mean(ctx_dur))
         self.replaced = min(1.0, death_prob * typical)

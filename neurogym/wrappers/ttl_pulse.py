@@ -28,8 +28,6 @@ class TTLPulse(TrialWrapper):
 
     metadata = WrapperInfo(
         description="reports whether the present step lies in given periods (info only)",
-        paper_name=None,
-        paper_link=None,
         order="any",
     )
     ceiling_effect = LEAVES

@@ -37,8 +37,6 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
 
     metadata = WrapperInfo(
         description="draws in each block which of the choices are in play",
-        paper_name=None,
-        paper_link=None,
         order="outside the wrapper that decides the ground truth, inside perf_phases",
     )
     accepts = ("phase",)

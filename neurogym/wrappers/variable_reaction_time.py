@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from neurogym.parameters.ranges import Positive
 from neurogym.trials import Trials
 from neurogym.wrappers.reaction_time import ReactionTime
 
@@ -27,13 +28,9 @@ class VariableReactionTime(ReactionTime):
 
     metadata = ReactionTime.metadata.replace(
         description="the answer may be given while the stimulus is on, after a minimal time that varies",
-        paper_name=None,
-        paper_link=None,
     )
 
-    def __init__(self, env: gym.Env, urgency: float = 0.0, stim_dur_limit: float = 100):
-        if stim_dur_limit <= 0:
-            raise ValueError(f"stim_dur_limit must be positive, got {stim_dur_limit!r} ms")
+    def __init__(self, env: gym.Env, urgency: float = 0.0, stim_dur_limit: Positive = 100):
         super().__init__(env, urgency)
         self.stim_dur_limit = stim_dur_limit
 

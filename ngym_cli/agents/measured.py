@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.config import RunConfig
-from ngym_cli.config.tasks import is_supervised_by_default
+from ngym_cli.config import RunConfig, from_dict
 
 FILE = Path(__file__).with_name("measured.json")
 
 #: Learners with a table: name to the settings that differ from ``ngym run --task TASK``.
-LEARNERS: dict[str, dict[str, str]] = {
+LEARNERS: dict[str, dict[str, Any]] = {
     "default": {},
+    "recommended": {"recommended": True},
     "recurrent_a2c": {"alg": "recurrent_a2c"},
     "reinforce": {"alg": "reinforce"},
     "supervised": {"alg": "supervised"},
@@ -44,7 +44,7 @@ class Measured:
 
     Attributes:
         steps: steps of a run.
-        seconds: median duration of a run (s), one thread.
+        seconds: median processor time of a run (s), one thread.
         seeds: number of seeds.
         reached: number of seeds that end at 95 % of the ceiling or above.
         performance: median performance at the end.
@@ -97,10 +97,12 @@ def measured(task: str, learner: str = "default") -> Measured | None:
 
 def learner_of(config: RunConfig) -> str | None:
     """Return the learner of a configuration before defaults are spelled out, or None where there is no table."""
-    usual = "supervised" if is_supervised_by_default(config.task) else RunConfig.model_fields["alg"].default
-    given = {"alg": config.alg if config.alg != usual else None, "network": config.network}
-    different = {key: value for key, value in given.items() if value is not None}
-    return next((name for name, settings in LEARNERS.items() if settings == different), None)
+    names = ("alg", "network", *DECISIVE)
+    for name, settings in LEARNERS.items():
+        line = from_dict({"task": config.task, **settings})
+        if all(getattr(config, key) == getattr(line, key) for key in names):
+            return name
+    return None
 
 
 def changed(config: RunConfig) -> list[str]:
@@ -118,7 +120,8 @@ def about_steps(config: RunConfig, task: str) -> str:
     """
     if config.timesteps is not None or config.stages:
         return ""
-    flags, learner = changed(config), learner_of(config)
+    learner = learner_of(config)
+    flags = [] if learner else changed(config)
     if flags:
         return f" (default, not scaled for {', '.join(flags)})"
     found = measured(task, learner) if learner else None

@@ -44,6 +44,7 @@ class Settings(TypedDict, total=False):
     until_performance: float
     track: str
     callbacks: Sequence[Part]
+    recommended: bool
     hyperparameters: Table
     eval_every: float
     eval_trials: int

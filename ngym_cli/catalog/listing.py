@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.from_config import default_steps
-from ngym_cli.agents.measured import measured
+from ngym_cli.agents.measured import LEARNERS, measured
 from ngym_cli.catalog.descriptions import Row, rows_with_words
 from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
 from ngym_cli.config import from_dict, parts
@@ -28,6 +28,7 @@ def tasks(
     ceilings: bool = False,
     obs: str | None = None,
     action: str | None = None,
+    learned_by: str | None = None,
 ) -> list[Row]:
     """Return the tasks, sorted by id.
 
@@ -38,20 +39,27 @@ def tasks(
         ceilings: also report the ceiling of each task.
         obs: only those whose observation is of this kind, size, or has a channel of this name.
         action: likewise for actions.
+        learned_by: only those that this learner learns, a key of ``measured.LEARNERS``.
 
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
         ``observation``, ``action`` (``kind``, ``size``, ``names``), ``steps`` of a run by default, ``learned by`` (how
-        many seeds) and, if asked for, ``ceiling``.
+        many seeds of this learner) and, if asked for, ``ceiling``.
 
     Raises:
-        UserError: if there is no such tag, or no task has such observations or actions.
+        UserError: if there is no such tag or learner, or no task has such observations or actions.
     """
     from neurogym.envs import registration
     from neurogym.envs.aliases import ALIASES
 
+    learner = learned_by or "default"
+    if learner not in LEARNERS:
+        raise unknown("learner", learner, LEARNERS)
     rows = []
     for id_ in registration.every_task():
+        result = measured(id_, learner)
+        if learned_by and not (result and result.learned):
+            continue
         meta = registration.metadata(id_)
         env: Any = registration.make(id_)
         rows.append(
@@ -67,8 +75,8 @@ def tasks(
                 "also called": [alias.removesuffix("-v0") for alias in aliases],
                 "observation": _space(env.observation_space),
                 "action": _space(env.action_space),
-                "steps": default_steps(from_dict({"task": id_}), id_),
-                "learned by": f"{row.share} seeds" if (row := measured(id_)) else "not measured",
+                "steps": default_steps(from_dict({"task": id_, **LEARNERS[learner]}), id_),
+                "learned by": f"{result.share} seeds" if result else "not measured",
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
             }
         )
@@ -240,7 +248,7 @@ MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots":
 
 #: Filters of each listing, beside words: options of ``ngym list``.
 FILTERS: dict[str, tuple[str, ...]] = {
-    "tasks": ("tag", "paper", "obs", "action", "ceilings"),
+    "tasks": ("tag", "paper", "obs", "action", "ceilings", "learned_by"),
     "runs": ("tag", "task", "alg", "status", "sort"),
 }
 
@@ -274,7 +282,7 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
     for name in given:
         if name not in FILTERS.get(what, ()):
             fitting = " and ".join(f"'ngym list {other}'" for other, names in FILTERS.items() if name in names)
-            raise UserError(f"--{name} works with {fitting} only")
+            raise UserError(f"--{name.replace('_', '-')} works with {fitting} only")
     if what == "runs":
         return what, make(root, search=search, **given)
     found = make(search=search, **given)

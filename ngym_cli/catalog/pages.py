@@ -21,6 +21,7 @@ from ngym_cli.agents.measured import LEARNERS, measured
 from ngym_cli.catalog import descriptions, listing, reference
 from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.parts import find_own, is_reference, keyword_parameters, kind_of, user_errors
+from ngym_cli.config.recommended import recommended
 from ngym_cli.config.tasks import find_task, task_names
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
@@ -121,7 +122,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         trial = dataclasses.replace(trial, conditions=list(facts.conditions))
     if figure is not None:
         _save_trial(trial, figure)
-    meta = task.metadata
+    meta, advised = task.metadata, None if task.own else recommended(task.id)
     return {
         "id": task.id,
         "kind": "task",
@@ -147,6 +148,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "needs_reward": needs_reward(env),
         "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
         "taught": meta.get("taught"),
+        "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
         "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,

@@ -201,6 +201,7 @@ def _task_rows(found: Row) -> Row:
         "across trials": "carries information" if found["carries"] else "trials are independent",
         "learned by": f"supervised: {found['taught']}" if found["taught"] else None,
         "learned": _learned(found),
+        "recommended": _recommended(found["recommended"]),
         "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
         "differences": "; ".join(found["differences"]),
     }
@@ -212,6 +213,11 @@ def _learned(found: Row) -> str:
     usual = rows.pop("default", None)
     text = str(usual) if usual else f"{found['steps']:,} steps by default; not measured yet"
     return text + "".join(f"; {name} {row.share}" for name, row in rows.items())
+
+
+def _recommended(row: Row | None) -> str | None:
+    """Return the settings that ``--recommended`` stands for, and why."""
+    return f"{row['flags']} (--recommended): {row['reason']}" if row else None
 
 
 def _blind(score: float | None) -> str | None:

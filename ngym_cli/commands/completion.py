@@ -43,6 +43,12 @@ def _networks() -> Iterable[str]:
     return [*NETWORKS, *offered("network")]
 
 
+def _learners() -> Iterable[str]:
+    from ngym_cli.agents.measured import LEARNERS
+
+    return LEARNERS
+
+
 def _tags() -> Iterable[str]:
     from ngym_cli.catalog.listing import tags
 
@@ -72,6 +78,7 @@ algorithms = _starting_with(_algorithms)
 trackers = _starting_with(lambda: ("wandb", "mlflow"))
 export_formats = _starting_with(lambda: ("sb3", "onnx", "torchscript"))
 networks = _starting_with(_networks)
+learners = _starting_with(_learners)
 tags = _starting_with(_tags)
 run_folders = _starting_with(_runs)
 papers = _starting_with(_papers)

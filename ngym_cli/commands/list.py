@@ -31,6 +31,13 @@ def command(
     action: Annotated[
         str | None, option("Only tasks with these actions: discrete, continuous, a number or the name of an action.")
     ] = None,
+    learned_by: Annotated[
+        str | None,
+        option(
+            "Only tasks that this learner was measured to learn, as in default, ctrnn or supervised.",
+            autocompletion=completion.learners,
+        ),
+    ] = None,
     ceilings: Annotated[bool, option("Show the ceiling (best possible performance) of tasks.", "--ceilings")] = False,
     task: Annotated[str | None, option("Only runs of this task.", autocompletion=completion.tasks)] = None,
     alg: Annotated[str | None, option("Only runs of this algorithm.", autocompletion=completion.algorithms)] = None,
@@ -47,6 +54,7 @@ def command(
 
     filters = {
         "tag": tag, "paper": paper, "obs": obs, "action": action, "ceilings": ceilings,
+        "learned_by": learned_by,
         "task": task, "alg": alg, "status": status, "sort": sort,
     }  # fmt: skip
     name, rows = listing.rows(what, search or (), filters, runs)

@@ -72,7 +72,7 @@ def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
     more: dict[str, Any] = {}
     if not many:
         more = {"whole": {"parser": parse_whole, "metavar": "INTEGER"}}.get(flag.kind, {})
-        kind = {"whole": int, "number": float}.get(flag.kind, kind)
+        kind = {"whole": int, "number": float, "switch": bool}.get(flag.kind, kind)
     text = flag.help[0].upper() + flag.help[1:] + "."
     if many and flag.kind == "wrappers":
         text = "Wrapper stack; repeat for alternatives; 'none' for no wrappers."

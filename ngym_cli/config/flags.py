@@ -12,10 +12,11 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from ngym_cli.config.model import RunConfig
+from ngym_cli.config.recommended import KEY
 from ngym_cli.config.sections import AGENT, TASK, Section
 from ngym_cli.config.values import Value, parse_assignments, parse_scalar, parse_value, parse_wrappers
 
-OptionType = Literal["word", "words", "number", "whole", "wrappers", "table"]
+OptionType = Literal["word", "words", "number", "whole", "switch", "wrappers", "table"]
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,13 @@ class Flag:
 #: Functions that read the values of a table; values of other tables may be lists.
 PARSERS: dict[str, Callable[[str], Value]] = {"timing": str, "rewards": parse_scalar}
 
-#: Options that stand for an entry of a table.
+#: Options that stand for an entry of a table, or for several settings.
 SHORT = (
+    Flag(
+        "recommended", KEY, "switch",
+        "use the wrappers and settings that the task needs (see ngym info TASK); your own settings have priority",
+        TASK, sweeps=False,
+    ),
     Flag(
         "schedule", "task_args.schedule", "word",
         "order of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials)",

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
+from ngym_cli.config.recommended import with_recommended
 from ngym_cli.config.sections import (
     AGENT,
     RUN,
@@ -127,7 +128,9 @@ class RunConfig(TaskSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _usual_algorithm(cls, data: object) -> Any:
+    def _usual(cls, data: object) -> Any:
+        if isinstance(data, Mapping):
+            data = with_recommended(data, str(cls.model_fields["task"].default))
         if isinstance(data, Mapping) and "alg" not in data and is_supervised_by_default(data.get("task")):
             return {**data, "alg": "supervised"}
         return data

@@ -56,24 +56,31 @@ def name_of(recipe: Recipe, name: str | None, file: Path | None) -> str:
 
 def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, json: bool) -> int:
     """Make the folder of a sweep, or reopen an existing folder, do all remaining jobs and return the exit code."""
+    path = root / folder.check_name(name)
+    entries = plan.entries(recipe)
+    if dry_run:
+        script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
+        _say_trying(name, len(entries))
+        _print_plan(recipe, validation.check(recipe), name, script, json)
+        return 0
     launcher = launchers.find(recipe.launch)
     if recipe.search is not None:
         from ngym_cli.sweeps import search
 
         search.optuna()
-    err = terminal.console(stderr=True)
-    if not dry_run and folder.is_sweep(root / folder.check_name(name)):
-        sweep = folder.make(root, name, recipe)
-    else:
-        err.print(f"sweep {name}: {len(plan.entries(recipe)):,} runs; trying every setting", soft_wrap=True)
-        settings = validation.check(recipe)
-        if dry_run:
-            _print_plan(recipe, settings, name, json)
-            return 0
-        sweep = folder.make(root, name, recipe)
+    known = folder.load(path) if folder.is_sweep(path) else None
+    entries = entries if known is None else [*folder.planned(known, recipe)]
+    if known is None or len(entries) > len(known.entries):
+        _say_trying(name, len(entries))
+        validation.check(recipe)
+    sweep = folder.make(root, name, recipe)
     if recipe.search is not None:
         search.prepare(sweep)
     return go(sweep, launcher, True, detach, json)
+
+
+def _say_trying(name: str, number: int) -> None:
+    terminal.console(stderr=True).print(f"sweep {name}: {number:,} runs; trying every setting", soft_wrap=True)
 
 
 def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool, json: bool) -> int:
@@ -216,8 +223,8 @@ def show(sweep: Sweep, json: bool) -> int:
     return 0
 
 
-def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, json: bool) -> None:
-    """Print the runs of a sweep and the expected duration."""
+def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, script: str, json: bool) -> None:
+    """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
     from ngym_cli.agents.threads import cores
     from ngym_cli.sweeps import estimate
 
@@ -227,7 +234,8 @@ def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, j
     wall = max(total / workers, longest)
     if json:
         rows = [{"name": entry.name, "job": entry.job, "values": entry.values} for entry in entries]
-        terminal.print_json({"id": name, "runs": rows, "core_seconds": total, "seconds": wall, "workers": workers})
+        document = {"id": name, "runs": rows, "core_seconds": total, "seconds": wall, "workers": workers}
+        terminal.print_json({**document, **({"script": script} if script else {})})
         return
     out = terminal.console()
     for entry in entries[:MOST_PLANNED]:
@@ -243,6 +251,8 @@ def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, j
         f"{tables.duration(wall)} with {workers} at a time (from short runs measured on this machine)",
         soft_wrap=True,
     )
+    if script:
+        out.print(script, soft_wrap=True, markup=False, highlight=False)
 
 
 #: Runs that ``--dry-run`` prints one by one.

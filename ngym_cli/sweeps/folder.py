@@ -139,7 +139,7 @@ def check_name(name: str) -> str:
 
 
 def make(root: Path, name: str, recipe: Recipe) -> Sweep:
-    """Make the folder of a sweep, or return an existing sweep of the same recipe.
+    """Make the folder of a sweep, return an existing sweep of the same recipe, or add the runs of a larger recipe.
 
     Raises:
         UserError: if the folder is of another recipe (the message lists the differences), or cannot be made.
@@ -147,15 +147,14 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
     path = root / check_name(name)
     if (path / RECIPE).is_file():
         sweep = load(path)
-        changed = recipes.differences(sweep.recipe, recipe)
-        if changed:
-            more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
-            raise UserError(
-                f"sweep {path} was made from another recipe ({'; '.join(changed[:4])}{more}); choose another --name"
-            )
-        if recipe.launch != sweep.recipe.launch:
+        entries = planned(sweep, recipe)
+        if len(entries) > len(sweep.entries):
+            if locks.in_use(path):
+                raise InUseError(f"sweep {path} is in use by another process; enlarge the sweep when it has ended")
+            write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+        if recipe != sweep.recipe:
             write_text(path / RECIPE, recipe.to_toml())
-        return Sweep(path, recipe, sweep.entries)
+        return Sweep(path, recipe, tuple(entries))
     if path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not the folder of a sweep; choose another --name")
     entries = plan.entries(recipe)
@@ -165,6 +164,23 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
     except OSError as error:
         raise UserError(f"cannot make sweep {path}: {error.strerror or error}") from None
     return Sweep(path, recipe, tuple(entries))
+
+
+def planned(sweep: Sweep, recipe: Recipe) -> Sequence[Entry]:
+    """Return the runs of an existing sweep with a recipe that is the same, or larger.
+
+    Raises:
+        UserError: if the recipe is another one; the message lists the differences.
+    """
+    changed = recipes.differences(sweep.recipe, recipe)
+    entries = plan.enlarged(sweep.recipe, sweep.entries, recipe) if changed else sweep.entries
+    if entries is None:
+        more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
+        raise UserError(
+            f"sweep {sweep.path} was made from another recipe ({'; '.join(changed[:4])}{more}), which the new recipe "
+            "does not contain; choose another --name"
+        )
+    return entries
 
 
 def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:

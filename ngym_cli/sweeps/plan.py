@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ngym_cli.config import RunConfig, merge
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
-from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.sweeps.recipe import Recipe, nest, without
 
 #: Most runs of one sweep.
 MOST_RUNS = 1_000_000
@@ -49,6 +52,55 @@ def entries(recipe: Recipe) -> list[Entry]:
     return [Entry(job, _name(job, values), values) for job in range(recipe.search.trials) for values in settings]
 
 
+def enlarged(old: Recipe, known: Sequence[Entry], new: Recipe) -> list[Entry] | None:
+    """Return the runs of a larger recipe; runs of the old recipe keep job and name.
+
+    Args:
+        old: recipe of a sweep.
+        known: runs of the sweep.
+        new: recipe with more values, parameters or search trials.
+
+    Returns:
+        All runs of the new recipe, or None if the new recipe leaves out runs of the old one or changes their settings.
+    """
+    if old.search is not None or new.search is not None:
+        fewer = old.search is None or new.search is None or new.search.trials < old.search.trials
+        one, two = ({**recipe.identity(), "search": None} for recipe in (old, new))
+        return None if fewer or one != two or _searched(old) != _searched(new) else entries(new)
+    keys = [*dict.fromkeys([*old.grid, *new.grid])]
+    if _shared(old.run, keys) != _shared(new.run, keys):
+        return None
+    before = {_values(old.run, entry, keys): entry for entry in known}
+    found, job = [], max((entry.job for entry in known), default=-1)
+    for entry in entries(new):
+        same = before.pop(_values(new.run, entry, keys), None)
+        job += same is None
+        found.append(replace(same, values=entry.values) if same else Entry(job, _name(job, entry.values), entry.values))
+    return None if before else found
+
+
+def _searched(recipe: Recipe) -> dict[str, object]:
+    return recipe.search.model_dump(exclude={"trials"}) if recipe.search is not None else {}
+
+
+def _shared(run: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Return the common settings without the given dotted keys."""
+    return functools.reduce(without, keys, dict(run))
+
+
+def _values(run: Mapping[str, Any], entry: Entry, keys: Iterable[str]) -> str:
+    """Return the values of dotted keys in a run, as a text; what is set nowhere has the default."""
+    settings = merge(run, nest(entry.values))
+    found = []
+    for key in keys:
+        value: Any = settings
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        field = RunConfig.model_fields.get(key)
+        found.append(field.default if value is None and field is not None else value)
+    return repr(found)
+
+
 def _axes(recipe: Recipe) -> list[list[Values]]:
     """Return the independent axes of the grid, each a list of parts of a setting; the seed's is the last."""
     groups = {name: tuple(group) for group in recipe.zip for name in group}
@@ -71,7 +123,10 @@ def _word(value: object) -> str:
         return f"{value:g}"
     if isinstance(value, list):
         return "+".join(map(_word, value))
-    return str(value).rpartition("/")[2] or "none"
+    text = str(value)
+    if ":" not in text:
+        return text.rpartition("/")[2] or "none"
+    return re.sub(r"[\w.~/-]*/(?=[\w.~-]*\.py:)", "", text)  # a wrapper's arguments keep their slashes
 
 
 def setting_of(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

@@ -122,8 +122,10 @@ class Recipe(Section):
         return self.model_dump(exclude={"launch"}, exclude_none=True)
 
     def digest(self) -> str:
-        """Return eight characters that identify the recipe."""
-        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:8]
+        """Return eight characters that identify the recipe; more trials of a search are the same recipe."""
+        identity = self.identity()
+        identity.get("search", {}).pop("trials", None)
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
 
     def to_toml(self) -> str:
         """Return the recipe as TOML."""

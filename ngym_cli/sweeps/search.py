@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -189,8 +190,10 @@ def importance(sweep: Sweep) -> dict[str, float]:
     package = optuna()
     study, _ = open_study(sweep)
     try:
-        evaluator = package.importance.PedAnovaImportanceEvaluator()
-        found = package.importance.get_param_importances(study, evaluator=evaluator)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = package.importance.PedAnovaImportanceEvaluator()
+            found = package.importance.get_param_importances(study, evaluator=evaluator)
         return {key: float(value) for key, value in found.items()}
     except (RuntimeError, ValueError):
         return {}

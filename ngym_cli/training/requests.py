@@ -56,10 +56,13 @@ def run(
     config = configuration.load(file, flags, trust) if resume is None else None
     err = terminal.console(stderr=True)
     from ngym_cli.evaluation import printing
-    from ngym_cli.training import main_loop, timing
+    from ngym_cli.training import advice, main_loop, timing
     from ngym_cli.training.progress import LiveDisplay, Silent
 
+    setting: list[tuple[RunConfig, Facts]] = []
+
     def announce(resolved: RunConfig, facts: Facts) -> None:
+        setting.append((resolved, facts))
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
         seconds = timing.expected(resolved, facts) if resume is None else None
@@ -77,7 +80,7 @@ def run(
         err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
         if facts.lacks_reward:
             err.print(
-                "the task needs the last reward as input, which the agent is not shown (--wrappers pass_reward); "
+                "the task needs the last reward as input, which the agent is not shown (--recommended shows it); "
                 "the ceiling is that without it",
                 soft_wrap=True,
             )
@@ -89,14 +92,15 @@ def run(
         outcome = main_loop.resume(runs.find(str(resume), root), trust, hooks)
     else:
         outcome = main_loop.train(config, root, name, overwrite, hooks)
+    said = advice.advice(*setting[-1], outcome.summary) if setting and outcome.status == "finished" else None
     if json:
-        terminal.print_json({"id": str(outcome.run.path), "status": outcome.status, **outcome.summary})
+        found = {"id": str(outcome.run.path), "status": outcome.status, "advice": said, **outcome.summary}
+        terminal.print_json(found)
     else:
         printing.print_evaluation(outcome.summary, "evaluation at the end of training")
         path = outcome.run.path
-        better = better_checkpoint(path, outcome.summary)
-        if better is not None:
-            terminal.console().print(better, soft_wrap=True)
+        for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
+            terminal.console().print(line, soft_wrap=True)
         next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
         terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
     return INTERRUPTED if outcome.status == "interrupted" else 0

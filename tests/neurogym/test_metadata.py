@@ -18,7 +18,7 @@ def test_an_entry_that_does_not_exist_is_refused_with_the_nearest():
 
 
 def test_entries_are_replaced_in_a_copy():
-    info = TaskInfo(description="a", carries=False)
+    info = TaskInfo.of({"description": "a", "carries": False})
     assert info.replace(carries=True) == {"description": "a", "carries": True} and info["carries"] is False
 
 

@@ -25,7 +25,7 @@ def ibl20(**kwargs: Any) -> gym.Env:
     Args:
         **kwargs: See :class:`~neurogym.envs.native.perceptualdecisionmaking.PerceptualDecisionMaking`.
 
-    Source: The International Brain Laboratory 2021, 10.7554/eLife.63711.
+    Source: The International Brain Laboratory 2021.
     """
     env = SideBias(PerceptualDecisionMaking(**kwargs), probs=PROBABILITIES, block_dur=BLOCK)
     return _described(env, ibl20.metadata)  # type: ignore[attr-defined]
@@ -37,14 +37,14 @@ def roitman02(**kwargs: Any) -> gym.Env:
     Args:
         **kwargs: See :class:`~neurogym.envs.native.perceptualdecisionmaking.PerceptualDecisionMaking`.
 
-    Source: Roitman & Shadlen 2002, 10.1523/JNEUROSCI.22-21-09475.2002.
+    Source: Roitman & Shadlen 2002.
     """
     return _described(ReactionTime(PerceptualDecisionMaking(**kwargs)), roitman02.metadata)  # type: ignore[attr-defined]
 
 
 ibl20.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
     paper_name="Standardized and reproducible measurement of decision-making in mice",
-    paper_link="https://doi.org/10.7554/eLife.63711",
+    doi="10.7554/eLife.63711",
     description="report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
     carries=True,
     differences=[
@@ -56,7 +56,7 @@ ibl20.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr
 roitman02.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
     paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
     "reaction time task",
-    paper_link="https://doi.org/10.1523/JNEUROSCI.22-21-09475.2002",
+    doi="10.1523/JNEUROSCI.22-21-09475.2002",
     tags=[*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
     description="report which of two noisy directions is stronger, as soon as it is clear",
     differences=[

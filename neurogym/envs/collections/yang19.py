@@ -14,10 +14,6 @@ from typing import Any
 from neurogym.envs.collections.yang19_families import Decide, Match, Respond, YangTask
 from neurogym.metadata import RENDER_MODES, TaskInfo
 
-PAPER = {
-    "paper_name": "Task representations in neural networks trained to perform many cognitive tasks",
-    "paper_link": "https://doi.org/10.1038/s41593-018-0310-2",
-}
 ARGUMENTS = "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim_ring``, ``sigma``, ``abort``{more}.\n"
 
 _BOTH = ("stimulus_mod1", "stimulus_mod2")
@@ -59,18 +55,16 @@ def _task(
 ) -> Callable[..., YangTask]:
     """Return a function that makes one of the twenty tasks, with metadata and documentation."""
     common = {Respond: ("steps action space", "n-alternative"), Decide: ("n-alternative",), Match: ("go-no-go",)}
-    metadata = TaskInfo.of(
-        {
-            "render_modes": [*RENDER_MODES],
-            **PAPER,
-            "tags": ["perceptual", *common[family], *tags, "supervised"],
-            "family": _FAMILIES[family],
-            "description": description,
-            "carries": False,
-            "differences": _NOTES[family],
-            "necessary": necessary,
-            "taught": _TAUGHT,
-        }
+    metadata = TaskInfo(
+        render_modes=[*RENDER_MODES],
+        paper_name="Task representations in neural networks trained to perform many cognitive tasks",
+        doi="10.1038/s41593-018-0310-2",
+        tags=["perceptual", *common[family], *tags, "supervised"],
+        family=_FAMILIES[family],
+        description=description,
+        differences=_NOTES[family],
+        necessary=necessary,
+        taught=_TAUGHT,
     )
 
     def make(**kwargs: Any) -> YangTask:

@@ -7,12 +7,8 @@ from itertools import permutations, product
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TrialEnv, Trials, spaces, usual_arguments
 
 MODALITIES = (1, 2)
 
@@ -33,9 +29,7 @@ class YangTask(TrialEnv):
     one_ring = True  #: only one modality is shown in a trial; NeuroGym then calls the first ring ``stimulus``
 
     @usual_arguments()
-    def __init__(self, dim_ring: int = 16, sigma: float = 1.0):
-        if dim_ring < 2:
-            raise ValueError(f"dim_ring must be at least 2, got {dim_ring!r}")
+    def __init__(self, dim_ring: AtLeastTwo = 16, sigma: NonNegative = 1.0):
         self.dim_ring, self.theta = dim_ring, ring(dim_ring)
         self.sigma = sigma / np.sqrt(self.dt)
         units = {
@@ -86,7 +80,7 @@ class Respond(YangTask):
     """
 
     def __init__(
-        self, anti: bool = False, reaction: bool = False, delay: float = 0, sigma: float = 0.0, **kwargs: object
+        self, anti: bool = False, reaction: bool = False, delay: float = 0, sigma: NonNegative = 0.0, **kwargs: object
     ):
         between = {} if reaction else {"stimulus": 500, "delay": delay}
         self.default_timing = {"fixation": 500, **between, "decision": 500}  # type: ignore[misc]
@@ -98,7 +92,6 @@ class Respond(YangTask):
         ground_truth = trials.draw("ground_truth")
         trials.draw("modality")
         trials.info["anti"] = np.full(trials.n, self.anti)
-        trials.add_period(list(self.default_timing))
         trials.add_ob(1, [name for name in self.default_timing if name != "decision"], where="fixation")
         angle = self.theta[ground_truth] + np.pi * self.anti
         self.show(trials, angle, "decision" if self.reaction else "stimulus")
@@ -229,7 +222,6 @@ class Match(YangTask):
         else:
             test = (sample + half * differs) % self.dim_ring
         trials.info.update(sample_theta=self.theta[sample], test_theta=self.theta[test])
-        trials.add_period(list(self.default_timing))
         trials.add_ob(1, ["fixation", "sample", "delay", "test"], where="fixation")
         self.show(trials, self.theta[sample], "sample")
         self.show(trials, self.theta[test], "test")

@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import Positive, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 UNITS = 16
 START = np.pi  #: own angle at the start of a trial (rad)
@@ -36,15 +32,14 @@ class AngleReproduction(TrialEnv):
     Raises:
         ValueError: If ``speed`` is not positive.
 
-    Source: Ding, Cueva, Tsodyks & Qian 2017, 10.1073/pnas.1706906114.
+    Source: Ding, Cueva, Tsodyks & Qian 2017.
     """
 
     metadata = TaskInfo(
         paper_name="Visual perception as retrospective Bayesian decoding from high- to low-level features",
-        paper_link="https://doi.org/10.1073/pnas.1706906114",
+        doi="10.1073/pnas.1706906114",
         tags=["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
         description="remember two angles and turn to each of them when told so",
-        carries=False,
         differences=[
             "the own angle turns at a speed in rad/s, fast enough for every angle to be reached in the go period",
             "go1 and go2 last 1500 ms",
@@ -65,9 +60,7 @@ class AngleReproduction(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": -0.1}
 
     @usual_arguments(abort=False)
-    def __init__(self, speed: float = 1.25 * np.pi):
-        if not speed > 0:
-            raise ValueError(f"speed must be positive, got {speed!r}")
+    def __init__(self, speed: Positive = 1.25 * np.pi):
         self.turn = speed * self.dt / 1000
         self.theta = ring(UNITS)
         self._state, self._most = START, 1.0

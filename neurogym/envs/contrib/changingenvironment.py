@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Probability, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 COHS = (0, 6.4, 12.8, 25.6, 51.2)
 
@@ -29,13 +24,13 @@ class ChangingEnvironment(TrialEnv):
     Raises:
         ValueError: If ``cxt_ch_prob`` is not a probability.
 
-    Source: Purcell & Kiani 2016, 10.1073/pnas.1524685113.
+    Source: Purcell & Kiani 2016.
     """
 
     metadata = TaskInfo(
         paper_name="Hierarchical decision processes that operate over distinct timescales underlie choice and "
         "changes in strategy",
-        paper_link="https://doi.org/10.1073/pnas.1524685113",
+        doi="10.1073/pnas.1524685113",
         tags=["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
         description="report motion direction with the targets of a hidden context that changes in blocks",
         carries=True,
@@ -59,12 +54,10 @@ class ChangingEnvironment(TrialEnv):
     def __init__(
         self,
         stim_scale: float = 1.0,
-        sigma: float = 1.0,
-        cxt_ch_prob: float = 0.05,
+        sigma: NonNegative = 1.0,
+        cxt_ch_prob: Probability = 0.05,
         cxt_cue: bool = False,
     ):
-        if not 0 <= cxt_ch_prob <= 1:
-            raise ValueError(f"cxt_ch_prob must lie between 0 and 1, got {cxt_ch_prob!r}")
         self.sigma, self.cxt_ch_prob, self.cxt_cue = sigma / np.sqrt(self.dt), cxt_ch_prob, cxt_cue
         self.context: int | None = None
         self.conditions = {"side": (1, 2), "context": (0, 1), "coh": np.array(COHS) * stim_scale}
@@ -92,7 +85,6 @@ class ChangingEnvironment(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         side, coh, context = trials.draw("side"), trials.draw("coh"), self._contexts(trials)
         ground_truth = trials.info["ground_truth"] = side + 2 * context
-        trials.add_period(["fixation", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
         signed = np.where(side == 1, coh, -coh) / 100
         trials.add_ob(np.column_stack([1 + signed, 1 - signed]) / 2, "stimulus", where="stimulus")

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Probability, Rule, TaskInfo, TrialEnv, Trials, spaces
 
 
 class ContextSwitch(TrialEnv):
@@ -27,8 +23,6 @@ class ContextSwitch(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["two-alternative", "context dependent", "conditional", "learning", "supervised"],
         description="answer one of two stimuli by a hidden map that changes at random",
         carries=True,
@@ -39,10 +33,8 @@ class ContextSwitch(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, p_switch: float = 0.1):
+    def __init__(self, dt: float = 100, rewards: dict | None = None, p_switch: Probability = 0.1):
         super().__init__(dt=dt, rewards=rewards)
-        if not 0 <= p_switch <= 1:
-            raise ValueError(f"p_switch must lie between 0 and 1, got {p_switch!r}")
         self.p_switch, self.context = p_switch, 0
         self.conditions = {"stimulus": np.arange(2), "context": np.arange(2)}
         self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"stimulus": [0, 1]})

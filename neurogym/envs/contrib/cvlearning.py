@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Info, StepResult, Trials
+from neurogym.envs.task import Info, NonNegative, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 COHS = (0, 6.4, 12.8, 25.6, 51.2)
 FREE, RETRY, PUNISHED, DELAYED, FULL = range(5)  #: the five stages
@@ -44,12 +40,12 @@ class CVLearning(TrialEnv):
     Raises:
         ValueError: If an argument is out of range.
 
-    Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7 (the task).
+    Source: Inagaki, Fontolan, Romani & Svoboda 2019 (the task).
     """
 
     metadata = TaskInfo(
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
         description="learn a delayed two-choice task through a curriculum of five stages",
         carries=True,
@@ -69,7 +65,7 @@ class CVLearning(TrialEnv):
     def __init__(
         self,
         stim_scale: float = 1.0,
-        sigma: float = 1.0,
+        sigma: NonNegative = 1.0,
         max_num_reps: int = 3,
         th_stage: float = 0.7,
         keep_days: int = 1,

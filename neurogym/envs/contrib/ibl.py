@@ -7,12 +7,7 @@ from math import erf
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Rule, Score, TaskInfo, TrialEnv, Trials, spaces
 
 COHS = (1.6, 3.2, 6.4, 12.8, 25.6, 51.2)
 
@@ -25,15 +20,14 @@ class IBL(TrialEnv):
         rewards: Replaces entries of ``default_rewards``.
         sigma: Noise s.d. of each observation.
 
-    Source: Abbott et al. (International Brain Laboratory) 2017, 10.1016/j.neuron.2017.12.013.
+    Source: Abbott et al. (International Brain Laboratory) 2017.
     """
 
     metadata = TaskInfo(
         paper_name="An international laboratory for systems and computational neuroscience",
-        paper_link="https://doi.org/10.1016/j.neuron.2017.12.013",
+        doi="10.1016/j.neuron.2017.12.013",
         tags=["perceptual", "two-alternative", "supervised"],
         description="choose the side with the higher contrast, in one step",
-        carries=False,
         differences=["the choice is compared with the side shown; the reference paid every choice"],
         necessary=("stimulus",),
         measures=("psychometric",),
@@ -43,10 +37,8 @@ class IBL(TrialEnv):
     blocks: Sequence[float] = (0.5,)  #: probability of side 1 in each kind of block
     block_dur = 10_000
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, sigma: float = 0.1):
+    def __init__(self, dt: float = 100, rewards: dict | None = None, sigma: NonNegative = 0.1):
         super().__init__(dt=dt, rewards=rewards)
-        if sigma < 0:
-            raise ValueError(f"sigma must not be negative, got {sigma!r}")
         self.sigma = sigma
         self.cohs = np.array(COHS)
         self.conditions = {"ground_truth": np.arange(2), "coh": self.cohs}

@@ -13,7 +13,7 @@ class IBLBlock(IBL):
         rewards: Replaces entries of ``default_rewards``.
         sigma: Noise s.d. of each observation.
 
-    Source: Abbott et al. (International Brain Laboratory) 2017, 10.1016/j.neuron.2017.12.013.
+    Source: Abbott et al. (International Brain Laboratory) 2017.
     """
 
     metadata = IBL.metadata.replace(

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Count, Rule, TaskInfo, TrialEnv, Trials, spaces
 
 LONGEST_WAIT = 30  #: steps
 
@@ -30,21 +26,16 @@ class LeverPress(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["go-no-go", "motor", "working memory", "supervised"],
         description="wait for a signal, then press a lever a number of times",
-        carries=False,
         differences=["a trial lasts from the wait for a signal to the last press, or to the first pause"],
         necessary=("signal",),
     )
     default_rewards = {"abort": -1.0, "correct": 10.0, "fail": 0.0}
     rule = Rule(fixate=("wait",), answer=(), hold=0)
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, n_press: int = 4, p_signal: float = 0.5):
+    def __init__(self, dt: float = 100, rewards: dict | None = None, n_press: Count = 4, p_signal: float = 0.5):
         super().__init__(dt=dt, rewards=rewards)
-        if n_press < 1:
-            raise ValueError(f"n_press must be at least 1, got {n_press!r}")
         if not 0 < p_signal <= 1:
             raise ValueError(f"p_signal must lie above 0 and not above 1, got {p_signal!r}")
         self.n_press, self.p_signal = n_press, p_signal

@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import Count, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 POKE, PRESS = 0, 1
 
@@ -31,11 +27,8 @@ class LeverPressWithPoke(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["motor", "working memory"],
         description="press a lever a number of times, then poke for the reward",
-        carries=False,
         differences=["a trial lasts until the reward, or until its time is over"],
         necessary=(),
     )
@@ -43,9 +36,7 @@ class LeverPressWithPoke(TrialEnv):
     default_rewards = {"correct": 1.0}
 
     @usual_arguments(abort=False)
-    def __init__(self, n_press: int = 4, show_count: bool = False):
-        if n_press < 1:
-            raise ValueError(f"n_press must be at least 1, got {n_press!r}")
+    def __init__(self, n_press: Count = 4, show_count: bool = False):
         self.n_press, self.show_count, self._left = n_press, show_count, n_press
         self.observation_space = spaces.Box(0, max(1, n_press), shape=(1,), dtype=np.float32, name={"count": 0})
         self.action_space = spaces.Discrete(2, name={"poke": POKE, "press": PRESS})

@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import Count, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 POKE, PRESS, REST = range(3)
 SATED = -8.0  #: hidden thirst after a drink; it grows by 1 per step on average, and is felt between 0 and 1
@@ -32,8 +28,6 @@ class LeverPressWithPokeRest(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["motor", "value-based", "working memory"],
         description="press a lever, then poke for a drink when thirsty, and rest in between",
         carries=True,
@@ -44,9 +38,7 @@ class LeverPressWithPokeRest(TrialEnv):
     default_rewards = {"correct": 2.0, "effort": -0.1}
 
     @usual_arguments(abort=False)
-    def __init__(self, n_press: int = 4):
-        if n_press < 1:
-            raise ValueError(f"n_press must be at least 1, got {n_press!r}")
+    def __init__(self, n_press: Count = 4):
         self.n_press, self._left, self._thirst = n_press, n_press, 1.0
         self.conditions = {"thirst": ("uniform", (0, 1))}
         self.observation_space = spaces.Box(0, 1, shape=(1,), dtype=np.float32, name={"thirst": 0})

@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import without_periods
-from neurogym.core import TrialEnv
-from neurogym.messages.names import unknown
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Info, Trials
+from neurogym.envs.task import Info, Probability, Rule, TaskInfo, TrialEnv, Trials, spaces, unknown, without_periods
 
 OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
 LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account
@@ -41,12 +35,12 @@ class MatchingPenny(TrialEnv):
     Raises:
         ValueError: If ``opponent_type`` is unknown, or ``learning_rate`` is not between 0 and 1.
 
-    Source: Barraclough, Conroy & Lee 2004, 10.1038/nn1209.
+    Source: Barraclough, Conroy & Lee 2004.
     """
 
     metadata = TaskInfo(
         paper_name="Prefrontal cortex and decision making in a mixed-strategy game",
-        paper_link="https://doi.org/10.1038/nn1209",
+        doi="10.1038/nn1209",
         tags=["two-alternative", "learning"],
         description="choose what an opponent chooses who looks for patterns in one's choices",
         carries=True,
@@ -63,14 +57,12 @@ class MatchingPenny(TrialEnv):
         rewards: dict | None = None,
         timing: Mapping[str, Any] | None = None,
         opponent_type: str = "mean_action",
-        learning_rate: float = 0.2,
+        learning_rate: Probability = 0.2,
     ):
         super().__init__(dt=dt, rewards=rewards)
         without_periods(self, timing)
         if opponent_type not in OPPONENTS:
             raise ValueError(unknown("opponent_type", opponent_type, OPPONENTS))
-        if not 0 <= learning_rate <= 1:
-            raise ValueError(f"learning_rate must lie between 0 and 1, got {learning_rate!r}")
         self.opponent_type, self.learning_rate = opponent_type, learning_rate
         self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"opponent": [0, 1]})
         self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})

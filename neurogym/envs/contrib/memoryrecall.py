@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, StepResult, Trials
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
 
 
 class MemoryRecall(TrialEnv):
@@ -35,11 +32,8 @@ class MemoryRecall(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         description="store flagged binary patterns and complete them from degraded cues",
-        carries=False,
         differences=[
             "the reward is minus the mean absolute error, so that more is better",
             "the action space is the box [-1, 1]",

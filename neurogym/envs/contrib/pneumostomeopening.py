@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.messages.names import unknown
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, unknown
 
 OPEN, SKIN, UP, DOWN = range(4)
 SURFACE, DEEPEST = 1, 4
@@ -40,12 +36,12 @@ class Pneumostomeopening(TrialEnv):
     Raises:
         ValueError: If ``phase`` is unknown.
 
-    Source: Lukowiak, Ringseis, Spencer, Wildering & Syed 1996, 10.1242/jeb.199.3.683.
+    Source: Lukowiak, Ringseis, Spencer, Wildering & Syed 1996.
     """
 
     metadata = TaskInfo(
         paper_name="Operant conditioning of aerial respiratory behaviour in Lymnaea stagnalis",
-        paper_link="https://doi.org/10.1242/jeb.199.3.683",
+        doi="10.1242/jeb.199.3.683",
         tags=[
             "operant conditioning",
             "learning",
@@ -58,7 +54,6 @@ class Pneumostomeopening(TrialEnv):
             "snail",
         ],
         description="breathe at the surface, or by the skin where opening the breathing hole is punished",
-        carries=False,
         differences=[
             "a trial is a stay of fixed length; depth and oxygen start anew in each",
             "depth is shown one-hot with the oxygen level, in place of one integer",

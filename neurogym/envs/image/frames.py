@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.messages.names import unknown
-from neurogym.trials import Period, Trials
+from neurogym.envs.task import Period, TrialEnv, Trials, spaces, unknown
 
 SIZE = (100, 100)  #: width and height of a frame (pixels)
 MINIATURE = (4, 4)

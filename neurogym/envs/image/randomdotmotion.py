@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
 from neurogym.envs.image.frames import ImageTask
 from neurogym.envs.psychophysics import exact_ceiling, ring
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, Rule, TaskInfo, Trials, spaces
 
 COHS = (0, 6.4, 12.8, 25.6, 51.2)
 FRAME = 16.0  #: ms, to which speed and life of the dots refer
@@ -39,15 +36,14 @@ class RandomDotMotion(ImageTask):
     Raises:
         ValueError: If ``dim_ring`` is less than 2, or ``stim_scale`` makes a coherence that is not a percentage.
 
-    Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
+    Source: Britten, Shadlen, Newsome & Movshon 1992.
     """
 
     metadata = TaskInfo(
         paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
+        doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "motion", "supervised"],
         description="report the direction in which random dots move, seen as images",
-        carries=False,
         differences=[
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "the direction of motion is that of the ground truth",
@@ -67,12 +63,10 @@ class RandomDotMotion(ImageTask):
         rewards: dict | None = None,
         timing: dict | None = None,
         stim_scale: float = 1.0,
-        dim_ring: int = 2,
+        dim_ring: AtLeastTwo = 2,
         abort: bool = False,
     ):
         super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
-        if dim_ring < 2:
-            raise ValueError(f"dim_ring must be at least 2, got {dim_ring!r}")
         self.cohs = np.array(COHS) * stim_scale
         if np.any((self.cohs < 0) | (self.cohs > 100)):
             raise ValueError(f"stim_scale {stim_scale!r} makes coherences outside 0 to 100 percent")
@@ -82,7 +76,6 @@ class RandomDotMotion(ImageTask):
 
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
-        trials.add_period(["fixation", "stimulus", "decision"])
         self.clear(trials)
         for k in range(trials.n):
             start, end = (int(trials.offset[k] + side["stimulus"][k]) for side in (trials.starts, trials.ends))

@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, pixel_positions
 from neurogym.envs.native.spatialsuppressmotion import FRAME, SpatialSuppressMotion
-from neurogym.trials import Trials
+from neurogym.envs.task import Trials
 
 CYCLES = 12.8  #: of each grating across the frame
 HERTZ = 3.2
@@ -35,7 +35,7 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
     Raises:
         ValueError: If ``diameter`` is not above 0.
 
-    Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
+    Source: Tadin, Lappin, Gilroy & Blake 2003.
     """
 
     metadata = SpatialSuppressMotion.metadata.replace(

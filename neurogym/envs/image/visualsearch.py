@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
 from neurogym.envs.image.frames import ImageTask
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import StepResult, TaskInfo, Trials, rules, spaces
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
 NEAR = 0.01  #: square of the distance within which gaze is on a target, or on the middle
@@ -36,12 +34,12 @@ class VisualSearch(ImageTask):
     Raises:
         ValueError: If a centre is outside the frame or too close to the middle, or an argument has the wrong shape.
 
-    Source: Buschman & Miller 2007, 10.1126/science.1138071.
+    Source: Buschman & Miller 2007.
     """
 
     metadata = TaskInfo(
         paper_name="Top-down versus bottom-up control of attention in the prefrontal and posterior parietal cortices",
-        paper_link="https://doi.org/10.1126/science.1138071",
+        doi="10.1126/science.1138071",
         tags=[
             "perceptual",
             "visual working memory",
@@ -51,7 +49,6 @@ class VisualSearch(ImageTask):
             "supervised",
         ],
         description="look at the line that equals the sample, among others",
-        carries=False,
         differences=[
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "a fixation mark is on until the decision",

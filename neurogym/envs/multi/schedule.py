@@ -54,7 +54,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     metadata = TaskInfo(
         description="draws the task of each trial from a schedule; optional channels tell which",
         paper_name="Task representations in neural networks trained to perform many cognitive tasks",
-        paper_link="https://doi.org/10.1038/s41593-018-0310-2",
+        doi="10.1038/s41593-018-0310-2",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
     )
 

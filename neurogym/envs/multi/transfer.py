@@ -27,8 +27,6 @@ class TransferLearning(ScheduleEnvs):
 
     metadata = ScheduleEnvs.metadata.replace(
         description="presents several tasks, each for a number of trials, one after the other",
-        paper_name=None,
-        paper_link=None,
     )
 
     def __init__(self, envs: Sequence[gym.Env], num_tr_per_task: Sequence[int], task_cue: bool = False):

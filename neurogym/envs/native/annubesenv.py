@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces
 
 CATCH: tuple[str, ...] = ()  #: the stimulus of a catch trial
 Limits = int | Mapping[str, int | None] | None
@@ -46,11 +42,8 @@ class AnnubesEnv(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["n-alternative", "perceptual", "supervised"],
         description="report whether any of several modalities is stimulated",
-        carries=False,
         differences=[
             "limits given for each modality are honoured, and catch_prob may be 1",
             "performance is the fraction of stimulus steps that were right",

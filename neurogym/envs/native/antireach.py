@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class AntiReach(TrialEnv):
@@ -23,15 +18,14 @@ class AntiReach(TrialEnv):
     Raises:
         ValueError: If ``dim_ring`` is less than 2.
 
-    Source: Munoz & Everling 2004, 10.1038/nrn1345.
+    Source: Munoz & Everling 2004.
     """
 
     metadata = TaskInfo(
         paper_name="Look away: the anti-saccade task and the voluntary control of eye movement",
-        paper_link="https://doi.org/10.1038/nrn1345",
+        doi="10.1038/nrn1345",
         tags=["perceptual", "n-alternative", "supervised"],
         description="respond in the direction opposite to the stimulus",
-        carries=False,
         differences=["tagged by its ring of targets: directions are chosen at once, not in steps"],
         necessary=("stimulus",),
     )
@@ -40,7 +34,7 @@ class AntiReach(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments(first=("anti",))
-    def __init__(self, anti: bool = True, dim_ring: int = 32):
+    def __init__(self, anti: bool = True, dim_ring: AtLeastTwo = 32):
         self.anti = bool(anti)
         self.dim_ring, self.theta = dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": np.arange(dim_ring), "anti": (False, True)}
@@ -50,7 +44,6 @@ class AntiReach(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, anti = trials.draw("ground_truth"), trials.draw("anti", (self.anti,))
         direction = self.theta[ground_truth] + np.pi * anti
-        trials.add_period(["fixation", "stimulus", "delay", "decision"])
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         trials.add_ob(np.cos(self.theta - direction[:, None]), "stimulus", where="stimulus")
         trials.set_groundtruth(ground_truth, "decision", where="choice")

@@ -6,13 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)  #: loudness, in steps between neighbours
 PAIRS = tuple((a, b) for a in LEVELS for b in LEVELS if abs(a - b) == 1)
@@ -33,17 +28,15 @@ class AuditoryComparison(TrialEnv):
     Raises:
         ValueError: If ``pairs`` does not list pairs of different loudness, or ``sigma`` is negative.
 
-    Source: Akrami, Kopec, Diamond & Brody 2018, 10.1038/nature25510 (rats waited 2 to 6 s; here the delay is a quarter
+    Source: Akrami, Kopec, Diamond & Brody 2018 (rats waited 2 to 6 s; here the delay is a quarter
     of it by default: ``timing={"delay": ("uniform", (2000, 6000))}`` gives theirs).
     """
 
     metadata = TaskInfo(
         paper_name="Posterior parietal cortex represents sensory history and mediates its effects on behaviour",
-        paper_link="https://doi.org/10.1038/nature25510",
+        doi="10.1038/nature25510",
         tags=["perceptual", "auditory", "working memory", "two-alternative", "supervised"],
         description="say which of two sounds was louder, after a delay",
-        carries=False,
-        differences=[],
         necessary=("stimulus1", "stimulus2"),
         small={"timing": {"delay": 500}},
     )
@@ -58,7 +51,7 @@ class AuditoryComparison(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, pairs: Sequence[tuple[float, float]] = PAIRS, sigma: float = 1.0):
+    def __init__(self, pairs: Sequence[tuple[float, float]] = PAIRS, sigma: NonNegative = 1.0):
         if np.shape(pairs)[1:] != (2,) or any(first == second for first, second in pairs):
             raise ValueError(f"pairs must list pairs of different loudness, got {pairs!r}")
         self.sigma = step_noise(sigma, self.dt / 100)
@@ -69,7 +62,6 @@ class AuditoryComparison(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         first, second = np.stack(list(trials.draw("pair"))).T
         trials.info.update(s1=first, s2=second, ground_truth=np.where(first > second, 2, 1))
-        trials.add_period(["fixation", "stimulus1", "delay", "stimulus2", "decision"])
         trials.add_ob(1, ["fixation", "stimulus1", "delay", "stimulus2"], where="fixation")
         trials.add_ob(first, "stimulus1", where="sound")
         trials.add_ob(second, "stimulus2", where="sound")

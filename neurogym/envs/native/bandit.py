@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import without_periods
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.sampling.patterns import Vectors
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, Vectors, spaces, without_periods
 
 
 class Bandit(TrialEnv):
@@ -33,12 +27,12 @@ class Bandit(TrialEnv):
     Raises:
         ValueError: If ``p`` or ``rewards`` do not have one entry per arm, or a probability is outside [0, 1].
 
-    Source: Wang et al. 2018, 10.1038/s41593-018-0147-8.
+    Source: Wang et al. 2018.
     """
 
     metadata = TaskInfo(
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
-        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        doi="10.1038/s41593-018-0147-8",
         tags=["n-alternative"],
         description="find the arm that pays best",
         carries=True,

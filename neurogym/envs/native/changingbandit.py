@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces
 
 ARMS = ("independent", "correlated", "easy", "medium", "hard")
 LOWER = {"easy": 0.1, "medium": 0.25, "hard": 0.4}
@@ -37,7 +33,7 @@ class ChangingBandit(TrialEnv):
 
     metadata = TaskInfo(
         paper_name="Learning to reinforcement learn",
-        paper_link="https://doi.org/10.48550/arXiv.1611.05763",
+        doi="10.48550/arXiv.1611.05763",
         tags=["n-alternative", "value-based", "learning"],
         description="find the arm that pays best, with new arms every session",
         carries=True,

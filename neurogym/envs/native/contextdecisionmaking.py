@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import (
+    AtLeastTwo,
+    ConditionValues,
+    NonNegative,
+    Rule,
+    Score,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 
 COHERENCES = (5, 15, 50)
 
@@ -34,15 +38,14 @@ class ContextDecisionMaking(TrialEnv):
     Raises:
         ValueError: If ``impl_context_modality`` is neither 0 nor 1.
 
-    Source: Mante, Sussillo, Shenoy & Newsome 2013, 10.1038/nature12742.
+    Source: Mante, Sussillo, Shenoy & Newsome 2013.
     """
 
     metadata = TaskInfo(
         paper_name="Context-dependent computation by recurrent dynamics in prefrontal cortex",
-        paper_link="https://doi.org/10.1038/nature12742",
+        doi="10.1038/nature12742",
         tags=["perceptual", "context dependent", "two-alternative", "supervised"],
         description="report the direction of one of two noisy modalities and ignore the other",
-        carries=False,
         differences=["the fixation cue stays on until the decision, so that a go cue exists"],
         necessary=(("stim1_mod1", "stim2_mod1"),),
         measures=("context",),
@@ -60,7 +63,11 @@ class ContextDecisionMaking(TrialEnv):
 
     @usual_arguments(first=("use_expl_context", "impl_context_modality", "dim_ring"))
     def __init__(
-        self, use_expl_context: bool = False, impl_context_modality: int = 0, dim_ring: int = 2, sigma: float = 1.0
+        self,
+        use_expl_context: bool = False,
+        impl_context_modality: int = 0,
+        dim_ring: AtLeastTwo = 2,
+        sigma: NonNegative = 1.0,
     ):
         if not use_expl_context and impl_context_modality not in (0, 1):
             raise ValueError(f"impl_context_modality must be 0 or 1, got {impl_context_modality!r}")
@@ -86,7 +93,6 @@ class ContextDecisionMaking(TrialEnv):
         ground_truth, other = trials.draw("ground_truth"), trials.draw("other_choice")
         context = trials.draw("context")
         coherences = trials.draw("coh_1"), trials.draw("coh_2")
-        trials.add_period(["fixation", "stimulus", "delay", "decision"])
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         for m, (channels, coh) in enumerate(zip(self.modalities, coherences, strict=True)):
             shown = self.theta[np.where(context == m, ground_truth, other) - 1]

@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Probability, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class CuedRuleSwitching(TrialEnv):
@@ -27,17 +22,15 @@ class CuedRuleSwitching(TrialEnv):
     Raises:
         ValueError: If ``p_switch`` is outside [0, 1].
 
-    Source: Buschman, Denovellis, Diogo, Bullock & Miller 2012, 10.1016/j.neuron.2012.09.029; Stroop 1935,
+    Source: Buschman, Denovellis, Diogo, Bullock & Miller 2012; Stroop 1935,
     10.1037/h0054651.
     """
 
     metadata = TaskInfo(
         paper_name="Synchronous oscillatory neural ensembles for rules in the prefrontal cortex",
-        paper_link="https://doi.org/10.1016/j.neuron.2012.09.029",
+        doi="10.1016/j.neuron.2012.09.029",
         tags=["perceptual", "context dependent", "two-alternative", "supervised"],
         description="respond to the colour or the orientation of a stimulus, as a cue says",
-        carries=False,
-        differences=[],
         necessary=("rule", "colour", "orientation"),
     )
     default_timing = {"fixation": 300, "cue": 500, "stimulus": 500, "decision": 500}
@@ -45,9 +38,7 @@ class CuedRuleSwitching(TrialEnv):
     rule = Rule(fixate=("fixation", "cue", "stimulus"), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, p_switch: float = 0.5):
-        if not 0 <= p_switch <= 1:
-            raise ValueError(f"p_switch must lie between 0 and 1, got {p_switch!r}")
+    def __init__(self, p_switch: Probability = 0.5):
         self.p_switch = p_switch
         self.conditions: dict[str, Any] = {"rule": ("colour", "orientation"), "colour": (1, 2), "orientation": (1, 2)}
         names = {"fixation": 0, "rule": [1, 2], "colour": [3, 4], "orientation": [5, 6]}
@@ -77,7 +68,6 @@ class CuedRuleSwitching(TrialEnv):
         colour, orientation = trials.draw("colour"), trials.draw("orientation")
         trials.info["congruent"] = colour == orientation
         truth = trials.info["ground_truth"] = np.where(by_orientation, orientation, colour)
-        trials.add_period(["fixation", "cue", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "cue", "stimulus"], where="fixation")
         trials.add_ob(np.eye(2)[by_orientation], "cue", where="rule")
         trials.add_ob(np.eye(2)[colour - 1], "stimulus", where="colour")

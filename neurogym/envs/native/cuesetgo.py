@@ -7,11 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, StepResult, Trials
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 PULSE = 0.4  #: height of the ready and set pulses
 
@@ -37,11 +33,8 @@ class CueSetGo(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["timing", "continuous action space", "supervised"],
         description="produce a cued interval with a ramp of output",
-        carries=False,
         differences=[
             "dt is 10 ms by default, not 1",
             "scenarios come in shuffled cycles, so that the next one cannot be foretold",

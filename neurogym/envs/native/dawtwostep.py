@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.compat.attributes import without_periods
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
-from neurogym.trials.single import NOW
+from neurogym.envs.task import NOW, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, without_periods
 
 COMMON = 0.8  #: probability of the common transition
 PAYS = (0.1, 0.9)  #: probability of reward in the bad and in the good state
@@ -31,13 +26,13 @@ class DawTwoStep(TrialEnv):
         rewards: Replaces entries of ``default_rewards``.
         timing: Accepted for old scripts, with a warning; both steps last ``dt``.
 
-    Source: Daw, Gershman, Seymour, Dayan & Dolan 2011, 10.1016/j.neuron.2011.02.027; simplified as by Wang et al. 2018,
+    Source: Daw, Gershman, Seymour, Dayan & Dolan 2011; simplified as by Wang et al. 2018,
     10.1038/s41593-018-0147-8.
     """
 
     metadata = TaskInfo(
         paper_name="Model-based influences on humans' choices and striatal prediction errors",
-        paper_link="https://doi.org/10.1016/j.neuron.2011.02.027",
+        doi="10.1016/j.neuron.2011.02.027",
         tags=["two-alternative", "value-based", "learning"],
         description="choose in two stages with common and rare transitions to states whose reward switches",
         carries=True,

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import ConditionValues, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
 
@@ -24,15 +18,14 @@ class DelayComparison(TrialEnv):
         vpairs: Pairs of magnitudes, the larger first.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
 
-    Source: Barak, Tsodyks & Romo 2010, 10.1523/JNEUROSCI.1875-10.2010.
+    Source: Barak, Tsodyks & Romo 2010.
     """
 
     metadata = TaskInfo(
         paper_name="Neuronal population coding of parametric working memory",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.1875-10.2010",
+        doi="10.1523/JNEUROSCI.1875-10.2010",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         description="say which of two successive magnitudes was larger",
-        carries=False,
         differences=["noise only on the stimulus channel, not on the fixation cue"],
         necessary=("stimulus1", "stimulus2"),
     )
@@ -42,7 +35,7 @@ class DelayComparison(TrialEnv):
     vpairs = ConditionValues("vpair")
 
     @usual_arguments(first=("vpairs",))
-    def __init__(self, vpairs: Sequence[tuple[float, float]] | None = None, sigma: float = 1.0):
+    def __init__(self, vpairs: Sequence[tuple[float, float]] | None = None, sigma: NonNegative = 1.0):
         self.sigma = sigma / np.sqrt(self.dt)
         self.conditions = {
             "ground_truth": (1, 2),
@@ -75,7 +68,6 @@ class DelayComparison(TrialEnv):
         pair = np.stack(list(trials.draw("vpair")))
         v1 = trials.info["v1"] = np.where(first_larger, pair[:, 0], pair[:, 1])
         v2 = trials.info["v2"] = np.where(first_larger, pair[:, 1], pair[:, 0])
-        trials.add_period(["fixation", "stimulus1", "delay", "stimulus2", "decision"])
         trials.add_ob(1, ["fixation", "stimulus1", "delay", "stimulus2"], where="fixation")
         trials.add_ob(self.represent(v1), "stimulus1", where="stimulus")
         trials.add_ob(self.represent(v2), "stimulus2", where="stimulus")

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 PLACES = 8
 
@@ -28,15 +23,14 @@ class DelayEstimation(TrialEnv):
     Raises:
         ValueError: If ``dim_ring`` is less than the number of places (8).
 
-    Source: Zhang & Luck 2008, 10.1038/nature06860.
+    Source: Zhang & Luck 2008.
     """
 
     metadata = TaskInfo(
         paper_name="Discrete fixed-resolution representations in visual working memory",
-        paper_link="https://doi.org/10.1038/nature06860",
+        doi="10.1038/nature06860",
         tags=["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
         description="report the remembered colour of the place that is cued",
-        carries=False,
         differences=[
             "each place shows its own colour, not all one sum in which the cued colour cannot be told",
             "the cue names a place, the error is circular, and performance falls with it",
@@ -49,7 +43,7 @@ class DelayEstimation(TrialEnv):
     rule = Rule(fixate=("stimulus", "delay"), answer=("decision",))
 
     @usual_arguments(dt=50)
-    def __init__(self, sigma: float = 1.0, dim_ring: int = 180):
+    def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 180):
         if dim_ring < PLACES:
             raise ValueError(f"dim_ring must be at least {PLACES}, got {dim_ring!r}")
         self.sigma, self.dim_ring = sigma / np.sqrt(self.dt), dim_ring

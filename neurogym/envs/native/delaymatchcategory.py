@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class DelayMatchCategory(TrialEnv):
@@ -26,15 +21,14 @@ class DelayMatchCategory(TrialEnv):
     Raises:
         ValueError: If ``dim_ring`` is less than 2.
 
-    Source: Freedman & Assad 2006, 10.1038/nature05078.
+    Source: Freedman & Assad 2006.
     """
 
     metadata = TaskInfo(
         paper_name="Experience-dependent representation of visual categories in parietal cortex",
-        paper_link="https://doi.org/10.1038/nature05078",
+        doi="10.1038/nature05078",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         description="say whether sample and test belong to the same half of the circle",
-        carries=False,
         differences=["the categories are divided so that the two units of the default ring tell them apart"],
         necessary=("sample", "test"),
     )
@@ -43,7 +37,7 @@ class DelayMatchCategory(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("test",))
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0, dim_ring: int = 2):
+    def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 2):
         self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": ["match", "non-match"], "sample_category": (0, 1)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, dim_ring + 1)})
@@ -53,7 +47,6 @@ class DelayMatchCategory(TrialEnv):
         match = trials.draw("ground_truth") == "match"
         sample = trials.draw("sample_category")
         test = trials.info["test_category"] = np.where(match, sample, 1 - sample)
-        trials.add_period(["fixation", "sample", "first_delay", "test"])
         trials.add_ob(1, ["fixation", "sample", "first_delay"], where="fixation")
         for period, category in (("sample", sample), ("test", test)):
             angle = trials.info[f"{period}_theta"] = (category + trials.rng.random(trials.n) - 0.5) * np.pi

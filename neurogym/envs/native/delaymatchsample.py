@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class DelayMatchSample(TrialEnv):
@@ -20,16 +15,14 @@ class DelayMatchSample(TrialEnv):
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         dim_ring: Number of samples, equally spaced on a ring.
 
-    Source: Miller, Erickson & Desimone 1996, 10.1523/JNEUROSCI.16-16-05154.1996.
+    Source: Miller, Erickson & Desimone 1996.
     """
 
     metadata = TaskInfo(
         paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
+        doi="10.1523/JNEUROSCI.16-16-05154.1996",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         description="say whether the test equals the sample",
-        carries=False,
-        differences=[],
         necessary=("sample", "test"),
     )
     default_timing = {"fixation": 300, "sample": 500, "delay": 1000, "test": 500, "decision": 900}
@@ -37,7 +30,7 @@ class DelayMatchSample(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0, dim_ring: int = 2):
+    def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 2):
         self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.conditions = {"ground_truth": (1, 2), "sample_theta": self.theta}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, dim_ring + 1)})
@@ -46,7 +39,6 @@ class DelayMatchSample(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, sample = trials.draw("ground_truth"), trials.draw("sample_theta")
         test = trials.info["test_theta"] = np.mod(sample + np.pi * (ground_truth == 2), 2 * np.pi)
-        trials.add_period(["fixation", "sample", "delay", "test", "decision"])
         trials.add_ob(1, ["fixation", "sample", "delay", "test"], where="fixation")
         trials.add_ob(ring_stimulus(self.theta, sample, 100), "sample", where="stimulus")
         trials.add_ob(ring_stimulus(self.theta, test, 100), "test", where="stimulus")

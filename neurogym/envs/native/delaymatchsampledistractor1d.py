@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 UNITS = 32
 TESTS = ("test1", "test2", "test3")
@@ -26,15 +21,14 @@ class DelayMatchSampleDistractor1D(TrialEnv):
     Raises:
         ValueError: If ``distance`` is not between 0 and pi.
 
-    Source: Miller, Erickson & Desimone 1996, 10.1523/JNEUROSCI.16-16-05154.1996.
+    Source: Miller, Erickson & Desimone 1996.
     """
 
     metadata = TaskInfo(
         paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.16-16-05154.1996",
+        doi="10.1523/JNEUROSCI.16-16-05154.1996",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
         description="respond to the one of three successive tests that equals the sample",
-        carries=False,
         differences=[
             "distractors keep a distance of 45 degrees from the sample",
             "sigma is applied: there is noise on sample and tests",
@@ -49,7 +43,7 @@ class DelayMatchSampleDistractor1D(TrialEnv):
     rule = Rule(fixate=("fixation", "sample"), answer=("delay1", "test1", "delay2", "test2", "delay3", "test3"))
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0, distance: float = np.pi / 4):
+    def __init__(self, sigma: NonNegative = 1.0, distance: float = np.pi / 4):
         if not 0 <= distance < np.pi:
             raise ValueError(f"distance must be between 0 and pi, got {distance!r}")
         self.sigma, self.distance, self.theta = step_noise(sigma, self.dt), distance, ring(UNITS)
@@ -59,7 +53,6 @@ class DelayMatchSampleDistractor1D(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, sample = trials.draw("ground_truth"), trials.draw("sample")
-        trials.add_period(list(self.default_timing))
         trials.add_ob(1, [name for name in self.default_timing if name not in TESTS], where="fixation")
         trials.add_ob(np.cos(self.theta - sample[:, None]), "sample", where="stimulus")
         for k, name in enumerate(TESTS, start=1):

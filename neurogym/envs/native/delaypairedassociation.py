@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import ConditionValues, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
 
@@ -22,15 +16,14 @@ class DelayPairedAssociation(TrialEnv):
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
 
-    Source: Zhang et al. 2019, 10.7554/eLife.43191.
+    Source: Zhang et al. 2019.
     """
 
     metadata = TaskInfo(
         paper_name="Active information maintenance in working memory by a sensory cortex",
-        paper_link="https://doi.org/10.7554/eLife.43191",
+        doi="10.7554/eLife.43191",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
         description="respond if two odours, a delay apart, belong together",
-        carries=False,
         differences=[
             "withholding after a pair that does not belong together counts as performance 1",
             "sigma is applied: there is noise on the odours",
@@ -53,7 +46,7 @@ class DelayPairedAssociation(TrialEnv):
     association = 0  #: odours belong together if their difference modulo 2 is this
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0):
+    def __init__(self, sigma: NonNegative = 1.0):
         self.sigma = step_noise(sigma, self.dt)
         self.conditions = {"ground_truth": (0, 1), "pair": list(PAIRS)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 5)})
@@ -86,7 +79,6 @@ class DelayPairedAssociation(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         first, second = self._pairs(trials).T
-        trials.add_period(list(self.default_timing))
         trials.add_ob(1, where="fixation")
         trials.set_ob(0, "decision", where="fixation")
         trials.add_ob(np.arange(1, 5) == first[:, None], "stim1", where="stimulus")

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.sampling.distributions import Distribution
-from neurogym.trials import Trials
+from neurogym.envs.task import Distribution, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 STRENGTH = 0.5  #: of the bump; the noise is around 0
 
@@ -30,11 +24,8 @@ class Detection(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["perceptual", "reaction time", "go-no-go", "supervised"],
         description="respond as soon as a brief bump appears in noise",
-        carries=False,
         differences=[
             "trials with and without a bump have the same noise, and both have a ground truth",
             "withholding without a bump counts as performance 1",
@@ -48,7 +39,7 @@ class Detection(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("stimulus",))
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0, delay: float | None = None, stim_dur: float = 100):
+    def __init__(self, sigma: NonNegative = 1.0, delay: float | None = None, stim_dur: float = 100):
         self.sigma, self.delay = step_noise(sigma, self.dt), delay
         self.bump = max(1, int(stim_dur / self.dt + 1e-6))
         longest = Distribution.of(self.timing["stimulus"]).bounds()[1]

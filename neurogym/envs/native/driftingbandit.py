@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.messages.names import unknown
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, unknown
 
 ARMS = {"bounded": 2, "gaussian": 4}  #: walk to default number of arms
 STEP = 0.15  #: s.d. of a step of the bounded walk, Miller et al. 2021
@@ -36,20 +31,19 @@ class DriftingBandit(TrialEnv):
     Raises:
         ValueError: If ``walk`` is unknown, or a number is too small.
 
-    Source: Miller, Botvinick & Brody 2021, 10.1101/461129 (bounded); Daw, O'Doherty, Dayan, Seymour & Dolan 2006,
+    Source: Miller, Botvinick & Brody 2021 (bounded); Daw, O'Doherty, Dayan, Seymour & Dolan 2006,
     10.1038/nature04766 (gaussian).
     """
 
     metadata = TaskInfo(
         paper_name="From predictive models to cognitive models: Separable behavioral processes underlying reward "
         "learning in the rat",
-        paper_link="https://doi.org/10.1101/461129",
+        doi="10.1101/461129",
         tags=["n-alternative", "value-based", "learning"],
         description="find the arm that pays best while payoffs drift",
         carries=True,
         needs_reward=True,
         probabilistic=True,
-        differences=[],
         necessary=("history",),
         measures=("bandit",),
     )
@@ -61,21 +55,18 @@ class DriftingBandit(TrialEnv):
         dt: float = 100,
         rewards: dict | None = None,
         walk: str = "bounded",
-        n: int | None = None,
-        drift: float | None = None,
-        noise: float = NOISE,
+        n: AtLeastTwo | None = None,
+        drift: NonNegative | None = None,
+        noise: NonNegative = NOISE,
     ):
         super().__init__(dt=dt, rewards=rewards)
         if walk not in ARMS:
             raise ValueError(unknown("walk", walk, ARMS))
         self.drift = (DRIFT if walk == "gaussian" else STEP) if drift is None else drift
-        n = ARMS[walk] if n is None else n
-        if n < 2 or self.drift < 0 or noise < 0:
-            raise ValueError(f"expected two arms or more, drift and noise not below 0, got {n!r}, {drift!r}, {noise!r}")
-        self.walk, self.n, self.noise = walk, n, noise
+        self.walk, self.n, self.noise = walk, ARMS[walk] if n is None else int(n), noise
         self.observation_space = spaces.channels({"fixation": 0})
-        self.action_space = spaces.Discrete(n, name={"choice": range(n)})
-        self._mean = np.full(n, CENTRE)
+        self.action_space = spaces.Discrete(self.n, name={"choice": range(self.n)})
+        self._mean = np.full(self.n, CENTRE)
 
     def start_session(self) -> None:
         """Draw where each arm begins, from where the walk stays in the long run (bounded: uniformly)."""

@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import NonNegative, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 ITEMS = (0.0, 0.5)  #: an item x is shown as (cos pi x, sin pi x)
 
@@ -24,15 +20,14 @@ class DualDelayMatchSample(TrialEnv):
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
 
-    Source: Rose et al. 2016, 10.1126/science.aah7011.
+    Source: Rose et al. 2016.
     """
 
     metadata = TaskInfo(
         paper_name="Reactivation of latent working memories with transcranial magnetic stimulation",
-        paper_link="https://doi.org/10.1126/science.aah7011",
+        doi="10.1126/science.aah7011",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         description="compare two remembered samples with two tests, in the order that cues give",
-        carries=False,
         differences=[
             "each test pays once, and performance is the mean of both",
             "noise only on the stimulus channels",
@@ -46,7 +41,7 @@ class DualDelayMatchSample(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0):
+    def __init__(self, sigma: NonNegative = 1.0):
         self.sigma = step_noise(sigma, self.dt)
         self._answered, self.choices = False, [1, 2]
         self.conditions = {
@@ -64,7 +59,6 @@ class DualDelayMatchSample(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         order = trials.draw("test_order")
         tests = ["test1", "test2"]
-        trials.add_period(list(self.default_timing))
         trials.add_ob(1, where="fixation")
         trials.set_ob(0, tests, where="fixation")
         for item in (1, 2):

@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import Count, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 RULES = ((0, 0), (0, 1), (1, 0), (1, 1))
 BACKGROUND = 0.01
@@ -30,12 +26,12 @@ class DualTask(TrialEnv):
     Raises:
         ValueError: If ``block_dur`` is less than 1.
 
-    Source: Zhang et al. 2019, 10.7554/eLife.43191.
+    Source: Zhang et al. 2019.
     """
 
     metadata = TaskInfo(
         paper_name="Active information maintenance in working memory by a sensory cortex",
-        paper_link="https://doi.org/10.7554/eLife.43191",
+        doi="10.7554/eLife.43191",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
         description="remember an odour for its pair while doing a go / no-go task",
         carries=True,
@@ -59,9 +55,7 @@ class DualTask(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0}
 
     @usual_arguments()
-    def __init__(self, block_dur: int = 1000):
-        if block_dur < 1:
-            raise ValueError(f"block_dur must be at least 1, got {block_dur!r}")
+    def __init__(self, block_dur: Count = 1000):
         self.block_dur = block_dur
         self.conditions = {"first": (0, 1), "second": (0, 1), "odour": (0, 1), "rules": RULES}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 7)})

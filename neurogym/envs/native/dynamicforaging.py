@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.messages.names import unknown
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Info, Trials
+from neurogym.envs.task import Info, Rule, TaskInfo, TrialEnv, Trials, spaces, unknown, usual_arguments
 
 BLOCKS = {"coupled": (40, 100), "uncoupled": (20, 35)}  #: fewest and most trials of a block
 SIDES = (1, 2)  #: actions that choose left and right
@@ -40,19 +34,18 @@ class DynamicForaging(TrialEnv):
         ValueError: If ``blocks`` is unknown, a probability is outside [0, 1], or ``levels`` or ``block_dur`` is not of
             this form.
 
-    Source: Bari, Grossman, Lubin, Rajagopalan, Cressy & Cohen 2019, 10.1016/j.neuron.2019.06.001 (coupled, baited);
-    Grossman, Bari & Cohen 2022, 10.1016/j.cub.2021.12.006 (uncoupled, not baited).
+    Source: Bari, Grossman, Lubin, Rajagopalan, Cressy & Cohen 2019 (coupled, baited); Grossman,
+    Bari & Cohen 2022, 10.1016/j.cub.2021.12.006 (uncoupled, not baited).
     """
 
     metadata = TaskInfo(
         paper_name="Stable representations of decision variables for flexible behavior",
-        paper_link="https://doi.org/10.1016/j.neuron.2019.06.001",
+        doi="10.1016/j.neuron.2019.06.001",
         tags=["two-alternative", "value-based", "learning"],
         description="choose between two sides whose reward probabilities change in blocks, with rewards that wait",
         carries=True,
         needs_reward=True,
         probabilistic=True,
-        differences=[],
         necessary=("history",),
         measures=("switching",),
     )
@@ -135,7 +128,6 @@ class DynamicForaging(TrialEnv):
         return "foraging"
 
     def _new_trials(self, trials: Trials) -> None:
-        trials.add_period(["fixation", "decision"])
         trials.add_ob(1, "fixation", where="fixation")
         trials.add_ob(1, "decision", where="go")
         drawn = trials.rng.random((trials.n, 2))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import (
+    ConditionValues,
+    NonNegative,
+    Positive,
+    Rule,
+    Score,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 
 OFFERS = ((0, 1), (1, 3), (1, 2), (1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (2, 0))  #: drops of B, of A
 WORTH = 2.2  #: drops of B worth one drop of A
@@ -31,15 +35,14 @@ class EconomicDecisionMaking(TrialEnv):
     Raises:
         ValueError: If ``b_to_a`` is not positive or ``sigma`` is negative.
 
-    Source: Padoa-Schioppa & Assad 2006, 10.1038/nature04676.
+    Source: Padoa-Schioppa & Assad 2006.
     """
 
     metadata = TaskInfo(
         paper_name="Neurons in the orbitofrontal cortex encode economic value",
-        paper_link="https://doi.org/10.1038/nature04676",
+        doi="10.1038/nature04676",
         tags=["perceptual", "value-based", "two-alternative", "supervised"],
         description="choose the more valuable of two juice offers",
-        carries=False,
         differences=["the ground truth is the better option; either option is right if both are worth the same"],
         necessary=(("a1", "b1", "a2", "b2"), "n1", "n2"),
         measures=("indifference",),
@@ -51,9 +54,7 @@ class EconomicDecisionMaking(TrialEnv):
     offers = ConditionValues("offer")
 
     @usual_arguments()
-    def __init__(self, b_to_a: float = 1 / WORTH, sigma: float = 0.0):
-        if not b_to_a > 0:
-            raise ValueError(f"b_to_a must be above 0, got {b_to_a!r}")
+    def __init__(self, b_to_a: Positive = 1 / WORTH, sigma: NonNegative = 0.0):
         self.B_to_A, self.sigma = float(b_to_a), step_noise(sigma, self.dt)
         self.conditions = {"juice": [("a", "b"), ("b", "a")], "offer": list(OFFERS)}
         self.observation_space = spaces.channels({"fixation": 0, "a1": 1, "b1": 2, "a2": 3, "b2": 4, "n1": 5, "n2": 6})
@@ -80,7 +81,6 @@ class EconomicDecisionMaking(TrialEnv):
         value = amounts * drop
         best = value >= value.max(axis=1, keepdims=True) - 1e-9
 
-        trials.add_period(["fixation", "offer_on", "decision"])
         trials.add_ob(1, ["fixation", "offer_on"], where="fixation")
         kinds = np.column_stack([a_first, ~a_first, ~a_first, a_first])
         trials.add_ob(np.column_stack([kinds, amounts / 5]), "offer_on", where=range(1, 7))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.task import Probability, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.tracking import Tracking
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Trials
 
 
 class FlipFlop(Tracking):
@@ -27,16 +24,14 @@ class FlipFlop(Tracking):
     Raises:
         ValueError: If ``n_bits`` or ``p_pulse`` is out of range.
 
-    Source: Sussillo & Barak 2013, 10.1162/NECO_a_00409.
+    Source: Sussillo & Barak 2013.
     """
 
     metadata = TaskInfo(
         paper_name="Opening the black box: low-dimensional dynamics in high-dimensional recurrent neural networks",
-        paper_link="https://doi.org/10.1162/NECO_a_00409",
+        doi="10.1162/NECO_a_00409",
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         description="hold the sign of the last pulse of each input",
-        carries=False,
-        differences=[],
         necessary=("pulse",),
         small={"n_bits": 1, "p_pulse": 0.5, "timing": {"memory": 100}},
         taught="networks are trained on the levels that the outputs should have (Sussillo & Barak 2013, "
@@ -46,11 +41,9 @@ class FlipFlop(Tracking):
     levels = (-1.0, 1.0)  #: of pulses and outputs
 
     @usual_arguments(dt=20, abort=False)
-    def __init__(self, n_bits: int = 3, p_pulse: float = 0.1):
+    def __init__(self, n_bits: int = 3, p_pulse: Probability = 0.1):
         if n_bits != int(n_bits) or not 1 <= n_bits <= 10:
             raise ValueError(f"n_bits must be a whole number from 1 to 10, got {n_bits!r}")
-        if not 0 <= p_pulse <= 1:
-            raise ValueError(f"p_pulse must lie between 0 and 1, got {p_pulse!r}")
         self.n_bits, self.p_pulse = int(n_bits), p_pulse
         self.conditions = {"start": range(2**self.n_bits)}
         bits = range(self.n_bits)

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 ANY = ("truncated_exponential", (500, 200, 800))
 
@@ -31,11 +26,8 @@ class GenTask(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=["perceptual", "working memory", "delayed response", "two-alternative", "go-no-go", "supervised"],
         description="say which of two stimuli was stronger, in a layout of your choice",
-        carries=False,
         differences=["finished: the reference never was"],
         necessary=(("stimulus1", "stimulus2"),),
         measures=("psychometric",),
@@ -56,7 +48,7 @@ class GenTask(TrialEnv):
     def __init__(
         self,
         cohs: Sequence[float] | None = None,
-        sigma: float = np.sqrt(2),
+        sigma: NonNegative = 2**0.5,
         simultaneous_stim: bool = False,
         gng: bool = False,
     ):

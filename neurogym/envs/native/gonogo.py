@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class GoNogo(TrialEnv):
     """Respond after a go stimulus and a delay, withhold after a no-go stimulus.
 
-    Source: Zhang et al. 2019, 10.7554/eLife.43191.
+    Source: Zhang et al. 2019.
     """
 
     metadata = TaskInfo(
         paper_name="Active information maintenance in working memory by a sensory cortex",
-        paper_link="https://doi.org/10.7554/eLife.43191",
+        doi="10.7554/eLife.43191",
         tags=["delayed response", "go-no-go", "supervised"],
         description="respond after a go stimulus, withhold after a no-go stimulus",
-        carries=False,
         differences=["withholding on a no-go trial counts as performance 1"],
         necessary=("stimulus",),
         measures=("detection",),
@@ -39,7 +33,6 @@ class GoNogo(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         go = trials.draw("ground_truth")
-        trials.add_period(["fixation", "stimulus", "delay", "decision"])
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         trials.add_ob(1 - go, "stimulus", where="nogo")
         trials.add_ob(go, "stimulus", where="go")

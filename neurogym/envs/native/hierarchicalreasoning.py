@@ -6,13 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.task import Distribution, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
-from neurogym.metadata import TaskInfo
-from neurogym.sampling.distributions import Distribution
-from neurogym.trials import StepResult, Trials
 
 BLOCK = (10, 20)  #: fewest and most trials of a block
 
@@ -27,12 +22,12 @@ class HierarchicalReasoning(TrialEnv):
     Args:
         timing: Replaces entries of ``default_timing`` (ms); ``delay`` is the interval.
 
-    Source: Sarafyazd & Jazayeri 2019, 10.1126/science.aav8911.
+    Source: Sarafyazd & Jazayeri 2019.
     """
 
     metadata = TaskInfo(
         paper_name="Hierarchical reasoning by neural circuits in the frontal cortex",
-        paper_link="https://doi.org/10.1126/science.aav8911",
+        doi="10.1126/science.aav8911",
         tags=["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
         description="judge an interval by a hidden rule that changes between blocks",
         carries=True,

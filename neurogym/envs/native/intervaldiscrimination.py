@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
 
 ROUNDS = 1000  #: attempts to draw two different durations
 
@@ -18,15 +13,14 @@ ROUNDS = 1000  #: attempts to draw two different durations
 class IntervalDiscrimination(TrialEnv):
     """Report the longer of two stimuli.
 
-    Source: Genovesio, Tsujimoto & Wise 2009, 10.1016/j.neuron.2009.06.018.
+    Source: Genovesio, Tsujimoto & Wise 2009.
     """
 
     metadata = TaskInfo(
         paper_name="Feature- and order-based timing representations in the frontal cortex",
-        paper_link="https://doi.org/10.1016/j.neuron.2009.06.018",
+        doi="10.1016/j.neuron.2009.06.018",
         tags=["timing", "working memory", "delayed response", "two-alternative", "supervised"],
         description="say which of two stimuli lasted longer",
-        carries=False,
         differences=["the two durations always differ, and both answers are equally frequent"],
         necessary=("stim1", "stim2"),
     )

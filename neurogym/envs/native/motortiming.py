@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.envs.timing import reward_timing
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
 
 INTERVALS = np.array([800, 1500])  #: ms
 
@@ -21,15 +16,14 @@ class MotorTiming(TrialEnv):
     Args:
         prod_margin: Tolerance as a fraction of the interval.
 
-    Source: Wang, Narain, Hosseini & Jazayeri 2018, 10.1038/s41593-017-0028-6.
+    Source: Wang, Narain, Hosseini & Jazayeri 2018.
     """
 
     metadata = TaskInfo(
         paper_name="Flexible timing by temporal scaling of cortical responses",
-        paper_link="https://doi.org/10.1038/s41593-017-0028-6",
+        doi="10.1038/s41593-017-0028-6",
         tags=["timing", "go-no-go", "supervised"],
         description="produce one of two cued intervals",
-        carries=False,
         differences=[
             "the set signal lasts at least one step",
             "the interval counts from the onset of the set signal; the step nearest to it earns the whole reward",

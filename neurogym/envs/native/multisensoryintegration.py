@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import (
+    AtLeastTwo,
+    ConditionValues,
+    NonNegative,
+    Rule,
+    Score,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 
 COHERENCES = (5, 15, 50)
 ALONE = 0.5  #: share of coherence in a single modality, as on average with both
@@ -38,15 +42,14 @@ class MultiSensoryIntegration(TrialEnv):
     Raises:
         ValueError: If ``modalities`` names anything else, or nothing.
 
-    Source: after Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
+    Source: after Raposo, Kaufman & Churchland 2014.
     """
 
     metadata = TaskInfo(
         paper_name="A category-free neural population supports evolving demands during decision-making",
-        paper_link="https://doi.org/10.1038/nn.3865",
+        doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
         description="report the direction that two noisy modalities show together",
-        carries=False,
         differences=[
             "trials with one modality and with modalities in conflict can be asked for",
             "a modality alone carries half of coh, and the strength of each modality is recorded",
@@ -61,7 +64,7 @@ class MultiSensoryIntegration(TrialEnv):
     cohs = ConditionValues("coh")
 
     @usual_arguments()
-    def __init__(self, sigma: float = 1.0, dim_ring: int = 2, modalities: Sequence[str] = ("both",)):
+    def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 2, modalities: Sequence[str] = ("both",)):
         self.modalities = (modalities,) if isinstance(modalities, str) else tuple(modalities)
         if not self.modalities or not set(self.modalities) <= set(MODALITIES):
             raise ValueError(f"modalities must be some of {', '.join(MODALITIES)}, got {modalities!r}")
@@ -97,7 +100,6 @@ class MultiSensoryIntegration(TrialEnv):
         ground_truth, coh, part = trials.draw("ground_truth"), trials.draw("coh"), self._parts(trials)
         alone = np.where(np.isin(trials.info["modality"], ("first", "second")), ALONE, 1.0)
         trials.info.update(coh_1=alone * coh * part, coh_2=alone * coh * (1 - part))
-        trials.add_period(["fixation", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
         silent = [trials.info["modality"] == other for other in ("second", "first")]
         for m, channels in enumerate(self.channels):

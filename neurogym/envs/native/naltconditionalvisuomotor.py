@@ -7,12 +7,7 @@ from itertools import permutations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 MOST_PERMUTED = 6  #: with more stimuli only the mapping of the task and its reverse can be requested
 
@@ -33,15 +28,14 @@ class NAltConditionalVisuomotor(TrialEnv):
     Raises:
         ValueError: If ``n_stims`` is less than 2 or there are not so many patterns.
 
-    Source: Asaad, Rainer & Miller 1998, 10.1016/S0896-6273(00)80658-3.
+    Source: Asaad, Rainer & Miller 1998.
     """
 
     metadata = TaskInfo(
         paper_name="Neural activity in the primate prefrontal cortex during associative learning",
-        paper_link="https://doi.org/10.1016/S0896-6273(00)80658-3",
+        doi="10.1016/S0896-6273(00)80658-3",
         tags=["conditional", "n-alternative", "working memory", "supervised"],
         description="make the response that goes with a pattern, after a delay",
-        carries=False,
         differences=["patterns and mapping follow from a seed, the same in every copy of the task"],
         necessary=("stimulus",),
     )
@@ -52,7 +46,7 @@ class NAltConditionalVisuomotor(TrialEnv):
     @usual_arguments()
     def __init__(
         self,
-        sigma: float = 0.1,
+        sigma: NonNegative = 0.1,
         stim_scale: float = 1.0,
         n_ch: int = 10,
         n_stims: int = 2,
@@ -92,7 +86,6 @@ class NAltConditionalVisuomotor(TrialEnv):
             stims = trials.info["stims"] = found
         truth = trials.info["ground_truth"] = mapping[np.arange(trials.n), stims]
         trials.info["coh"] = np.full(trials.n, self.coh)
-        trials.add_period(["fixation", "stimulus", "delay", "decision"])
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         trials.add_ob((1 + (2 * self.patterns[stims] - 1) * self.coh / 100) / 2, "stimulus", where="stimulus")
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")

@@ -7,12 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 MOST_LISTED = 8  #: with more alternatives, only the subsets {1, ..., k} can be requested
 BLOCKS = 16
@@ -33,15 +28,14 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     Raises:
         ValueError: If ``n_ch`` is less than 2, or a requested ground truth is not in play.
 
-    Source: Churchland, Kiani & Shadlen 2008, 10.1038/nn.2123.
+    Source: Churchland, Kiani & Shadlen 2008.
     """
 
     metadata = TaskInfo(
         paper_name="Decision-making with multiple alternatives",
-        paper_link="https://doi.org/10.1038/nn.2123",
+        doi="10.1038/nn.2123",
         tags=["perceptual", "n-alternative", "supervised"],
         description="report which of several noisy stimuli is the strong one",
-        carries=False,
         differences=["the fixation cue stays on until the decision"],
         necessary=("stimulus",),
     )
@@ -52,16 +46,14 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     @usual_arguments()
     def __init__(
         self,
-        n_ch: int = 3,
-        sigma: float = 1.0,
+        n_ch: AtLeastTwo = 3,
+        sigma: NonNegative = 1.0,
         stim_scale: float = 1.0,
         cohs: Sequence[float] | None = None,
         ob_nch: bool = False,
         ob_histblock: bool = False,
         zero_irrelevant_stim: bool = False,
     ):
-        if int(n_ch) != n_ch or n_ch < 2:
-            raise ValueError(f"n_ch must be a whole number of at least 2, got {n_ch!r}")
         self.n_ch, self.zero_irrelevant_stim = int(n_ch), zero_irrelevant_stim
         self.sigma = sigma / np.sqrt(self.dt)
         base = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)

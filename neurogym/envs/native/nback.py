@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class NBack(TrialEnv):
@@ -28,16 +23,14 @@ class NBack(TrialEnv):
     Raises:
         ValueError: If the sequence is not longer than ``n``, there are less than two items or no such probability.
 
-    Source: Kirchner 1958, 10.1037/h0043688.
+    Source: Kirchner 1958.
     """
 
     metadata = TaskInfo(
         paper_name="Age differences in short-term retention of rapidly changing information",
-        paper_link="https://doi.org/10.1037/h0043688",
+        doi="10.1037/h0043688",
         tags=["working memory", "two-alternative", "supervised"],
         description="say of each item of a sequence whether it equals the one n before",
-        carries=False,
-        differences=[],
         necessary=("item",),
         small={"length": 3, "n_items": 3},
     )

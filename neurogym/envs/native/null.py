@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces
 
 
 class Null(TrialEnv):
@@ -17,11 +13,8 @@ class Null(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=[],
         description="do nothing",
-        carries=False,
         differences=["waiting is right, so performance is 1"],
         necessary=(),
     )

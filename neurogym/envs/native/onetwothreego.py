@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations, reward_timing
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
 
 
 class OneTwoThreeGo(TrialEnv):
@@ -25,15 +20,14 @@ class OneTwoThreeGo(TrialEnv):
     Raises:
         ValueError: If an interval is not longer than the flashes.
 
-    Source: Egger, Remington, Chang & Jazayeri 2019, 10.1038/s41593-019-0500-6.
+    Source: Egger, Remington, Chang & Jazayeri 2019.
     """
 
     metadata = TaskInfo(
         paper_name="Internal models of sensorimotor integration regulate cortical dynamics",
-        paper_link="https://doi.org/10.1038/s41593-019-0500-6",
+        doi="10.1038/s41593-019-0500-6",
         tags=["timing", "go-no-go", "supervised"],
         description="respond where the fourth of a series of flashes would come",
-        carries=False,
         differences=[
             "intervals count from onset to onset, of flashes and response alike",
             "the ground truth is the one right step, not the whole response period",

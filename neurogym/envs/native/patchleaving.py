@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.sampling.distributions import Distribution
-from neurogym.scores import Score
-from neurogym.trials import Rows, Trials
+from neurogym.envs.task import (
+    Distribution,
+    Positive,
+    Rows,
+    Rule,
+    Score,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 
 STAY, LEAVE = 0, 1
 SMALLEST = 0.01  #: harvest below which a patch counts as empty, and is left by itself
@@ -36,17 +40,16 @@ class PatchLeaving(TrialEnv):
     Raises:
         ValueError: If a richness or the decay is not positive, or no patch is worth a stay.
 
-    Source: Charnov 1976, 10.1016/0040-5809(76)90040-X; trained networks: Wispinski, Butcher, Mathewson, Chapman,
+    Source: Charnov 1976; trained networks: Wispinski, Butcher, Mathewson, Chapman,
     Botvinick & Pilarski 2023, arXiv 2210.08085.
     """
 
     metadata = TaskInfo(
         paper_name="Optimal foraging, the marginal value theorem",
-        paper_link="https://doi.org/10.1016/0040-5809(76)90040-X",
+        doi="10.1016/0040-5809(76)90040-X",
         tags=["value-based", "timing"],
         description="harvest from a patch that runs out, and leave when the next one is worth the way",
         carries=True,
-        differences=[],
         necessary=("harvest",),
     )
     default_timing = {"travel": 1000}
@@ -54,9 +57,9 @@ class PatchLeaving(TrialEnv):
     rule = Rule(fixate=(), answer=(), hold=STAY)
 
     @usual_arguments(abort=False)
-    def __init__(self, richness: Sequence[float] = (0.4, 0.7, 1.0), decay: float = 0.1):
-        if not len(richness) or not all(size > SMALLEST for size in richness) or not decay > 0:
-            raise ValueError(f"richness must exceed {SMALLEST} and decay 0, got {richness!r} and {decay!r}")
+    def __init__(self, richness: Sequence[float] = (0.4, 0.7, 1.0), decay: Positive = 0.1):
+        if not len(richness) or not all(size > SMALLEST for size in richness):
+            raise ValueError(f"richness must list numbers above {SMALLEST}, got {richness!r}")
         self.decay = decay
         self.conditions = {"richness": np.asarray(richness, float)}
         self.observation_space = spaces.channels({"travel": 0, "harvest": 1})

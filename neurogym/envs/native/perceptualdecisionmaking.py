@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import (
+    AtLeastTwo,
+    ConditionValues,
+    NonNegative,
+    Rule,
+    Score,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 
 
 class PerceptualDecisionMaking(TrialEnv):
@@ -28,15 +32,14 @@ class PerceptualDecisionMaking(TrialEnv):
         dim_ring: Number of directions, equally spaced.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
 
-    Source: Britten, Shadlen, Newsome & Movshon 1992, 10.1523/JNEUROSCI.12-12-04745.1992.
+    Source: Britten, Shadlen, Newsome & Movshon 1992.
     """
 
     metadata = TaskInfo(
         paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.12-12-04745.1992",
+        doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "supervised"],
         description="report which of two noisy motion directions is stronger",
-        carries=False,
         differences=["the fixation cue stays on until the decision, so that a go cue exists"],
         necessary=("stimulus",),
         measures=("psychometric",),
@@ -47,7 +50,7 @@ class PerceptualDecisionMaking(TrialEnv):
     cohs = ConditionValues("coh")
 
     @usual_arguments(first=("dim_ring",))
-    def __init__(self, cohs: Sequence[float] | None = None, dim_ring: int = 2, sigma: float = 1.0):
+    def __init__(self, cohs: Sequence[float] | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
         values = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
         if values.ndim != 1 or not len(values):
             raise ValueError(f"cohs must list at least one coherence, got {cohs!r}")
@@ -59,7 +62,6 @@ class PerceptualDecisionMaking(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
-        trials.add_period(["fixation", "stimulus", "delay", "decision"])
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         trials.add_ob(ring_stimulus(self.theta, self.theta[ground_truth], coh), "stimulus", where="stimulus")
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")

@@ -6,13 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class PerceptualDecisionMakingDelayResponse(TrialEnv):
@@ -22,15 +17,14 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
         stim_scale: Factor on the coherences 0, 6.4, 12.8, 25.6 and 51.2 percent.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
 
-    Source: Inagaki, Fontolan, Romani & Svoboda 2019, 10.1038/s41586-019-0919-7.
+    Source: Inagaki, Fontolan, Romani & Svoboda 2019.
     """
 
     metadata = TaskInfo(
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
-        paper_link="https://doi.org/10.1038/s41586-019-0919-7",
+        doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "supervised"],
         description="report which of two noisy stimuli was stronger after a delay of unknown length",
-        carries=False,
         differences=[
             "as there and unlike the paper, the stimulus has the coherences of random dots, 0 to 51.2 percent (in the "
             "paper it is one of two clear ones)"
@@ -48,7 +42,7 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, stim_scale: float = 1.0, sigma: float = 1.0):
+    def __init__(self, stim_scale: float = 1.0, sigma: NonNegative = 1.0):
         self.sigma = step_noise(sigma, self.dt)
         self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2]) * stim_scale
         self.conditions = {"ground_truth": (1, 2), "coh": self.cohs}
@@ -59,7 +53,6 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
         ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
         trials.info["sigma"] = np.full(trials.n, self.sigma)
         signed = np.where(ground_truth == 1, coh, -coh)
-        trials.add_period(["fixation", "stimulus", "delay", "decision"])
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         trials.add_ob(0.5 + np.column_stack([signed, -signed]) / 200, "stimulus", where="stimulus")
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.compat.attributes import ConditionValues
-from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import AtLeastTwo, ConditionValues, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces
 
 COHERENCES = (0, 3.2, 6.4, 12.8, 25.6, 51.2)
 
@@ -29,15 +24,14 @@ class PostDecisionWager(TrialEnv):
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         abort: Whether breaking fixation ends the trial.
 
-    Source: Kiani & Shadlen 2009, 10.1126/science.1169405.
+    Source: Kiani & Shadlen 2009.
     """
 
     metadata = TaskInfo(
         paper_name="Representation of confidence associated with a decision by neurons in the parietal cortex",
-        paper_link="https://doi.org/10.1126/science.1169405",
+        doi="10.1126/science.1169405",
         tags=["perceptual", "delayed response", "confidence", "two-alternative", "supervised"],
         description="report a noisy direction or take a smaller sure reward when it is offered",
-        carries=False,
         differences=[
             "the answer is compared with the ground truth, so that following it is rewarded",
             "noise only on the stimulus channels",
@@ -63,8 +57,8 @@ class PostDecisionWager(TrialEnv):
         dt: float = 100,
         rewards: dict | None = None,
         timing: dict | None = None,
-        dim_ring: int = 2,
-        sigma: float = 1.0,
+        dim_ring: AtLeastTwo = 2,
+        sigma: NonNegative = 1.0,
         abort: bool = False,
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)

@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Count, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class Priors(TrialEnv):
@@ -27,13 +22,12 @@ class Priors(TrialEnv):
     Raises:
         ValueError: If a probability is outside [0, 1] or a block has no trials.
 
-    Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions,
-    10.1038/s41467-020-14824-w.
+    Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions.
     """
 
     metadata = TaskInfo(
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
-        paper_link="https://doi.org/10.1038/s41467-020-14824-w",
+        doi="10.1038/s41467-020-14824-w",
         tags=["perceptual", "two-alternative", "supervised"],
         description="report the stronger of two noisy stimuli; correct sides repeat or alternate in blocks",
         carries=True,
@@ -46,11 +40,9 @@ class Priors(TrialEnv):
     rule = Rule(fixate=("fixation", "stimulus"), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, sigma: float = 10.0, rep_prob: tuple[float, float] = (0.2, 0.8), block_dur: int = 200):
+    def __init__(self, sigma: NonNegative = 10.0, rep_prob: tuple[float, float] = (0.2, 0.8), block_dur: Count = 200):
         if not all(0 <= p <= 1 for p in rep_prob) or len(rep_prob) != 2:
             raise ValueError(f"rep_prob must be two probabilities, got {rep_prob!r}")
-        if block_dur < 1:
-            raise ValueError(f"block_dur must be at least 1, got {block_dur!r}")
         self.sigma, self.rep_prob, self.block_dur = sigma / np.sqrt(self.dt), rep_prob, block_dur
         self.conditions: dict[str, Any] = {"ground_truth": (1, 2)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
@@ -83,7 +75,6 @@ class Priors(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         sides = self._draw_sides(trials)
-        trials.add_period(["fixation", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
         trials.add_ob(self._strengths(trials, sides), "stimulus", where="stimulus")
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")

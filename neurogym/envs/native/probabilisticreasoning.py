@@ -8,13 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.sampling.patterns import Patterns
-from neurogym.trials import Trials
+from neurogym.envs.task import Count, Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
 
 WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 means certainty
 
@@ -41,15 +36,14 @@ class ProbabilisticReasoning(TrialEnv):
     Raises:
         ValueError: If there is no shape or no place.
 
-    Source: Yang & Shadlen 2007, 10.1038/nature05852.
+    Source: Yang & Shadlen 2007.
     """
 
     metadata = TaskInfo(
         paper_name="Probabilistic reasoning by neurons",
-        paper_link="https://doi.org/10.1038/nature05852",
+        doi="10.1038/nature05852",
         tags=["perceptual", "two-alternative", "supervised"],
         description="add up the evidence of shapes shown one after the other",
-        carries=False,
         differences=["a ground truth can be asked for: shapes are then drawn as they occur with it"],
         necessary=(),
     )
@@ -63,11 +57,9 @@ class ProbabilisticReasoning(TrialEnv):
         rewards: dict | None = None,
         timing: dict | None = None,
         shape_weight: Sequence[float] | None = None,
-        n_loc: int = 4,
+        n_loc: Count = 4,
         abort: bool = False,
     ):
-        if n_loc != int(n_loc) or n_loc < 1:
-            raise ValueError(f"n_loc must be a whole number of at least 1, got {n_loc!r}")
         self.n_loc = int(n_loc)
         self.default_timing = _periods(self.n_loc)  # type: ignore[misc]
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)

@@ -7,13 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.sampling.patterns import Patterns
-from neurogym.trials import Trials
+from neurogym.envs.task import Count, Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
 
 
 def _periods(n_bin: int) -> dict[str, int]:
@@ -35,16 +30,15 @@ class PulseDecisionMaking(TrialEnv):
     Raises:
         ValueError: If ``p_pulse`` is not a pair of probabilities, or ``n_bin`` is less than 1.
 
-    Source: Scott, Constantinople, Erlich, Tank & Brody 2015, 10.7554/eLife.11308.
+    Source: Scott, Constantinople, Erlich, Tank & Brody 2015.
     """
 
     metadata = TaskInfo(
         paper_name="Sources of noise during accumulation of evidence in unrestrained and voluntarily "
         "head-restrained rats",
-        paper_link="https://doi.org/10.7554/eLife.11308",
+        doi="10.7554/eLife.11308",
         tags=["perceptual", "two-alternative", "supervised"],
         description="report which side delivered more pulses",
-        carries=False,
         differences=[
             "a pulse lasts at least one step, whatever the time step",
             "pulses that are asked for are shown, and decide what is right",
@@ -61,11 +55,9 @@ class PulseDecisionMaking(TrialEnv):
         rewards: dict | None = None,
         timing: dict | None = None,
         p_pulse: Sequence[float] = (0.3, 0.7),
-        n_bin: int = 6,
+        n_bin: Count = 6,
         abort: bool = False,
     ):
-        if n_bin != int(n_bin) or n_bin < 1:
-            raise ValueError(f"n_bin must be a whole number of at least 1, got {n_bin!r}")
         self.n_bin, self.p_pulse = int(n_bin), np.asarray(p_pulse, dtype=float)
         self.default_timing = _periods(self.n_bin)  # type: ignore[misc]
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)

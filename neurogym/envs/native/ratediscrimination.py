@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import choice_ceiling, exact_ceiling, step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Positive, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 MODALITIES = ("visual", "auditory", "both")
 
@@ -37,16 +31,15 @@ class RateDiscrimination(TrialEnv):
     Raises:
         ValueError: If there are not at least two rates, ``sigma`` is negative or ``span`` is not positive.
 
-    Source: Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865; with ``sensory`` Song, Yang & Wang 2017,
+    Source: Raposo, Kaufman & Churchland 2014; with ``sensory`` Song, Yang & Wang 2017,
     10.7554/eLife.21492.
     """
 
     metadata = TaskInfo(
         paper_name="A category-free neural population supports evolving demands during decision-making",
-        paper_link="https://doi.org/10.1038/nn.3865",
+        doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
         description="say whether flashes, clicks or both come at a high or a low rate",
-        carries=False,
         differences=["an environment with a decision period (the reference made batches of continuous targets)"],
         necessary=(("visual", "auditory"), "visual", "auditory"),
         measures=("cue_combination",),
@@ -61,11 +54,11 @@ class RateDiscrimination(TrialEnv):
         fmin: float = 9,
         fmax: float = 16,
         freq_step: float = 1,
-        sigma: float = 0.2,
+        sigma: NonNegative = 0.2,
         tau: float = 100,
         baseline: float = 0.2,
         lowest: float = 0.4,
-        span: float = 0.8,
+        span: Positive = 0.8,
         sensory: bool = False,
     ):
         rates = np.arange(fmin, fmax + 1e-9, freq_step)
@@ -73,8 +66,6 @@ class RateDiscrimination(TrialEnv):
         self.rates = rates[np.abs(rates - self.boundary) > 1e-9]
         if len(self.rates) < 2:
             raise ValueError(f"expected at least two rates, got fmin={fmin!r}, fmax={fmax!r}, freq_step={freq_step!r}")
-        if not span > 0:
-            raise ValueError(f"span must be above 0, got {span!r}")
         self.sigma = step_noise(sigma * np.sqrt(2 * tau), self.dt)
         self.baseline, self.lowest, self.span, self.sensory = baseline, lowest, span, bool(sensory)
         self.conditions = {"modality": MODALITIES, "rate": self.rates}
@@ -86,7 +77,6 @@ class RateDiscrimination(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         modality, rate = trials.draw("modality"), trials.draw("rate")
         truth = trials.info["ground_truth"] = np.where(rate > self.boundary, 1, 2)
-        trials.add_period(["fixation", "stimulus", "decision"])
         trials.add_ob(1, ["fixation", "stimulus"], where="start")
         trials.add_ob(self.baseline)
         high = (rate - self.rates[0]) / (self.rates[-1] - self.rates[0])

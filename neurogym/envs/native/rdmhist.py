@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.envs.native.priors import Priors
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Trials
 
 
 class RDMHist(Priors):
@@ -23,8 +23,7 @@ class RDMHist(Priors):
         block_dur: Trials of a block.
         abort: Whether breaking fixation ends the trial.
 
-    Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions,
-    10.1038/s41467-020-14824-w.
+    Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions.
     """
 
     metadata = Priors.metadata.replace(
@@ -40,7 +39,7 @@ class RDMHist(Priors):
         rewards: dict | None = None,
         timing: dict | None = None,
         cohs: Sequence[float] | None = None,
-        sigma: float = np.sqrt(2),
+        sigma: NonNegative = 2**0.5,
         rep_prob: tuple[float, float] = (0.2, 0.8),
         block_dur: int = 200,
         abort: bool = False,

@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import ring
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Info, Rows, StepResult, Trials
+from neurogym.envs.task import (
+    AtLeastTwo,
+    Info,
+    Positive,
+    Rows,
+    StepResult,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    rules,
+    spaces,
+    usual_arguments,
+)
 
 START = np.pi  #: angle at the start of a trial
 TURNS = (0, 1, -1)  #: direction of rotation of each action
@@ -30,15 +38,14 @@ class Reaching1D(TrialEnv):
     Raises:
         ValueError: If ``speed`` is not positive.
 
-    Source: Georgopoulos, Schwartz & Kettner 1986, 10.1126/science.3749885.
+    Source: Georgopoulos, Schwartz & Kettner 1986.
     """
 
     metadata = TaskInfo(
         paper_name="Neuronal population coding of movement direction",
-        paper_link="https://doi.org/10.1126/science.3749885",
+        doi="10.1126/science.3749885",
         tags=["motor", "steps action space", "supervised"],
         description="rotate onto a target angle",
-        carries=False,
         differences=[
             "the ground truth is the direction of rotation, and the reward is paid for the angle that is shown",
             "the speed is given per second, and the reach lasts long enough for every target",
@@ -51,9 +58,7 @@ class Reaching1D(TrialEnv):
     strength = 1.0  #: of the target on its channels
 
     @usual_arguments(abort=False)
-    def __init__(self, dim_ring: int = 16, speed: float = np.pi):
-        if not speed > 0:
-            raise ValueError(f"speed must be positive, got {speed!r}")
+    def __init__(self, dim_ring: AtLeastTwo = 16, speed: Positive = np.pi):
         self.dim_ring, self.theta, self.speed = dim_ring, ring(dim_ring), speed
         self._angle, self._possible = START, 1.0
         self.conditions = {"ground_truth": ("uniform", (0.0, 2 * np.pi))}

@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 
 BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
 
@@ -26,8 +22,6 @@ class ReachingDelayResponse(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name=None,
-        paper_link=None,
         tags=[
             "perceptual",
             "delayed response",
@@ -36,7 +30,6 @@ class ReachingDelayResponse(TrialEnv):
             "supervised",
         ],
         description="report a remembered scalar with a continuous action",
-        carries=False,
         differences=["the action space is the normalised box [-1, 1] for both components"],
         necessary=("go", "stimulus"),
     )

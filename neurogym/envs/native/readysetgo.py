@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
 from neurogym.envs.psychophysics import exact_ceiling
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.envs.timing import reward_timing
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
 
 
 class ReadySetGo(TrialEnv):
@@ -30,15 +25,14 @@ class ReadySetGo(TrialEnv):
     Raises:
         ValueError: If a gain is not positive, or there is none.
 
-    Source: Remington, Narain, Hosseini & Jazayeri 2018, 10.1016/j.neuron.2018.05.020.
+    Source: Remington, Narain, Hosseini & Jazayeri 2018.
     """
 
     metadata = TaskInfo(
         paper_name="Flexible sensorimotor computations through rapid reconfiguration of cortical dynamics",
-        paper_link="https://doi.org/10.1016/j.neuron.2018.05.020",
+        doi="10.1016/j.neuron.2018.05.020",
         tags=["timing", "go-no-go", "supervised"],
         description="reproduce a measured time interval",
-        carries=False,
         differences=[
             "ground truth and reward both count from the onset of the set cue",
             "as there and unlike the paper, intervals are 800 to 1,500 ms (the paper: 500 to 1,000 ms)",

@@ -8,8 +8,7 @@ import numpy as np
 
 from neurogym.envs.native.cuesetgo import CueSetGo
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.scores import Score
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Score, Trials
 
 
 class ReadySetGoSinglePrior(CueSetGo):
@@ -36,10 +35,8 @@ class ReadySetGoSinglePrior(CueSetGo):
     scenarios = tuple((interval, 0.3) for interval in (480, 560, 640, 720, 800))
     total = 2000
 
-    def __init__(self, dt: float = 10, input_noise: float = 0.01, weber: float = 0.0, **kwargs: Any):
+    def __init__(self, dt: float = 10, input_noise: float = 0.01, weber: NonNegative = 0.0, **kwargs: Any):
         super().__init__(dt=dt, input_noise=input_noise, **kwargs)
-        if weber < 0:
-            raise ValueError(f"weber must not be negative, got {weber!r}")
         self.weber = weber
 
     def _add_pulses(self, trials: Trials, interval: np.ndarray) -> None:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class ReversalLearning(TrialEnv):
@@ -25,18 +20,17 @@ class ReversalLearning(TrialEnv):
     Raises:
         ValueError: If ``p_reward`` is not in (0.5, 1] or ``block_dur`` is not a range of whole numbers.
 
-    Source: Costa, Tran, Turchi & Averbeck 2015, 10.1523/JNEUROSCI.1989-14.2015.
+    Source: Costa, Tran, Turchi & Averbeck 2015.
     """
 
     metadata = TaskInfo(
         paper_name="Reversal learning and dopamine: a Bayesian perspective",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.1989-14.2015",
+        doi="10.1523/JNEUROSCI.1989-14.2015",
         tags=["two-alternative", "value-based", "learning"],
         description="choose the picture that pays more often, until the pictures swap roles",
         carries=True,
         needs_reward=True,
         probabilistic=True,
-        differences=[],
         necessary=(("left", "right"), "history"),
         measures=("switching",),
         small={"block_dur": (1_000_000, 1_000_000)},
@@ -82,7 +76,6 @@ class ReversalLearning(TrialEnv):
         pays = trials.rng.random((trials.n, 2)) < np.where(
             np.arange(1, 3) == truth[:, None], self.p_reward, 1 - self.p_reward
         )
-        trials.add_period(["fixation", "decision"])
         trials.add_ob(1, "fixation", where="fixation")
         trials.add_ob(np.eye(2)[left], "decision", where="left")
         trials.add_ob(np.eye(2)[1 - left], "decision", where="right")

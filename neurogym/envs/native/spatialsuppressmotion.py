@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.trials import Rows, StepResult, Trials
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
 
 FRAME = 8.3  #: ms, at 120 Hz
 SIZES = 8
@@ -42,15 +39,14 @@ class SpatialSuppressMotion(TrialEnv):
         timing: Replaces entries of ``default_timing`` (ms).
         rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
 
-    Source: Tadin, Lappin, Gilroy & Blake 2003, 10.1038/nature01800.
+    Source: Tadin, Lappin, Gilroy & Blake 2003.
     """
 
     metadata = TaskInfo(
         paper_name="Perceptual consequences of centre-surround antagonism in visual motion processing",
-        paper_link="https://doi.org/10.1038/nature01800",
+        doi="10.1038/nature01800",
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
         description="give the choice probabilities of people for four motion directions",
-        carries=False,
         differences=[
             "each step is paid by the overlap with the probabilities of people, and performance is its mean",
             "probabilities are never negative and add up to 1",

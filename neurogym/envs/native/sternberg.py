@@ -6,12 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.envs.constructors import usual_arguments
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.trials import Rows, Trials
+from neurogym.envs.task import Rows, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class Sternberg(TrialEnv):
@@ -25,16 +20,14 @@ class Sternberg(TrialEnv):
     Raises:
         ValueError: If a list would be empty or hold all of the items.
 
-    Source: Sternberg 1966, 10.1126/science.153.3736.652.
+    Source: Sternberg 1966.
     """
 
     metadata = TaskInfo(
         paper_name="High-speed scanning in human memory",
-        paper_link="https://doi.org/10.1126/science.153.3736.652",
+        doi="10.1126/science.153.3736.652",
         tags=["working memory", "reaction time", "two-alternative", "supervised"],
         description="say whether a probe was in a list of items",
-        carries=False,
-        differences=[],
         necessary=("list", "probe"),
         small={"set_sizes": (1, 2), "n_items": 3},
     )

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
 from neurogym.envs.psychophysics import step_noise
-from neurogym.metadata import TaskInfo
-from neurogym.rules import Rule
-from neurogym.sampling.distributions import Distribution
-from neurogym.trials import Rows, Trials
+from neurogym.envs.task import Distribution, NonNegative, Rows, Rule, TaskInfo, TrialEnv, Trials, spaces
 
 
 class ToneDetection(TrialEnv):
@@ -30,15 +25,14 @@ class ToneDetection(TrialEnv):
     Raises:
         ValueError: If a tone does not end before the last step of the trial.
 
-    Source: Costalupes 1985, 10.1523/JNEUROSCI.05-12-03261.1985.
+    Source: Costalupes 1985.
     """
 
     metadata = TaskInfo(
         paper_name="Representation of tones in noise in the responses of auditory nerve fibers in cats",
-        paper_link="https://doi.org/10.1523/JNEUROSCI.05-12-03261.1985",
+        doi="10.1523/JNEUROSCI.05-12-03261.1985",
         tags=["auditory", "perceptual", "supervised", "decision", "n-alternative"],
         description="say whether and when a tone occurred in noise",
-        carries=False,
         differences=[
             "the answer is given in a decision period, the last step, which is paid",
             "the ground truth says nothing of the tone before it is over",
@@ -50,7 +44,9 @@ class ToneDetection(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0, "noresp": -0.1}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 
-    def __init__(self, dt: float = 50, sigma: float = 0.2, timing: dict | None = None, rewards: dict | None = None):
+    def __init__(
+        self, dt: float = 50, sigma: NonNegative = 0.2, timing: dict | None = None, rewards: dict | None = None
+    ):
         super().__init__(dt=dt, timing=timing, rewards=rewards)
         self.sigma = step_noise(sigma, dt)
         onsets = np.atleast_1d(np.asarray(self.timing["toneTiming"], dtype=float))

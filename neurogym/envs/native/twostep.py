@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules, spaces
-from neurogym.core import TrialEnv
-from neurogym.metadata import TaskInfo
-from neurogym.trials import StepResult, Trials
+from neurogym.envs.task import Count, Probability, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
 
 
 class TwoStep(TrialEnv):
@@ -37,7 +34,7 @@ class TwoStep(TrialEnv):
 
     metadata = TaskInfo(
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
-        paper_link="https://doi.org/10.1038/s41593-018-0147-8",
+        doi="10.1038/s41593-018-0147-8",
         tags=["two-alternative", "value-based", "learning"],
         description="choose between options whose common outcomes lead to a better or a worse second stage",
         carries=True,
@@ -53,17 +50,12 @@ class TwoStep(TrialEnv):
         self,
         dt: float = 100,
         rewards: dict | None = None,
-        p_common: float = 0.8,
-        p_reward: float = 0.9,
-        p_switch: float = 0.025,
-        session: int = 100,
+        p_common: Probability = 0.8,
+        p_reward: Probability = 0.9,
+        p_switch: Probability = 0.025,
+        session: Count = 100,
     ):
         super().__init__(dt=dt, rewards=rewards)
-        for name, p in (("p_common", p_common), ("p_reward", p_reward), ("p_switch", p_switch)):
-            if not 0 <= p <= 1:
-                raise ValueError(f"{name} must lie between 0 and 1, got {p!r}")
-        if session < 1:
-            raise ValueError(f"session must be at least 1, got {session!r}")
         self.p_common, self.p_reward, self.p_switch, self.session = p_common, p_reward, p_switch, session
         self.conditions = {"better": (1, 2), "common": (0, 1)}
         self.observation_space = spaces.channels({"choose": 0, "stage": [1, 2], "start": 3})

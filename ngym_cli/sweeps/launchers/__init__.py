@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from ngym_cli.errors import UserError, unknown
@@ -75,13 +76,7 @@ def find(settings: LaunchSettings) -> Launcher:
     Raises:
         UserError: if the name is unknown or the package is not installed.
     """
-    name, _, address = settings.on.partition(":")
-    if name not in NAMES:
-        raise unknown("launcher", settings.on, NAMES)
-    if address and name != "ray":
-        raise UserError(f"launcher {name} takes no address, as in '{settings.on}'")
-    if settings.slurm and name != "slurm":
-        raise UserError("--slurm goes with --on slurm")
+    name, address = _name(settings)
     if name == "ray":
         from ngym_cli.sweeps.launchers.ray import Ray
 
@@ -93,3 +88,33 @@ def find(settings: LaunchSettings) -> Launcher:
     from ngym_cli.sweeps.launchers.local import Local
 
     return Local(settings.workers)
+
+
+def batch_script(settings: LaunchSettings, path: Path, jobs: Sequence[int]) -> str:
+    """Return the batch script that would be submitted for jobs; empty without a cluster. Slurm need not be installed.
+
+    Args:
+        settings: name and options of the launcher.
+        path: folder of the sweep.
+        jobs: numbers of the jobs.
+
+    Raises:
+        UserError: if the name is unknown or the package is not installed.
+    """
+    if _name(settings)[0] != "slurm":
+        return ""
+    from ngym_cli.sweeps.launchers.slurm import Slurm
+
+    return Slurm(settings.slurm, settings.workers, dry_run=True).script(path, jobs)
+
+
+def _name(settings: LaunchSettings) -> tuple[str, str]:
+    """Return name and address of a launcher."""
+    name, _, address = settings.on.partition(":")
+    if name not in NAMES:
+        raise unknown("launcher", settings.on, NAMES)
+    if address and name != "ray":
+        raise UserError(f"launcher {name} takes no address, as in '{settings.on}'")
+    if settings.slurm and name != "slurm":
+        raise UserError("--slurm goes with --on slurm")
+    return name, address

@@ -50,22 +50,40 @@ class Slurm:
     Args:
         options: options of ``sbatch`` (``partition``, ``time``, ``mem``, ``account``, ...), and ``runs_per_job``.
         workers: most tasks at a time.
+        dry_run: only preview; Slurm need not be installed.
     """
 
-    def __init__(self, options: Mapping[str, Any], workers: int | None = None):
+    def __init__(self, options: Mapping[str, Any], workers: int | None = None, dry_run: bool = False):
         os.environ["SUBMITIT_PREEMPT_SIGNAL"] = WARNING  # submitit reads it when it is imported
         try:
             import submitit
         except ImportError:
             raise UserError(INSTALL) from None
-        if shutil.which("sbatch") is None:
-            raise UserError("there is no Slurm here: sbatch is not installed")
-        in_queue()  # fails before anything is made if the cluster does not answer
+        if not dry_run:
+            if shutil.which("sbatch") is None:
+                raise UserError("there is no Slurm here: sbatch is not installed")
+            in_queue()  # fails before anything is made if the cluster does not answer
         self.submitit, self.workers = submitit, workers
         self.options = dict(options)
         self.per_job = int(self.options.pop("runs_per_job", 0))
         if "time" in self.options:
             self.options["time"] = minutes(str(self.options["time"]))
+
+    def script(self, path: Path, jobs: Sequence[int]) -> str:
+        """Return the batch script that would be submitted; see ``ngym_cli.sweeps.launchers.batch_script``."""
+
+        class Elsewhere(self.submitit.SlurmExecutor):  # type: ignore[name-defined]
+            """Executor on a machine without Slurm."""
+
+            @classmethod
+            def affinity(cls) -> int:
+                return 1
+
+        tasks = len(self._batches(jobs))
+        executor = self._executor(path / FOLDER, path.name, Elsewhere)
+        if tasks > 1:
+            executor.parameters["map_count"] = tasks
+        return str(executor._make_submission_file_text(executor._submitit_command_str, "")).strip()
 
     def launch(self, order: Order) -> None:
         """Submit all jobs that are not queued yet, and watch the queue; see ``Launcher``."""
@@ -87,8 +105,7 @@ class Slurm:
         if not str(place).isprintable():  # it becomes part of the script that Slurm runs
             raise UserError(f"Slurm cannot write into a folder with such a name: {str(place)!r}")
         executor = self._executor(place / FOLDER, order.sweep.name)
-        size = self.per_job or -(-len(jobs) // MOST_TASKS)
-        batches = [list(jobs[start : start + size]) for start in range(0, len(jobs), size)]
+        batches = self._batches(jobs)
         try:
             with executor.batch():
                 tasks = [executor.submit(Batch(str(order.sweep.path.resolve()), b, order.trust)) for b in batches]
@@ -96,9 +113,14 @@ class Slurm:
             raise UserError(f"Slurm refused the jobs: {one_line(error)}") from None
         return {str(task.job_id): batch for task, batch in zip(tasks, batches, strict=True)}
 
-    def _executor(self, logs: Path, name: str) -> Any:
+    def _batches(self, jobs: Sequence[int]) -> list[list[int]]:
+        """Return the jobs of each array task."""
+        size = self.per_job or -(-len(jobs) // MOST_TASKS)
+        return [list(jobs[start : start + size]) for start in range(0, len(jobs), size)]
+
+    def _executor(self, logs: Path, name: str, make: Any = None) -> Any:
         try:
-            executor = self.submitit.SlurmExecutor(folder=logs / "%A", max_num_timeout=REQUEUES)
+            executor = (make or self.submitit.SlurmExecutor)(folder=logs / "%A", max_num_timeout=REQUEUES)
         except (RuntimeError, OSError) as error:
             raise UserError(f"there is no Slurm here: {one_line(error)}") from None
         given = {**DEFAULTS, **self.options, "job_name": f"ngym-{name}"}

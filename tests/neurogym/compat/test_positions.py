@@ -169,7 +169,17 @@ def test_positions(name, find, names):
 
 def test_every_wrapper_and_task_of_neurogym_is_in_the_table():
     assert set(OF_WRAPPERS) == set(WRAPPERS)
-    ours = {"ChangingBandit", "CueSetGo", "CuedRuleSwitching", "DualTask", "GenTask", "NBack", "Priors", "RDMHist"}
+    ours = {
+        "ChangingBandit",
+        "CueSetGo",
+        "CuedRuleSwitching",
+        "DualTask",
+        "FlipFlop",
+        "GenTask",
+        "NBack",
+        "Priors",
+        "RDMHist",
+    }
     ours |= {"RateDiscrimination", "ReadySetGoDoublePrior", "ReadySetGoSinglePrior", "ReversalLearning", "Sternberg"}
     ours |= {"TwoStep", "ContextSwitch", "IBLBlock", "LeverPress", "LeverPressWithPoke", "LeverPressWithPokeRest"}
     ours |= {"AuditoryComparison", "DriftingBandit", "DynamicForaging", "FlipFlop", "PatchLeaving"}

@@ -1,6 +1,3 @@
-import inspect
-
-from neurogym.envs import registration
 from neurogym.envs.differences import as_markdown, differences
 
 
@@ -15,12 +12,3 @@ def test_markdown_has_one_row_per_task():
     table = as_markdown(differences(["GoNogo", "RDM-v0"])).splitlines()
     assert table[0].count("|") == 3
     assert [line.split(" | ")[0] for line in table[2:]] == ["| GoNogo", "| PerceptualDecisionMaking"]
-
-
-def test_the_paper_of_a_task_is_the_one_its_description_names():
-    for id_ in registration.every_task():
-        link = registration.metadata(id_)["paper_link"]
-        text = inspect.getdoc(registration.entry(id_)) or ""
-        if link and "Source:" in text:
-            doi = link.removeprefix("https://doi.org/").replace("10.48550/arXiv.", "arXiv ")
-            assert doi in text.partition("Source:")[2], id_

@@ -12,7 +12,7 @@ from ngym_cli.config import from_dict
 
 @pytest.mark.parametrize("learner", measured.LEARNERS)
 def test_a_learner_is_recognised_by_its_settings(learner):
-    settings = {"task": "GoNogo-v0", **measured.LEARNERS[learner]}
+    settings = {"task": "ReversalLearning-v0", **measured.LEARNERS[learner]}
     assert measured.learner_of(from_dict(settings)) == learner
     assert measured.learner_of(from_dict({**settings, "alg": "ppo"})) is None
 

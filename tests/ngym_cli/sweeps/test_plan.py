@@ -52,8 +52,33 @@ def test_the_folder_is_made_once_and_refuses_another_recipe(make_sweep):
     first = make_sweep(grid={"seed": [0, 1]})
     again = make_sweep(grid={"seed": [0, 1]}, launch={"on": "slurm"})
     assert again.entries == first.entries
-    with pytest.raises(UserError, match=r"grid.seed: \[0, 1\] -> \[0, 1, 2\]"):
-        make_sweep(grid={"seed": [0, 1, 2]})
+    with pytest.raises(UserError, match=r"grid.seed: \[0, 1\] -> \[1, 2\]"):
+        make_sweep(grid={"seed": [1, 2]})
+
+
+def test_a_larger_recipe_adds_runs_and_keeps_the_names_and_jobs_of_the_old_ones(make_sweep):
+    first = make_sweep(grid={"units": [8, 16]})
+    more = make_sweep(grid={"units": [4, 8, 16], "seed": [0, 1]})
+    assert len(more.entries) == 6 and len({entry.job for entry in more.entries}) == 6
+    kept = {entry.name: entry.job for entry in more.entries if entry.values["seed"] == 0 and entry.values["units"] > 4}
+    assert kept == {entry.name: entry.job for entry in first.entries}
+    assert folder.load(first.path).entries == more.entries
+
+
+def test_a_search_can_be_enlarged_but_its_space_cannot_change(make_sweep):
+    search = {"trials": 2, "space": {"units": "int:8:64"}}
+    first = make_sweep(search=search)
+    more = make_sweep(search={**search, "trials": 5})
+    assert len(more.entries) == 5 and more.entries[:2] == first.entries
+    for changed in ({**search, "trials": 4}, {"trials": 5, "space": {"units": "int:8:32"}}):
+        with pytest.raises(UserError, match="choose another --name"):
+            make_sweep(search=changed)
+
+
+def test_runs_of_wrappers_are_named_after_the_wrapper():
+    stacks = ["noise:std_noise=0.1", "parts/mine.py:Gain:gains=1/0.5"]
+    names = [entry.name for entry in plan.entries(build({"grid": {"wrappers": stacks}}, {}))]
+    assert names == ["00000-wrappers=noise_std_noise=0.1", "00001-wrappers=mine.py_Gain_gains=1_0.5"]
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", " "])

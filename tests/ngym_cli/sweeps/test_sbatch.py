@@ -65,6 +65,15 @@ def test_without_slurm_nothing_is_made(ngym, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_dry_run_prints_the_batch_script_without_slurm(ngym, tmp_path):
+    pytest.importorskip("submitit", reason="submitit is not installed (pip install 'ngym[slurm]')")
+    flags = ("--task", "RDM-v0", "--timesteps", "1000", "--seed", "0:2", "--on", "slurm", "--slurm", "partition=gpu")
+    result = ngym("sweep", *flags, "--dry-run")
+    assert result.code == 0
+    assert "#SBATCH --partition=gpu\n" in result.out and "#SBATCH --array=0-1%2\n" in result.out
+    assert not list(tmp_path.iterdir())
+
+
 def test_where_slurm_does_not_answer_nothing_is_made(ngym, tmp_path, monkeypatch):
     pytest.importorskip("submitit", reason="submitit is not installed (pip install 'ngym[slurm]')")
     (tmp_path / "bin").mkdir()

@@ -1,0 +1,71 @@
+"""Everything that the heading of a task needs: base class, rule, metadata, spaces, and the usual arguments."""
+# ruff: noqa: F401 - task files import these names from here
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from neurogym import rules, spaces
+from neurogym.compat.attributes import ConditionValues, without_periods
+from neurogym.core import TrialEnv
+from neurogym.messages.names import unknown
+from neurogym.metadata import TaskInfo
+from neurogym.parameters.ranges import AtLeastTwo, Count, NonNegative, Positive, Probability, Range
+from neurogym.rules import Rule
+from neurogym.sampling.distributions import Distribution
+from neurogym.sampling.patterns import Patterns, Vectors
+from neurogym.scores import Score
+from neurogym.trials import Info, Period, Rows, StepResult, Trials
+from neurogym.trials.single import NOW
+
+Constructor = Callable[..., None]
+Decorator = Callable[[Constructor], Constructor]
+
+
+def usual_arguments(
+    dt: float = 100, abort: bool = True, first: Sequence[str] = ()
+) -> Callable[[Constructor], Constructor]:
+    """Add the usual arguments to the constructor of a task, which names only the special arguments.
+
+    ``dt``, ``rewards`` and ``timing`` come before and ``abort`` after; they go to :class:`TrialEnv`, whose
+    constructor has run when that of the task begins. ``inspect.signature`` shows all of them.
+
+    Args:
+        dt: Default time step (ms).
+        abort: Whether the task has the argument ``abort``.
+        first: Own arguments that come before ``rewards``, as scripts give them by position.
+
+    >>> class Task(TrialEnv):
+    ...     @usual_arguments(dt=20)
+    ...     def __init__(self, sigma: float = 1.0):
+    ...         self.sigma = sigma
+    >>> list(inspect.signature(Task).parameters)
+    ['dt', 'rewards', 'timing', 'sigma', 'abort']
+    """
+    usual = inspect.signature(TrialEnv.__init__).parameters
+    before = [usual["dt"].replace(default=dt)]
+    after = [usual["abort"]] if abort else []
+
+    def decorate(own: Constructor) -> Constructor:
+        this, *parameters = inspect.signature(own).parameters.values()
+        early = [p for p in parameters if p.name in first]
+        late = [p for p in parameters if p.name not in first]
+        tables = usual["rewards"], usual["timing"]
+        order = (this, *before, *early, *tables, *late, *after)
+        signature = inspect.Signature([p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in order])
+
+        @functools.wraps(own)
+        def __init__(*args: Any, **kwargs: Any) -> None:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            self, values = given.args[0], given.arguments
+            TrialEnv.__init__(self, **{p.name: values[p.name] for p in (*before, *tables, *after)})
+            own(self, **{p.name: values[p.name] for p in parameters})
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        return __init__
+
+    return decorate

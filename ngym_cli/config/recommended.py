@@ -1,0 +1,90 @@
+"""Recommended settings of tasks that need more than their name: wrappers, and settings of the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Configuration key that asks for the recommended settings; a complete configuration has the settings in its place.
+KEY = "recommended"
+
+#: Wrappers that show the agent its last reward and action.
+HISTORY = [{"name": "pass_reward"}, {"name": "pass_action"}]
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """Settings that a task needs, and why.
+
+    Attributes:
+        settings: part of a configuration; settings of the user have priority.
+        reason: why the task needs the settings.
+    """
+
+    settings: Mapping[str, Any]
+    reason: str
+
+    @property
+    def words(self) -> str:
+        """The settings as flags of ``ngym run``."""
+        wrappers = ",".join(entry["name"] for entry in self.settings.get("wrappers", ()))
+        tables = {"--set": "hyperparameters", "--network-arg": "network_args", "--task-arg": "task_args"}
+        found = [f"--wrappers {wrappers}"] if wrappers else []
+        found += [
+            f"{flag} {name}={value:g}" if isinstance(value, float) else f"{flag} {name}={value}"
+            for flag, table in tables.items()
+            for name, value in self.settings.get(table, {}).items()
+        ]
+        return " ".join(found)
+
+
+#: Settings of tasks for which the two wrappers of history alone are not enough, or not what is needed.
+OWN: dict[str, Recommended] = {}
+
+LINKED = "what pays depends on earlier trials, of which the last action and the last reward say what happened"
+
+
+def recommended(task: object) -> Recommended | None:
+    """Return the recommended settings of a built-in task, or None where the task needs nothing but its name.
+
+    Args:
+        task: name of a task; None for a user's own task, whose code is not imported, and for unknown names.
+    """
+    import gymnasium as gym
+
+    from neurogym.envs import registration
+
+    if not isinstance(task, str) or ":" in task:
+        return None
+    try:
+        id_ = registration.resolve(task)
+        carries = registration.metadata(id_).get("carries")
+    except (gym.error.Error, ValueError, ImportError):
+        return None
+    return OWN.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if carries else None)
+
+
+def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, Any]:
+    """Return settings in which the wish for recommended settings is replaced by these settings.
+
+    Args:
+        data: settings of a configuration, possibly with ``recommended``.
+        default_task: task where the settings name none.
+
+    Raises:
+        ValueError: if the wish is not true or false.
+    """
+    data = dict(data)
+    wanted = data.pop(KEY, False)
+    if not isinstance(wanted, bool):
+        raise ValueError(f"{KEY}: expected true or false, not {wanted!r}")
+    found = recommended(data.get("task", default_task)) if wanted else None
+    if found is None:
+        return data
+    tables = {
+        key: {**value, **data[key]}
+        for key, value in found.settings.items()
+        if isinstance(value, Mapping) and isinstance(data.get(key), Mapping)
+    }
+    return {**found.settings, **data, **tables}

@@ -1,0 +1,106 @@
+"""Advice after a run that ends at chance, or far below the best possible performance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing
+from ngym_cli.agents.from_config import UNITS, default_steps, find_algorithm
+from ngym_cli.agents.measured import Measured, learner_of, measured
+from ngym_cli.config import RunConfig
+from ngym_cli.config.recommended import recommended
+from ngym_cli.config.tasks import is_supervised_by_default
+from ngym_cli.environments.facts import Facts
+
+#: Share of the ceiling below which a performance calls for advice.
+FAR = 0.95
+
+#: Most suggestions of one line.
+MOST = 3
+
+
+def advice(config: RunConfig, facts: Facts, found: Mapping[str, Any]) -> str | None:
+    """Return one line on a performance at chance or far below the ceiling, with what to try; None where all is well.
+
+    Args:
+        config: complete configuration of the run.
+        facts: facts of the task.
+        found: summary of the last evaluation.
+    """
+    result = shortfall(found)
+    if result is None and facts.lacks_reward:
+        result = "the best possible performance of an agent that is not shown the last reward"
+    if result is None:
+        return None
+    if config.stages or facts.task.several or facts.task.own:
+        return result
+    tried = [*_suggestions(config, facts)][:MOST]
+    return f"{result}; try {' or '.join(tried)}" if tried else result
+
+
+def shortfall(found: Mapping[str, Any]) -> str | None:
+    """Return how far a performance is from chance and ceiling, or None if at most 5 % below the ceiling.
+
+    Args:
+        found: summary of an evaluation; performance counts with the interval.
+    """
+    low, high = found["performance_ci"]
+    score, ceiling = found["performance"], found.get("ceiling")
+    floors = {"chance": found.get("chance"), "the best agent that sees nothing": found.get("blind")}
+    known = {name: value for name, value in floors.items() if value is not None}
+    if ceiling is not None and high >= FAR * ceiling:
+        return None
+    if known:
+        name, floor = max(known.items(), key=lambda pair: pair[1])
+        if low <= floor:
+            return f"not learned: performance {score:.3f} is not above {name} ({floor:.3f})"
+    if ceiling is None:
+        return None
+    return f"performance {score:.3f} is {score / ceiling:.0%} of the ceiling ({ceiling:.3f})"
+
+
+def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
+    """Yield what to try, the most promising first."""
+    algorithm = find_algorithm(config.alg)
+    needed = recommended(facts.id)
+    here = {entry.name for entry in config.wrappers}
+    if needed and any(entry["name"] not in here for entry in needed.settings.get("wrappers", ())):
+        yield f"--recommended ({needed.words})"
+    if not algorithm.recurrent and not algorithm.own_class:
+        yield f"--alg {_usual(facts.id)} (a network with memory)"
+        return
+    usual, steps = default_steps(config, facts.id), int(config.timesteps or 0)
+    if steps < usual:
+        yield f"--timesteps {usual:_} (default of the task)"
+    if config.network not in (None, algorithm.networks[0]):
+        yield f"--network {algorithm.networks[0]}"
+    row = measured(facts.id, learner_of(config) or "default")
+    if row is not None and row.learned and steps >= usual:
+        yield f"another --seed ({row.share} seeds learn the task)"
+    if (config.units or UNITS) < UNITS:
+        yield f"--units {UNITS}"
+    if steps >= usual:
+        yield f"--timesteps {2 * steps:_}"
+    yield from _other_signal(config, facts)
+
+
+def _usual(task: str) -> str:
+    """Return the usual algorithm of a task."""
+    return "supervised" if is_supervised_by_default(task) else str(RunConfig.model_fields["alg"].default)
+
+
+def _other_signal(config: RunConfig, facts: Facts) -> Iterator[str]:
+    """Yield an algorithm that learns from another signal, unless measured not to learn the task."""
+    taught = find_algorithm(config.alg).needs_truth
+    other = "recurrent_ppo" if taught else "supervised"
+    if other not in ALGORITHMS or (other == "supervised" and "supervised" not in facts.task.metadata.get("tags", ())):
+        return
+    row: Measured | None = measured(facts.id, "default" if other == _usual(facts.id) else other)
+    if row is not None and not row.reached:
+        return
+    try:
+        check_pairing(other, None, facts.observation_space, facts.action_space)
+    except ValueError:
+        return
+    yield f"--alg {other} (learning from {'reward' if taught else 'the right actions'})"

@@ -1,0 +1,73 @@
+"""The heading of a task: usual arguments, ranges, periods."""
+
+import inspect
+
+import pytest
+
+import neurogym as ngym
+from neurogym.envs import registration
+from neurogym.envs.task import Count, NonNegative, Trials, usual_arguments
+
+
+class Task(ngym.TrialEnv):
+    default_rewards = {"correct": 1.0}
+    default_timing = {"fixation": 100}
+
+    @usual_arguments(dt=20)
+    def __init__(self, sigma: float = 1.0, cohs: tuple = (1,)):
+        self.scaled = sigma * self.dt
+
+
+def test_the_signature_has_all_arguments_in_the_order_of_neurogym():
+    parameters = inspect.signature(Task).parameters
+    assert list(parameters) == ["dt", "rewards", "timing", "sigma", "cohs", "abort"]
+    assert parameters["dt"].default == 20 and parameters["abort"].default is False
+
+
+def test_arguments_reach_the_task_by_place_and_by_name():
+    env = Task(40, {"correct": 2}, {"fixation": 200}, 0.5, abort=True)
+    assert (env.dt, env.rewards["correct"], env.timing["fixation"], env.scaled, env.abort) == (40, 2, 200, 20.0, True)
+    assert Task().scaled == 20.0
+
+
+@pytest.mark.parametrize("arguments", [{"sigam": 1}, {"dt": 10, "num_trials": 3}])
+def test_unknown_arguments_are_refused(arguments):
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        Task(**arguments)
+
+
+class Ranged(ngym.TrialEnv):
+    default_timing = {"fixation": 100, "stimulus": 200}
+
+    def __init__(self, dt: float = 100, sigma: NonNegative = 1.0, n: "Count | None" = None):
+        super().__init__(dt=dt)
+        self.sigma, self.n = sigma, n
+        self.observation_space, self.action_space = ngym.spaces.Box(0, 1, shape=(1,)), ngym.spaces.Discrete(2)
+
+    def _new_trials(self, trials: Trials) -> None:
+        trials.add_ob(self.sigma, "stimulus")
+
+
+@pytest.mark.parametrize("arguments", [{"sigma": -1}, {"sigma": "1"}, {"sigma": float("nan")}, {"n": 0}, {"n": 1.5}])
+def test_values_outside_a_declared_range_are_refused(arguments):
+    (name,) = arguments
+    with pytest.raises(ValueError, match=f"{name} must be .* at least"):
+        Ranged(**arguments)
+    env = Ranged(sigma=0, n=3)
+    with pytest.raises(ValueError, match=f"{name} must be .* at least"):
+        env.update(**arguments)
+
+
+@pytest.mark.parametrize(("name", "value"), [("sigma", -1), ("dim_ring", 1)])
+def test_every_task_refuses_noise_below_zero_and_a_ring_of_one(name, value):
+    tasks = [id_ for id_ in registration.every_task() if name in inspect.signature(registration.entry(id_)).parameters]
+    assert len(tasks) > 10
+    for id_ in tasks:
+        with pytest.raises(ValueError, match=f"{name} must be .* at least"):
+            registration.make(id_, **{name: value})
+
+
+def test_periods_are_those_of_the_timing_unless_others_are_added():
+    trials = Ranged().make_trials(2)
+    assert {name: start.tolist() for name, start in trials.starts.items()} == {"fixation": [0, 0], "stimulus": [1, 1]}
+    assert trials.ob[:, 0].tolist() == [0, 1, 1] * 2

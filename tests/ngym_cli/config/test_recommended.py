@@ -1,0 +1,42 @@
+"""Recommended settings are those that a task needs; the user's own have priority."""
+
+from __future__ import annotations
+
+import pytest
+
+from neurogym.envs.registration import every_task
+from ngym_cli.config import flags, from_dict
+from ngym_cli.config.recommended import OWN, recommended
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.errors import UserError
+
+
+def test_the_wish_is_replaced_by_the_settings():
+    config = from_dict(flags.settings(task="ReversalLearning-v0", recommended=True))
+    assert [entry.name for entry in config.wrappers] == ["pass_reward", "pass_action"]
+    assert "recommended" not in config.to_toml()
+
+
+@pytest.mark.parametrize("settings", [{"task": "GoNogo-v0"}, {}, {"task": "RDM-v0+GoNogo-v0"}], ids=str)
+def test_other_tasks_need_nothing(settings):
+    assert from_dict({**settings, "recommended": True}) == from_dict(settings)
+
+
+def test_own_settings_have_priority():
+    config = from_dict({"task": "ReversalLearning-v0", "recommended": True, "wrappers": "pass_reward"})
+    assert [entry.name for entry in config.wrappers] == ["pass_reward"]
+
+
+def test_only_true_and_false_are_answers():
+    with pytest.raises(UserError, match="recommended: expected true or false, not 'yes'"):
+        from_dict({"recommended": "yes"})
+
+
+@pytest.mark.parametrize("task", [id_ for id_ in every_task() if recommended(id_)])
+def test_recommended_settings_are_valid(task):
+    _, facts = resolve(from_dict({"task": task, "recommended": True}))
+    assert not facts.lacks_reward and recommended(task).reason
+
+
+def test_every_task_with_settings_of_its_own_exists():
+    assert set(OWN) <= set(every_task())

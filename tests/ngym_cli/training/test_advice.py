@@ -1,0 +1,59 @@
+"""A run that ends at chance or far below the ceiling says so, with what to try."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngym_cli.agents.from_config import complete
+from ngym_cli.config import from_dict
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.training.advice import advice, shortfall
+
+
+def summary(score, chance=0.5, ceiling=0.96, blind=0.5):
+    interval = (score - 0.02, score + 0.02)
+    return {"performance": score, "performance_ci": interval, "chance": chance, "ceiling": ceiling, "blind": blind}
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (summary(0.504), "not learned: performance 0.504 is not above"),
+        (summary(0.71), "performance 0.710 is 74% of the ceiling (0.960)"),
+        (summary(0.95), None),
+        (summary(0.90), None),  # the interval reaches 95 % of the ceiling
+        (summary(0.49, ceiling=0.5), None),  # nothing more can be learned
+        (summary(0.51, ceiling=None), "not learned"),
+        (summary(0.71, ceiling=None), None),
+        (summary(0.71, chance=None, blind=None, ceiling=None), None),
+    ],
+    ids=str,
+)
+def test_a_shortfall_is_relative_to_chance_and_ceiling(found, text):
+    said = shortfall(found)
+    assert said == text if text is None else said.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "absent"),
+    [
+        ({"task": "PulseDecisionMaking-v0"}, ("--timesteps 6_400_000", "--alg supervised"), "--network"),
+        ({"task": "PulseDecisionMaking-v0", "timesteps": 1000}, ("--timesteps 3_200_000 (default",), "6_400_000"),
+        ({"task": "GoNogo-v0", "alg": "ppo"}, ("--alg recurrent_ppo",), "--timesteps"),
+        ({"task": "GoNogo-v0", "network": "rnn", "units": 8}, ("--network lstm", "--units 64"), "--recommended"),
+        ({"task": "yang19.dm1-v0"}, ("--alg recurrent_ppo (learning from reward)",), "supervised"),
+        ({"task": "DualTask-v0"}, ("--recommended (--wrappers pass_reward,pass_action)",), "--units"),
+        ({"task": "DualTask-v0", "recommended": True}, ("--timesteps",), "--recommended"),
+    ],
+    ids=str,
+)
+def test_what_to_try_follows_the_run(settings, words, absent):
+    config, facts = resolve(from_dict(settings))
+    said = advice(complete(config, facts), facts, summary(0.1))
+    assert all(word in said for word in words) and absent not in said.partition("; try")[2]
+    assert "\n" not in said
+
+
+def test_an_agent_that_is_not_shown_its_reward_is_told_how_to_see_it():
+    config, facts = resolve(from_dict({"task": "ReversalLearning-v0"}))
+    assert "try --recommended" in advice(complete(config, facts), facts, summary(0.5, ceiling=0.5))
