@@ -56,6 +56,7 @@ def make(item: str, seed: int) -> Row:
     return {
         "claims": {each.claim: each.value for each in measured},
         "why": {each.claim: each.why for each in measured if each.why},
+        "controls": {each.claim: dict(each.controls) for each in measured},
         "cpu_seconds": round(cpu_seconds, 1),
         "parts": {
             part: {"performance": found.get("performance"), "trials": found.get("trials"), "steps": found.get("steps")}
@@ -82,7 +83,7 @@ def trained(item: str) -> Any:
 def settings(item: str) -> Any:
     """Return what decides a paper's numbers beside the code: what is trained, how it is evaluated and measured."""
     paper = collection.load(collection.library() / item)
-    measured = {claim.id: [claim.part, claim.measure] for claim in paper.config.claims}
+    measured = {claim.id: [claim.part, claim.measure, claim.control] for claim in paper.config.claims}
     evaluated = {name: part.model_dump()["evaluations"] for name, part in paper.config.parts.items()}
     script = stamp.plain(paper.script.path) if paper.script.path.is_file() else ""
     return [trained(item), evaluated, measured, script]

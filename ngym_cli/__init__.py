@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from ngym_cli.agents.algorithms.reinforce import Reinforce
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
+    from ngym_cli.api.evaluation import Evaluation
     from ngym_cli.api.fits import simulate
     from ngym_cli.api.papers import Reproduction, reproduce
     from ngym_cli.api.sweeps import Sweep, sweep
-    from ngym_cli.api.trained import Evaluation, Run, load
+    from ngym_cli.api.trained import Run, load
     from ngym_cli.api.training import resume, train
     from ngym_cli.errors import UserError
     from ngym_cli.figures.registry import figure
@@ -66,7 +67,7 @@ _MODULES = {
     "simulate": "ngym_cli.api.fits",
     "Sweep": "ngym_cli.api.sweeps",
     "sweep": "ngym_cli.api.sweeps",
-    "Evaluation": "ngym_cli.api.trained",
+    "Evaluation": "ngym_cli.api.evaluation",
     "Run": "ngym_cli.api.trained",
     "load": "ngym_cli.api.trained",
     "resume": "ngym_cli.api.training",

@@ -4,6 +4,7 @@ Belongs here: what follows from a step function, its derivatives, or trajectorie
 never torch.
 """
 
+from neurogym.dynamics.basins import basins, find_between
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
@@ -31,7 +32,7 @@ from neurogym.dynamics.geometry import (
     svcca_distance,
     weight_distance,
 )
-from neurogym.dynamics.points import FixedPoints, basins, find_fixed_points, minimise_speed, modes
+from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.similarity import (
     Operator,
     delay_embedding,
@@ -66,6 +67,7 @@ __all__ = [
     "delay_embedding",
     "describe_attractor",
     "distance_matrix",
+    "find_between",
     "find_fixed_points",
     "fit_operator",
     "flow_field",

@@ -1,8 +1,7 @@
 """Fixed and slow points of recurrent networks, found by minimising speed from many states at once.
 
 Sussillo & Barak 2013, Opening the black box, 10.1162/NECO_a_00409. The speed ``q = |F(h, x) - h|^2 / 2`` is minimised
-by the
-Levenberg-Marquardt method with exact Jacobians, for all starts and inputs as one batch.
+by the Levenberg-Marquardt method with exact Jacobians, for all starts and inputs as one batch.
 """
 
 from __future__ import annotations
@@ -167,8 +166,7 @@ def find_fixed_points(
     Args:
         system: network with derivatives.
         starts: states to start from, shape (starts, units), usually visited states with some noise; or for each input
-            its
-            own, shape (conditions, starts, units).
+            its own, shape (conditions, starts, units).
         inputs: constant input, shape (inputs,), or several, shape (conditions, inputs).
         tolerance: largest speed ``q`` of a fixed point.
         slow: largest speed of slow points that are also returned; None returns fixed points only.
@@ -296,30 +294,3 @@ def modes(jacobians: FloatArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     order = np.argsort(-np.abs(values), axis=1, kind="stable")
     values, right = np.take_along_axis(values, order, 1).astype(complex), np.take_along_axis(right, order[:, None], 2)
     return values, right.astype(complex), np.linalg.pinv(right.astype(complex)) if len(right) else right.astype(complex)
-
-
-def basins(
-    system: System, found: FixedPoints, states: ArrayLike, condition: int = 0, steps: int = 2000, distance: float = 0.05
-) -> FloatArray:
-    """Return the share of states that flow into each point, shape (points of the condition,).
-
-    Args:
-        system: network.
-        found: fixed points.
-        states: where the activity begins, shape (n, units).
-        condition: input that is held.
-        steps: steps for which the activity flows.
-        distance: activity that ends this close to a point, times ``sqrt(units)``, has arrived.
-    """
-    points = found.of(condition)
-    h = np.array(np.atleast_2d(np.asarray(states, float)))
-    if not len(points):
-        return np.zeros(0)
-    for _ in range(steps):
-        after = system.step(h, points.inputs[0])
-        if np.max(np.abs(after - h), initial=0.0) < 1e-12:
-            break
-        h = after
-    apart = np.linalg.norm(h[:, None] - points.points[None], axis=2)
-    nearest, close = apart.argmin(axis=1), apart.min(axis=1) <= distance * np.sqrt(system.units)
-    return np.bincount(nearest[close], minlength=len(points)) / len(h)

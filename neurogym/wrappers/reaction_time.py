@@ -27,9 +27,12 @@ class ReactionTime(TrialWrapper):
         env: A task with periods called ``stimulus`` and ``decision``.
         urgency: Added to the reward of every step (negative: time costs).
         end_on_stimulus: Whether a trial without an answer ends with the stimulus.
+        urgency_growth: Added to the reward of waiting, times the number of steps since stimulus onset (negative: time
+            costs more and more, which makes the best bound fall and errors slow).
 
     Raises:
         AttributeError: If the task has no such periods or no ground truth.
+        ValueError: If urgency grows in a task without an action that means waiting.
     """
 
     metadata = WrapperInfo(
@@ -42,12 +45,18 @@ class ReactionTime(TrialWrapper):
     )
     decides = ("the decision period",)
 
-    def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):
+    def __init__(
+        self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True, *, urgency_growth: float = 0.0
+    ):
         task = task_of(env, type(self).__name__)
         if not {"stimulus", "decision"} <= periods_of(task):
             raise self._unfit(task)
         super().__init__(env)
-        self.urgency, self.end_on_stimulus = urgency, end_on_stimulus
+        self.urgency, self.end_on_stimulus, self.urgency_growth = urgency, end_on_stimulus, urgency_growth
+        waiting: int | None = getattr(task.rule, "hold", None)
+        if urgency_growth and waiting is None:
+            raise ValueError(f"{type(task).__name__} has no action that means waiting; urgency_growth must be 0")
+        self._waiting = waiting or 0
 
     def effect_on_ceiling(self) -> Effect:
         """Return the effect on the ceiling: none if the agent can wait for the end of the stimulus and has seen all."""
@@ -57,7 +66,7 @@ class ReactionTime(TrialWrapper):
             return unknown("the agent cannot know when the stimulus ends")
         if self._ends_too_early():
             return unknown("the trial ends before everything that matters was shown")
-        return LEAVES if self.urgency == 0 else LEAVES_PERFORMANCE
+        return LEAVES_PERFORMANCE if self.urgency or self.urgency_growth else LEAVES
 
     def _ends_too_early(self) -> bool:
         """Return whether trials differ after the stimulus, or have rewards in other periods."""
@@ -99,4 +108,7 @@ class ReactionTime(TrialWrapper):
         trials.set_groundtruth(answer, "decision")
         trials.length = np.minimum(trials.length, end)
         trials.bonus = trials.bonus + self.urgency
+        if self.urgency_growth:
+            cost = lambda rows: self.urgency_growth * (rows.step - onset[rows.trial])  # noqa: E731
+            trials.set_action_reward("decision", self._waiting, cost, ends=False)
         trials.go, trials.go_period = onset, "stimulus"

@@ -1,16 +1,19 @@
-"""Trained networks as dynamical systems: exact derivatives, visited states, and points under recorded inputs."""
+"""Trained networks as dynamical systems: exact derivatives, visited states, read-outs, points under constant inputs."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.dynamics import systems
+from ngym_cli.agents.networks.actor import Actor
 from ngym_cli.agents.networks.steps import Stepper
+from ngym_cli.config.values import split_entries
+from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import Table
 
@@ -19,8 +22,9 @@ if TYPE_CHECKING:
     from neurogym.dynamics import FixedPoints
     from neurogym.dynamics.systems import System
 
-#: Visited states from which the search starts for each input, and largest speed of a slow point.
-STARTS, SLOW = 64, 1e-4
+#: Most visited states from which the search starts for each input, starts times units beyond which there are fewer
+#: starts, fewest starts, and largest speed of a slow point.
+STARTS, STATES, FEWEST, SLOW = 256, 32_768, 64, 1e-4
 
 #: Standard deviation of the noise around visited states, as a share of the standard deviation of each unit.
 NOISE = 0.1
@@ -116,7 +120,7 @@ def points_of_sets(
         activity: recorded units, a ``neurogym.analysis.Activity``.
         observations: inputs of the network, shape (steps, channels).
         sets: from `input_sets`.
-        **search: ``starts`` and ``slow``, see `search_points`.
+        **search: ``starts``, ``slow`` and ``between``, see `search_points`.
 
     Returns:
         Inputs and their ``neurogym.dynamics.FixedPoints``.
@@ -133,7 +137,12 @@ def points_of_sets(
 
 
 def search_points(
-    system: System, states: Sequence[np.ndarray], inputs: np.ndarray, starts: int = STARTS, slow: float | None = SLOW
+    system: System,
+    states: Sequence[np.ndarray],
+    inputs: np.ndarray,
+    starts: int | None = None,
+    slow: float | None = SLOW,
+    between: int = 0,
 ) -> FixedPoints:
     """Search points for all inputs at once from visited states with noise; half of the starts run freely first.
 
@@ -141,11 +150,13 @@ def search_points(
         system: from `system_of`.
         states: visited states of each input, each of shape (states, units).
         inputs: constant inputs, shape (conditions, channels).
-        starts: number of starts for each input.
+        starts: number of starts for each input; None for 256, fewer for networks of more than 128 units.
         slow: largest speed of slow points; None returns fixed points only.
+        between: further starts between each pair of neighbouring stable points, where saddles lie.
     """
-    from neurogym.dynamics import find_fixed_points
+    from neurogym.dynamics import find_between, find_fixed_points
 
+    starts = starts or min(STARTS, max(FEWEST, STATES // system.units))
     rng = np.random.default_rng(0)
     begin = np.stack([_starts(each, starts, rng) for each in states])
     half = starts // 2
@@ -155,7 +166,7 @@ def search_points(
         for _ in range(SETTLING):
             settled = system.step(settled, held)
     begin[:, half:] = settled.reshape(len(inputs), starts - half, system.units)
-    return find_fixed_points(system, begin, inputs, slow=slow)
+    return find_between(system, find_fixed_points(system, begin, inputs, slow=slow), between)
 
 
 def _starts(states: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -237,3 +248,51 @@ def visited_states(system: System, activity: Activity, observations: np.ndarray)
             state = system.step(state, x)
             visited.append(state[0])
     return np.array(visited), np.arange(offsets[0], offsets[trials])
+
+
+def held_input(text: str, names: Mapping[str, Any], channels: int) -> np.ndarray:
+    """Return a constant input that is given in words, shape (channels,).
+
+    Args:
+        text: a number for all channels, a number for each channel, as in ``0,0,1``, or values of named channels, as in
+            ``fixation=1,stimulus=0.5``, all others 0.
+        names: positions of the named channels.
+        channels: number of channels.
+
+    Raises:
+        UserError: on an unknown channel, or values that are not numbers or do not fit the channels.
+    """
+    values, words = np.zeros(channels), split_entries(text)
+    try:
+        if not words or "=" not in text:
+            numbers = [float(word) for word in words]
+            if len(numbers) not in (1, channels):
+                raise UserError(f"--input {text}: expected 1 or {channels} numbers, got {len(numbers)}")
+            return values + np.array(numbers)
+        for word in words:
+            name, _, number = word.partition("=")
+            if name not in names:
+                raise unknown("channel", name, list(names))
+            values[np.atleast_1d(np.asarray(names[name], int))] = float(number)
+    except ValueError:
+        raise UserError(f"--input {text}: expected numbers, or NAME=NUMBER for channels by name") from None
+    return values
+
+
+def read_outs(policy: Any) -> np.ndarray:
+    """Return the weights from the units of the top layer to the actions, shape (actions, units).
+
+    Args:
+        policy: an ``Actor``, or a policy in torch.
+
+    Raises:
+        ValueError: if hidden layers lie between units and actions.
+    """
+    if isinstance(policy, Actor):
+        weights = [weight.T for weight, _, _ in policy.read_out.policy]
+    else:
+        hidden = [layer for layer in policy.mlp_extractor.policy_net if hasattr(layer, "weight")]
+        weights = [layer.weight.detach().cpu().numpy() for layer in [*hidden, policy.action_net]]
+    if len(weights) != 1:
+        raise ValueError("hidden layers lie between the units and the actions")
+    return np.asarray(weights[0], float)

@@ -1,8 +1,7 @@
-"""Runs and evaluations as objects: trial tables, new evaluations, figures, and the trained agent."""
+"""Runs as objects: trial tables, new evaluations, figures, the trained agent and its network."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.api import running, settings, tables
+from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.config.flags import FLAGS
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs.trial_table import read_trials
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent
     from ngym_cli.agents.stepping import StepModule
     from ngym_cli.config import RunConfig
-
-logger = logging.getLogger(__name__)
 
 #: Arguments of ``Run.evaluate`` that change the conditions of training, as the flags of ``ngym eval``.
 CHANGES = {flag.key for flag in FLAGS.values() if flag.changes}
@@ -48,91 +45,7 @@ def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: b
     return Run(runs.find(str(run), Path(runs_root)).path, trust)
 
 
-class _Shown:
-    """Figures of a run or an evaluation."""
-
-    _evaluation: str | None = None
-    folder: Path
-    _trust: bool
-
-    def plot(self, figure: Any, *, by: str | None = None, style: str = "screen") -> Figure:
-        """Draw a figure.
-
-        Args:
-            figure: name of a figure (``ngym list figures``), a reference to one of your own, or the function itself.
-            by: columns to split by, separated by commas.
-            style: ``screen`` or ``paper``.
-
-        Returns:
-            A ``matplotlib.figure.Figure``, which a notebook shows.
-
-        Raises:
-            UserError: if the figure does not exist or cannot be drawn, with the reason.
-        """
-        from ngym_cli.evaluation.requests import recorder
-        from ngym_cli.figures import requests
-        from ngym_cli.figures.registry import find_figure
-
-        spec = find_figure(figure)
-        run = self.folder if self._evaluation is None else self.folder.parent.parent
-        seen = requests.view([str(run)], runs.ROOT, by, None, self._evaluation, self._trust)
-        seen.recorder = recorder(runs.ROOT, self._trust, logger.info)
-        drawn = requests.drawn(seen, spec, style)
-        if drawn.figure is None:
-            raise UserError(f"{spec.name}: {drawn.reason}")
-        if running.in_notebook():
-            running.show_figures()
-        return drawn.figure
-
-
-class Evaluation(_Shown):
-    """An evaluation of a run on fresh trials with frozen weights.
-
-    Args:
-        folder: folder of the evaluation.
-        trust: accept user code named in the run's record.
-
-    Attributes:
-        folder: folder of the evaluation.
-    """
-
-    def __init__(self, folder: Path, trust: bool = False):
-        self.folder, self._trust, self._evaluation = Path(folder), trust, Path(folder).name
-
-    @property
-    def name(self) -> str:
-        """Name of the evaluation."""
-        return self.folder.name
-
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """Performance with interval, rewards, and results by condition, as in ``summary.json``."""
-        from ngym_cli.files.reading import read_json
-
-        return dict(read_json(self.folder / "summary.json"))
-
-    @property
-    def performance(self) -> float | None:
-        """Fraction of correct trials."""
-        found = self.summary.get("performance")
-        return None if found is None else float(found)
-
-    @cached_property
-    def trials(self) -> Any:
-        """Trials as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
-        return tables.frame_of_trials(read_trials(self.folder / "trials.parquet"))
-
-    def __repr__(self) -> str:
-        """Return a short description."""
-        performance = "" if self.performance is None else f", performance {self.performance:.3f}"
-        return f"<Evaluation {self.name}: {self.summary.get('trials', 0):,} trials{performance}>"
-
-    def _repr_html_(self) -> str:
-        shown = ("trials", "performance", "performance_ci", "reward_per_trial", "chance", "blind", "ceiling")
-        return tables.html(f"Evaluation {self.name}", {k: self.summary[k] for k in shown if k in self.summary})
-
-
-class Run(_Shown):
+class Run(WithFigures):
     """A run of training, finished or not.
 
     Args:
@@ -198,6 +111,7 @@ class Run(_Shown):
         balanced: bool = False,
         checkpoints: str | None = None,
         record: str | Sequence[str] | None = None,
+        spike_rate: float = 50.0,
         lesion: Any = (),
         silence: Any = (),
         clamp: Any = (),
@@ -218,11 +132,12 @@ class Run(_Shown):
             balanced: show all combinations of conditions equally often.
             checkpoints: ``all``, ``best``, or steps as in ``"10000,20000"``; then the result is a list.
             record: quantities to record, as in ``"activity,observations"``.
+            spike_rate: rate (Hz) of recorded spikes at the highest activity of each unit.
             lesion: units to remove, as in ``0.2`` or ``"units=3,7"``; also a list.
             silence: units to silence.
             clamp: units to fix.
             noise: noise to add.
-            export: ``csv``, ``nwb`` or both.
+            export: ``csv``, ``nwb``, ``npz`` or several, as in ``"csv,npz"``.
             compare: table of an animal's or person's trials.
             columns: map of the columns of ``compare``.
             name: name of the evaluation (made from its settings).
@@ -247,7 +162,7 @@ class Run(_Shown):
             [str(self.path)], lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
             record=recorded, export=export, compare=compare, columns=columns, trials=trials, seed=seed,
             deterministic=deterministic, balanced=balanced, checkpoints=checkpoints, changes=nested, name=name,
-            overwrite=overwrite, trust=self._trust,
+            overwrite=overwrite, trust=self._trust, spike_rate=spike_rate,
         )  # fmt: skip
         found = [Evaluation(folder, self._trust) for _, folder in requests.evaluate([str(self.path)], runs.ROOT, asked)]
         return found if checkpoints is not None else found[0]
@@ -285,6 +200,25 @@ class Run(_Shown):
     def policy(self) -> Any:
         """Policy, a ``torch.nn.Module`` with the interface of Stable-Baselines3."""
         return self.agent.policy
+
+    @property
+    def system(self) -> System:
+        """Network as a dynamical system with derivatives, for the functions of ``neurogym.dynamics``.
+
+        Raises:
+            UserError: for agents without recurrent network, and several layers of a cell of your own.
+        """
+        from ngym_cli.agents.dynamics import system_of
+        from ngym_cli.agents.frozen import load_to_act
+        from ngym_cli.agents.trained import remembers
+
+        actor: Any = load_to_act(self.run, self.config)[0]
+        if not remembers(actor):
+            raise UserError("a memoryless agent has no recurrent dynamics")
+        try:
+            return system_of(actor.networks[0])
+        except ValueError as error:
+            raise UserError(str(error)) from None
 
     @property
     def module(self) -> StepModule:

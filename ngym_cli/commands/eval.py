@@ -71,9 +71,12 @@ def command(
     ] = None,
     record: Annotated[
         str | None,
-        option("Record activity, values, logits, observations, actions, rewards (commas between).", panel=OUTPUT),
+        option("Record activity, spikes, values, logits, observations, actions, rewards (commas).", panel=OUTPUT),
     ] = None,
-    export: Annotated[str | None, option("Export trials: csv, nwb or csv,nwb.", panel=OUTPUT)] = None,
+    spike_rate: Annotated[
+        float, option("Rate (Hz) of spikes at the highest activity of each unit; 0 at the lowest.", panel=OUTPUT)
+    ] = 50.0,
+    export: Annotated[str | None, option("Export: csv, nwb, npz (padded arrays; commas).", panel=OUTPUT)] = None,
     compare: Annotated[
         Path | None, option("Table with trials of animals or humans to compare with (CSV, Parquet, NWB).", panel=OUTPUT)
     ] = None,
@@ -121,7 +124,7 @@ def command(
     references, asked = requests.request(
         run or [], lesion or (), silence or (), clamp or (), noise or (), record, export, compare, columns,
         trials=trials, deterministic=deterministic is not False, balanced=balanced, seed=seed, checkpoints=checkpoints,
-        changes=changes, name=name, overwrite=overwrite, trust=trust,
+        changes=changes, name=name, overwrite=overwrite, trust=trust, spike_rate=spike_rate,
     )  # fmt: skip
     rows = []
     bar = printing.EvaluationBar(terminal.console(stderr=True))

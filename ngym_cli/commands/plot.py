@@ -32,6 +32,16 @@ def command(
         option("Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles (commas between)."),
     ] = None,
     across: Annotated[str | None, option("Compare the parts of each run in similarity: period or layer.")] = None,
+    input_: Annotated[
+        list[str] | None,
+        option(
+            "Input held in fixed-points, flow, modes; repeat for bifurcation. As in 0, or 0,0,1, or CHANNEL=1.",
+            "--input",
+        ),
+    ] = None,
+    axes: Annotated[
+        str | None, option("Plane of fixed-points and flow: two of pc1, output0, input0 or a channel (pc1,pc2).")
+    ] = None,
     format: Annotated[str, option("File format: png, svg or pdf.", "--format")] = "png",
     style: Annotated[str, option("Style of the figures: screen or paper.")] = "screen",
     out: Annotated[Path | None, option("Folder for the figures (default: that of the first run).")] = None,
@@ -68,7 +78,7 @@ def command(
     else:
         references, figures = requests.words(words or [], runs)
         references, seen_as = requests.comparison(references, metric, across)
-        seen = requests.view(references, runs, by, compare, evaluation, trust, pair)
+        seen = requests.view(references, runs, by, compare, evaluation, trust, pair, input_ or (), axes)
         seen.comparison = seen_as
         if figures or list_:
             seen.recorder = recorder(runs, trust, terminal.console(stderr=True).print)

@@ -8,6 +8,7 @@
 | `logits` | (steps, actions) | action preferences, or means for continuous actions |
 | `observations` | (steps, channels) | what the agent saw |
 | `actions`, `rewards` | (steps, ...) | what it did and what it got for it |
+| `spikes` | (steps, units) | Poisson counts drawn from `activity`, see `ngym_cli.evaluation.spikes` |
 | `events/<period>` | (trials,) | onset of the period from the start of the trial, ms; nan: the trial has none |
 
 Row k of the trial table beside it (``trials.parquet``) is trial k. The file is written as the evaluation goes on, so

@@ -1,4 +1,4 @@
-"""Evaluations in the formats of other tools: CSV tables, and NWB files for neurophysiology tools."""
+"""Evaluations in the formats of other tools: CSV tables, padded arrays, and NWB files for neurophysiology tools."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, one_line
+from ngym_cli.evaluation import arrays, spikes
 from ngym_cli.files.writing import atomic_path
 from ngym_cli.runs.recordings import FILE, Recording
 from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
@@ -27,16 +28,19 @@ GAP = 1_000.0
 
 
 def export(folder: Path, run: runs.Run, form: str) -> Path:
-    """Write an evaluation as ``trials.csv`` or ``session.nwb`` in the folder of the evaluation.
+    """Write an evaluation as ``trials.csv``, ``trials.npz`` or ``session.nwb`` in the folder of the evaluation.
 
     Args:
         folder: of the evaluation.
         run: run of the evaluation.
-        form: ``csv`` or ``nwb``.
+        form: ``csv``, ``npz`` or ``nwb``.
 
     Raises:
-        UserError: if pynwb is needed and not installed, or finds fault with the file.
+        UserError: if pynwb is needed and not installed or finds fault with the file, nothing was recorded for padded
+            arrays, or these would be too large.
     """
+    if form == "npz":
+        return arrays.write(folder)
     return {"csv": _csv, "nwb": _nwb}[form](folder, run)
 
 
@@ -87,6 +91,8 @@ def _nwb(folder: Path, run: runs.Run) -> Path:
         starts = _trials(session, table)
         if recording is not None:
             _series(pynwb, session, recording, starts)
+            if spikes.SPIKES in recording.quantities:
+                _units(pynwb, session, recording, starts)
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{folder} cannot be written as NWB: {one_line(error)}") from error
     with atomic_path(folder / "session.nwb") as temporary:
@@ -155,7 +161,7 @@ def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: n
     times = np.repeat(starts, lengths) + step * recording.dt / 1000
     module = session.create_processing_module("ecephys", "activity of the network's units at each step")
     first = None
-    for name in recording.quantities:
+    for name in (name for name in recording.quantities if name != spikes.SPIKES):
         about = {
             "activity": "hidden units of the network, one column each", "values": "value that the critic assigns",
             "logits": "action preferences", "observations": "input to the network",
@@ -166,6 +172,20 @@ def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: n
         )  # fmt: skip
         first = series if first is None else first
         module.add(series)
+
+
+def _units(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: np.ndarray) -> None:
+    """Add spikes as units, with the relation of the rate of each unit to the series ``activity``."""
+    gain, low, peak = spikes.scale(recording)
+    units = pynwb.misc.Units(
+        name="units",
+        description=f"Poisson spikes; rate (Hz) = gain * (activity - low), at most {peak:g} Hz, of the series activity",
+    )
+    units.add_column("gain", "Hz per unit of activity")
+    units.add_column("low", "activity at rate 0")
+    for k, times in enumerate(spikes.spike_times(recording, starts)):
+        units.add_unit(spike_times=times, gain=gain[k], low=low[k])
+    session.units = units
 
 
 def _lazily(recording: Recording, name: str) -> DataChunkIterator:

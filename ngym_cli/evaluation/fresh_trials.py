@@ -23,6 +23,7 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.stack import build_batch, make_env
 from ngym_cli.errors import UserError
+from ngym_cli.evaluation import spikes
 from ngym_cli.evaluation.activity import ActivityRecorder
 from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.files.writing import atomic_folder, write_json
@@ -119,12 +120,14 @@ class Protocol:
         balanced: all combinations of the task's conditions equally often.
         perturbations: perturbations of the network's units.
         record: what to record step by step, see ``ngym_cli.evaluation.activity``.
+        spike_rate: largest rate of units whose spikes are recorded, Hz.
     """
 
     deterministic: bool = True
     balanced: bool = False
     perturbations: tuple[Perturbation, ...] = ()
     record: tuple[str, ...] = ()
+    spike_rate: float = spikes.PEAK_RATE
 
 
 def evaluate(
@@ -185,8 +188,11 @@ def evaluate(
         with contextlib.ExitStack() as stack:
             steps_to = None
             if protocol.record and folder is not None:
-                steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, protocol.record, n_envs, facts.dt))
+                stepwise = spikes.stepwise(protocol.record)
+                steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, stepwise, n_envs, facts.dt))
             steps = _run(venv, agent, recorder, quota, steps_to, progress)
+        if spikes.SPIKES in protocol.record and folder is not None:
+            spikes.draw_spikes(folder / ACTIVITY, protocol.spike_rate, unit_seed)
     finally:
         venv.close()
     table = _counted(recorder.collect(), quota)

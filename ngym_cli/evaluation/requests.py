@@ -16,6 +16,7 @@ from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.evaluation.spikes import PEAK_RATE, SPIKES
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings
@@ -36,7 +37,13 @@ Progress = Callable[[int, int], None]
 #: Longest part of an evaluation's own name that says what was changed.
 LONGEST_CHANGE = 80
 #: Formats to export to, with the file of each.
-EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb"}
+EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
+
+#: Quantities that formats contain at least.
+CONTENTS = {"nwb": ("activity",), "npz": ("activity", "observations", "logits")}
+
+#: Highest rate of spikes, Hz.
+MOST_RATE = 1_000
 #: Prefix of the files of a comparison with animals.
 COMPARISON = "comparison"
 
@@ -54,6 +61,7 @@ class Request:
         checkpoints: ``all``, ``best``, step numbers separated by commas, or None for the final model.
         perturbations: perturbations of the network.
         record: quantities to record.
+        spike_rate: largest rate of units whose spikes are recorded, Hz.
         exports: formats to export to.
         compare: table of an animal's or person's trials, and the map of its columns (None for a guess).
         name: of the evaluation; made from the settings unless given.
@@ -69,6 +77,7 @@ class Request:
     checkpoints: str | None = None
     perturbations: tuple[Perturbation, ...] = ()
     record: tuple[str, ...] = ()
+    spike_rate: float = PEAK_RATE
     exports: tuple[str, ...] = ()
     compare: tuple[Path, Path | None] | None = None
     name: str | None = None
@@ -117,9 +126,6 @@ def request(
     """Return the requested runs and the request.
 
     Words such as ``period=delay`` among the runs belong to the preceding perturbation, so that
-    ``--silence units=3,7 period=delay`` needs no quotes.
-
-    Words such as ``period=delay`` among the runs belong to the perturbation that was given, so that
     ``--silence units=3,7 period=delay`` needs no quotes.
 
     Raises:
@@ -179,6 +185,8 @@ def evaluate(
     Raises:
         UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.
     """
+    if not 0 < asked.spike_rate <= MOST_RATE:
+        raise UserError(f"--spike-rate must be between 0 and {MOST_RATE:,} Hz, not {asked.spike_rate:g}")
     if asked.trials is not None and not 1 <= asked.trials <= MOST_TRIALS:
         raise UserError(f"--trials must be between 1 and {MOST_TRIALS:,}, not {asked.trials:,}")
     label = asked.label(asked.trials or 0)
@@ -226,12 +234,12 @@ def _refuse_loss(folder: Path, asked: Request) -> None:
     if asked.overwrite or not folder.is_dir():
         return
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in asked.exports)}
-    if asked.record or "nwb" in asked.exports:
+    if asked.record or set(CONTENTS) & set(asked.exports):
         comes.add(recordings.FILE)
     lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, asked))
     with contextlib.suppress(UserError):
         held = read_json(folder / "summary.json").get("recorded") or ()
-        comes_recorded = {*asked.record, *(("activity",) if "nwb" in asked.exports else ())}
+        comes_recorded = {*asked.record, *(name for form in asked.exports for name in CONTENTS.get(form, ()))}
         lost += [f"recorded {name}" for name in held if name not in comes_recorded and recordings.FILE in comes]
     if lost:
         raise UserError(
@@ -284,12 +292,13 @@ def _one(
     about: Mapping[str, object],
 ) -> Evaluation:
     """Evaluate a policy and write the results, complete or not at all."""
-    record = asked.record
-    if "nwb" in asked.exports and "activity" not in record and remembers(policy):
-        record = ("activity", *record)
     from ngym_cli.evaluation import fresh_trials
 
-    protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record)
+    needed = [name for form in asked.exports for name in CONTENTS.get(form, ())]
+    needed += ["activity"] if SPIKES in asked.record else []
+    held = [name for name in needed if remembers(policy) or name == "observations"]
+    record = tuple(dict.fromkeys([*held, *asked.record]))
+    protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record, asked.spike_rate)
     with atomic_folder(folder, runs.EVALUATION) as temporary:
         found = fresh_trials.evaluate(
             policy,

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.agents.dynamics import SLOW, STARTS, InputSet, input_sets, points_of_sets, system_of, visited_states
+from ngym_cli.agents.dynamics import SLOW
 from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry
-from ngym_cli.figures.aligned import population
+from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of, joined
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
 from ngym_cli.runs.recordings import NEEDED
@@ -21,13 +18,7 @@ from ngym_cli.runs.recordings import NEEDED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from neurogym.dynamics import FixedPoints, Plane
-    from neurogym.dynamics.systems import System
-    from ngym_cli.figures.aligned import Population
-
-#: Trials whose paths are drawn, and most sets of points in one figure.
-PATHS = 30
-MOST_SETS = 8
+    from neurogym.dynamics import Bifurcation, Branch, FixedPoints
 
 #: Most time constants that are drawn for a point, and places of a path between two inputs.
 MODES, PLACES = 10, 21
@@ -39,95 +30,9 @@ SIDES = ("ground_truth", "choice")
 FIXED, FOLLOWED = 1e-16, 16
 
 
-@dataclass(frozen=True)
-class Dynamics:
-    """The network of a run with the states that the run visited and the constant inputs that are held.
-
-    Attributes:
-        system: the network with derivatives.
-        population: recorded trials.
-        states: visited states, shape (n, units).
-        of_step: step of the recording of each state, shape (n,).
-        searched: inputs with their points, where any was found.
-    """
-
-    system: System
-    population: Population
-    states: np.ndarray
-    of_step: np.ndarray
-    searched: list[tuple[InputSet, FixedPoints]]
-
-    @cached_property
-    def plane(self) -> Plane:
-        """Plane of the first two principal components of the visited states."""
-        from neurogym.dynamics import Plane
-
-        return Plane.principal(self.states)
-
-    @property
-    def labels(self) -> list[str]:
-        """Labels of the two axes of the plane with the share of the variance."""
-        along = self.plane.project(self.states).var(axis=0) / max(float(self.states.var(axis=0).sum()), 1e-300)
-        return [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(along)]
-
-    @property
-    def extent(self) -> list[float]:
-        """Smallest and largest coordinates of the visited states in the plane, with a margin."""
-        places = self.plane.project(self.states)
-        low, high = places.min(axis=0), places.max(axis=0)
-        margin = 0.15 * (high - low) + 1e-9
-        return [low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]]
-
-    def paths(self, trials: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """Return coordinates in the plane of up to `PATHS` trials, shape (steps, 2) each, with the trial's index."""
-        offsets = self.population.activity.offsets
-        last = np.searchsorted(offsets, self.of_step[-1], side="right") - 1
-        chosen = np.random.default_rng(0).permutation(np.flatnonzero(trials[: last + 1]))[:PATHS]
-        places = self.plane.project(self.states)
-        return [(int(k), places[slice(*np.searchsorted(self.of_step, offsets[k : k + 2]))]) for k in chosen]
-
-
 def _recurrent(view: View) -> None:
     if not remembers(view.first.actor):
         raise Unavailable("a memoryless agent has no recurrent dynamics")
-
-
-def _dynamics(view: View, by: tuple[str, ...] = ()) -> Dynamics:
-    """Return the network of the first run with visited states and points, cached for the next figure."""
-    by = by or view.by
-    key = f"dynamics {by}"
-    if key in view.memory:
-        found: Dynamics = view.memory[key]
-        return found
-    trials = population(view)
-    for name in by:
-        if name not in trials.table:
-            raise Unavailable(f"the trials have no column {name}")
-    source = view.recorded.members[0][0]
-    observations, _ = view.recorded.recording.first("observations", len(trials.activity))
-    observations = observations.reshape(len(observations), -1)
-    sets = input_sets(trials.table, trials.activity, observations, by)
-    if len(sets) > MOST_SETS:
-        raise Unavailable(f"{len(sets)} conditions and periods are too many to tell apart; at most {MOST_SETS}")
-    try:
-        networks: Any = source.actor.networks
-        system = system_of(networks[0])
-    except ValueError as error:
-        raise Unavailable(str(error)) from None
-    states, of_step = visited_states(system, trials.activity, observations)
-    searched = points_of_sets(system, trials.activity, observations, sets)
-    if not searched:
-        raise Unavailable(f"no point slower than {SLOW:g} was found from {STARTS} states")
-    view.memory[key] = Dynamics(system, trials, states, of_step, searched)
-    return _dynamics(view, by)
-
-
-def _table(searched: Sequence[tuple[InputSet, FixedPoints]], dt: float) -> dict[str, np.ndarray]:
-    """Return a row for each point: input, speed, stability, leading eigenvalue, time constant (ms) and state."""
-    parts = [
-        {"input": np.full(len(points), each.label, dtype=object), **points.to_table(dt)} for each, points in searched
-    ]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label: str | None = None) -> None:
@@ -146,7 +51,7 @@ def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label:
 )
 def fixed_points(view: View) -> Figure:
     """Draw the fixed and slow points for the mean input of each condition and period, on common axes, and paths."""
-    found = _dynamics(view)
+    found = dynamics_of(view)
     figure, (plane, spectrum) = new_figure(1, 2, width=4.4, height=4.4)
     _draw_paths(plane, found)
     for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
@@ -164,7 +69,7 @@ def fixed_points(view: View) -> Figure:
     spectrum.set_xticks([-1, 0, 1])
     spectrum.set_yticks([-1, 0, 1])
     legend_below(plane)
-    view.table = _table(found.searched, found.population.activity.dt)
+    view.table = found.points_table()
     return figure
 
 
@@ -173,11 +78,12 @@ def fixed_points(view: View) -> Figure:
     record=NEEDED, check=_recurrent, on_request=True,
 )  # fmt: skip
 def flow(view: View) -> Figure:
-    """Draw the flow field in the plane of the principal components for each input, with points and paths of trials."""
+    """Draw the flow field in a plane for each input, with points and paths of trials."""
     from neurogym.dynamics import flow_field
 
-    found = _dynamics(view)
+    found = dynamics_of(view)
     figure, axes = new_figure(1, len(found.searched), width=3.4, height=3.4)
+    tables = []
     for plane, (each, points) in zip(np.atleast_1d(axes), found.searched, strict=True):
         field = flow_field(found.system, found.plane, each.inputs, found.extent)
         length = np.maximum(np.linalg.norm(field.velocity, axis=2, keepdims=True), 1e-12)
@@ -188,6 +94,11 @@ def flow(view: View) -> Figure:
         _mark(plane, found, points, "black")
         plane.set(xlabel=found.labels[0], ylabel=found.labels[1], title=each.label)
         plane.set(xlim=found.extent[:2], ylim=found.extent[2:])
+        x, y = np.meshgrid(field.x, field.y)
+        moved = dict(zip(("velocity_x", "velocity_y"), field.velocity.reshape(-1, 2).T, strict=True))
+        label = np.full(x.size, each.label, dtype=object)
+        tables.append({"input": label, "x": x.ravel(), "y": y.ravel(), **moved, "speed": field.speed.ravel()})
+    view.table = joined(tables)
     return figure
 
 
@@ -199,7 +110,7 @@ def modes(view: View) -> Figure:
     """Draw the eigenvalues of all points, and the longest time constants of the slowest point, for each input."""
     from neurogym.dynamics import describe_attractor
 
-    found = _dynamics(view)
+    found = dynamics_of(view)
     dt = found.population.activity.dt
     figure, (spectrum, constants) = new_figure(1, 2, width=4.0, height=3.8)
     angle = np.linspace(0, 2 * np.pi, 200)
@@ -213,6 +124,7 @@ def modes(view: View) -> Figure:
     spectrum.set(xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues of all points")
     constants.set(xlabel="mode", ylabel="time constant (ms)", yscale="log", title="slowest point")
     legend_below(constants)
+    view.table = found.modes_table()
     return figure
 
 
@@ -221,12 +133,13 @@ def bifurcation(view: View) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
     from neurogym.dynamics import follow
 
-    found = _dynamics(view)
-    for column in (name for name in SIDES if name in found.population.table):
-        if len(found.searched) < 2:
-            found = _dynamics(view, (column,))
+    found = dynamics_of(view)
+    table = found.population.table
+    for column in (name for name in (*SIDES, *found.population.conditions) if _single(table.get(name))):
+        if len(found.searched) < 2 and not view.held:
+            found = dynamics_of(view, (column,))
     if len(found.searched) < 2:
-        raise Unavailable("needs the inputs of two periods or conditions; --by names a column of conditions")
+        raise Unavailable("needs two inputs; name a column of conditions with --by, or two inputs with --input")
     (first, points), *_, (last, others) = found.searched
     fixed = np.concatenate([each.points[each.speed <= FIXED] for each in (points, others)])
     starts = np.concatenate([fixed, found.states[:: max(1, len(found.states) // FOLLOWED)][:FOLLOWED]])
@@ -246,15 +159,32 @@ def bifurcation(view: View) -> Figure:
     kinds = ", ".join(dict.fromkeys(change.kind for change in changes)) or "no bifurcation"
     axes.set(xlabel=f"input from {first.label} (0) to {last.label} (1)", ylabel=found.labels[0])
     axes.set_title(f"fixed points (open: unstable): {kinds}")
-    view.table = {
-        "branch": np.concatenate([np.full(len(each.place), k) for k, each in enumerate(branches)]),
-        "place": np.concatenate([each.place for each in branches]),
+    view.table = _branches_table(branches, changes)
+    return figure
+
+
+def _single(values: np.ndarray | None) -> bool:
+    """Whether a column holds single values rather than vectors."""
+    return values is not None and values.ndim == 1 and not any(isinstance(value, list) for value in values[:1])
+
+
+def _branches_table(branches: list[Branch], changes: list[Bifurcation]) -> dict[str, np.ndarray]:
+    """Return a row for each place of each branch, with the bifurcation that follows on the branch, if any."""
+    rows = np.concatenate([np.full(len(each.place), k) for k, each in enumerate(branches)])
+    points, place = (np.concatenate([getattr(each, name) for each in branches]) for name in ("points", "place"))
+    kinds = np.full(len(rows), "", dtype=object)
+    for change in changes:
+        near = np.abs(place - change.place) + np.linalg.norm(points - change.state, axis=1)
+        kinds[int(near.argmin())] = change.kind
+    return {
+        "branch": rows,
+        "place": place,
         "n_unstable": np.concatenate([each.n_unstable for each in branches]),
+        "bifurcation": kinds,
         "eigenvalue_real": np.concatenate([each.leading.real for each in branches]),
         "eigenvalue_imag": np.concatenate([each.leading.imag for each in branches]),
-        **{f"h{k}": values for k, values in enumerate(np.concatenate([each.points for each in branches]).T)},
+        **{f"h{k}": values for k, values in enumerate(points.T)},
     }
-    return figure
 
 
 def _colours(n: int) -> list[str]:

@@ -73,6 +73,7 @@ def _neither(word: str, root: Path) -> UserError:
 def view(
     references: Sequence[str], root: Path, by: str | None = None, compare: str | None = None,
     evaluations: str | None = None, trust: bool = False, pair: str | None = None,
+    held: Sequence[str] = (), axes: str | None = None,
 ) -> View:  # fmt: skip
     """Return the data for the figures of runs.
 
@@ -84,9 +85,11 @@ def view(
         evaluations: names of the evaluations to draw, separated by commas.
         trust: accept user code named in a run's record.
         pair: two choices out of several, separated by a comma.
+        held: constant inputs of figures of dynamics, see ``ngym_cli.agents.dynamics.held_input``.
+        axes: two axes of the plane of figures of dynamics, separated by a comma.
 
     Raises:
-        UserError: if a run does not exist or is damaged, or the pair is none.
+        UserError: if a run does not exist or is damaged, or the pair or the axes are not two.
     """
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import View
@@ -99,7 +102,10 @@ def view(
     for source in sources:
         for name in named:
             source.named(name)
-    return View(sources, split, compare, named, _pair(pair))
+    plane = split_entries(axes or "pc1,pc2")
+    if len(plane) != 2:
+        raise UserError(f"--axes takes two axes, as in pc1,output0; got '{axes}'")
+    return View(sources, split, compare, named, _pair(pair), held=tuple(held), axes=(plane[0], plane[1]))
 
 
 def comparison(
@@ -205,6 +211,8 @@ def suffix(seen: View) -> str:
     named = f"-{'-'.join(seen.named)}" if seen.named else ""
     asked = seen.comparison
     parts = [asked.across, *asked.metrics, *(path.stem for path in asked.files)]
+    parts += [f"input-{'-'.join(seen.held)}"] if seen.held else []
+    parts += list(seen.axes) if seen.axes != ("pc1", "pc2") else []
     compared = "".join(f"-{part}" for part in parts if part)[:LONGEST_NAME]
     whole = several + together + by + named + compared
     return runs.safe_name(whole) if whole else ""

@@ -66,6 +66,8 @@ class View:
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
         recorder: records quantities of a run for figures that need a recording; None draws existing recordings only.
         comparison: populations and metrics of figures that compare populations.
+        held: constant inputs in words, as after ``--input``; none for the mean input of each condition and period.
+        axes: two axes of the plane of figures of dynamics, as after ``--axes``.
     """
 
     sources: list[Source]
@@ -80,6 +82,8 @@ class View:
     left_out: dict[str, str] = field(default_factory=dict)
     recorder: Recorder | None = None
     comparison: ComparisonRequest = field(default_factory=ComparisonRequest)
+    held: tuple[str, ...] = ()
+    axes: tuple[str, str] = ("pc1", "pc2")
 
     def draws(self, usual: int, least: int = 20) -> int:
         """Return the number of bootstrap samples of an interval."""

@@ -23,7 +23,7 @@ OWN = "recording"
 #: Quantities that figures of networks need.
 NEEDED = ("activity", "observations")
 
-QUANTITIES = ("activity", "values", "logits", "observations", "actions", "rewards")
+QUANTITIES = ("activity", "values", "logits", "observations", "actions", "rewards", "spikes")
 
 
 class Recording:

@@ -10,12 +10,13 @@ from neurogym.dynamics import describe_attractor, selected_input
 from ngym_cli.agents.dynamics import input_sets, points_of_sets, system_of
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, new_figure, shades
+from ngym_cli.papers.controls import cut, rewired
 
 CONTEXTS = (0, 1)
 #: Words for the contexts: in the paper the first source was the motion and the second the colour of the dots.
 WORDS = {0: "modality 1 relevant", 1: "modality 2 relevant"}
 #: States from which slow points are looked for, and the speed below which a point counts as slow.
-STARTS, SLOW = 16, 0.03
+STARTS, SLOW = 16, 0.001
 
 
 def incongruent(run):
@@ -60,11 +61,15 @@ def _of_contexts(run, value):
 
 
 def leading_eigenvalue(run):
-    return _of_contexts(run, lambda _, points: describe_attractor(points).leading)
+    """Largest eigenvalue, median of the points of each context: what is left after 100 ms."""
+    steps = 100 / run.source.facts.dt
+    return _of_contexts(run, lambda _, points: describe_attractor(points).leading ** steps)
 
 
 def next_eigenvalue(run):
-    return _of_contexts(run, lambda _, points: describe_attractor(points).next)
+    """Second largest eigenvalue, median of the points of each context: what is left after 100 ms."""
+    steps = 100 / run.source.facts.dt
+    return _of_contexts(run, lambda _, points: describe_attractor(points).next ** steps)
 
 
 def dominant_axis(run):
@@ -113,28 +118,37 @@ def _axes(run):
     context = numbers(table["context"]).astype(int)
     signs = np.where(context == 0, relevant, other), np.where(context == 0, other, relevant)
     coherences = [sign * numbers(table[f"coh_{k}"]) for k, sign in enumerate(signs, start=1)]
-    variables = {
+    return targeted_axes(aligned, _variables(table, coherences)), aligned, table, coherences
+
+
+def _variables(table, coherences):
+    return {
         "choice": numbers(table["choice"]) * 2 - 3,
         "modality 1": coherences[0],
         "modality 2": coherences[1],
-        "context": context * 2 - 1,
+        "context": numbers(table["context"]) * 2 - 1,
     }
-    return targeted_axes(aligned, variables), aligned, table, coherences
 
 
 def _apart(run, axis, relevant):
-    """Distance between the strongest evidence of a source for either choice along an axis, where it does or does not
-    count: mean over both sources of the largest distance at any step of the stimulus.
+    """Distance from the strongest evidence for choice 1 to that for choice 2 along an axis, by a source.
+
+    Mean over steps of the stimulus and over both sources, each in the context in which it counts, or does not.
+
+    Signed, and of the half of the trials that did not decide on the axes.
     """
-    axes, aligned, table, coherences = _axes(run)
-    found = []
-    for context in CONTEXTS:
-        source = context if relevant else 1 - context
-        name = f"modality {source + 1}" if axis == "own" else axis
-        place = axes.project(aligned)[..., axes.names.index(name)]
-        here = table["context"] == context
-        ends = [place[here & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
-        found.append(np.abs(ends[1] - ends[0]).max())
+    _, aligned, table, coherences = _axes(run)
+    odd, found = np.arange(len(aligned)) % 2 == 1, []
+    for half in (odd, ~odd):
+        variables = {name: values[~half] for name, values in _variables(table, coherences).items()}
+        axes = targeted_axes(aligned[~half], variables)
+        projected = axes.project(aligned)
+        for context in CONTEXTS:
+            source = context if relevant else 1 - context
+            place = projected[..., axes.names.index(f"modality {source + 1}" if axis == "own" else axis)]
+            here = half & (table["context"] == context)
+            ends = [place[here & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
+            found.append((ends[1] - ends[0]).mean())
     return float(np.mean(found))
 
 
@@ -147,9 +161,58 @@ def evidence_on_choice_axis(run):
     return _apart(run, "choice", False) / _apart(run, "choice", True)
 
 
-def evidence_on_own_axis(run):
-    """Movement along its own axis by evidence that does not count over that by evidence that does."""
-    return _apart(run, "own", False) / _apart(run, "own", True)
+def gating(run):
+    """Irrelevant over relevant evidence in their movement along their own axes, less the same along the axis of choice.
+
+    1 where irrelevant evidence is there as much as relevant evidence and is not integrated; 0 where it is integrated
+    as much as it is there.
+    """
+    return _apart(run, "own", False) / _apart(run, "own", True) - evidence_on_choice_axis(run)
+
+
+def line_along_choice(run):
+    """Cosine of the angle between the axis along which points lie and the axis of choice, in each context."""
+    axes, _, _, _ = _axes(run)
+    choice = axes.axes[axes.names.index("choice")]
+
+    def cosine(_, points):
+        centred = (points.points - points.points.mean(axis=0)) / axes.sd
+        return abs(np.linalg.svd(centred, full_matrices=False)[2][0] @ choice)
+
+    return _of_contexts(run, cosine)
+
+
+def slowness(run):
+    """Decay along the line over that in the slowest other direction, in each context: logarithms of eigenvalues."""
+
+    def ratio(_, points):
+        found = describe_attractor(points)
+        return abs(np.log(found.leading)) / abs(np.log(found.next))
+
+    return _of_contexts(run, ratio)
+
+
+def control_no_context(run):
+    """The trained networks without their inputs from the cue of the context: both sources count in both contexts."""
+    return cut(run, "context1", "context2")
+
+
+def control_no_evidence(run):
+    """The trained networks without their inputs from both sources: they answer, but not to what was shown."""
+    return cut(run, "stim1_mod1", "stim2_mod1", "stim1_mod2", "stim2_mod2")
+
+
+def control_shuffled(run):
+    """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
+    rng = np.random.default_rng(run.seed)
+
+    def mixed(weights):
+        name = next(name for name in weights if name.endswith("weight_hh_l0"))
+        found = weights[name].numpy()
+        found[:] = np.stack([rng.permutation(row) for row in found])
+        return weights
+
+    return rewired(run, mixed)
 
 
 def figure_1_choices(paper):

@@ -4,6 +4,7 @@ import numpy as np
 
 from neurogym.analysis import from_trials
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.papers.controls import FEEDBACK, cut
 
 LAGS = 4
 PARTS = ("direct", "pretrained")
@@ -26,6 +27,11 @@ def after_correct(run):
 def more_reset(direct, pretrained):
     """Reset index of the pre-trained network less that of the one trained on two alternatives."""
     return _history(pretrained.trials()).reset_index.value - _history(direct.trials()).reset_index.value
+
+
+def control_no_feedback(run):
+    """The trained networks without their inputs from the last reward and action: no history can be used."""
+    return cut(run, FEEDBACK)
 
 
 def figure_1_transition_weights(paper):

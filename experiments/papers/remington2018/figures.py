@@ -6,12 +6,14 @@ import numpy as np
 
 from neurogym.analysis import Activity, interval_reproduction, path_speed, pca_trajectories
 from neurogym.analysis.activity import nan_mean
-from neurogym.analysis.trial_tables import responded, select
+from neurogym.analysis.trial_tables import numbers, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure, shades
+from ngym_cli.papers.controls import answered, cut
 
 GAINS = (1.0, 1.5)
 #: Principal components in which speed is measured; noise of single units is left out with the others.
 COMPONENTS = 4
+SCATTER = 0.05  #: of intervals that a control produces, as a share
 
 
 def _of_gain(table, gain):
@@ -84,12 +86,65 @@ def speed_correlation(run):
 
 
 def separation(run):
-    """Distance between the gains over that between the shortest and the longest interval, half-way to the response."""
-    gains, measures, times, paths, dt = _paths(run)
-    half = np.stack([path[round(0.5 * time / dt)] for path, time in zip(paths, times, strict=True)])
-    one, two = half[gains == GAINS[0]], half[gains == GAINS[1]]
-    within = np.mean([np.linalg.norm(each[-1] - each[0]) for each in (one, two)])
-    return float(np.mean(np.linalg.norm(two - one, axis=1)) / within)
+    """Distance between the gains at equal produced intervals over that between halves of the trials of a condition.
+
+    States half-way to the response. Each condition of gain 1.5 is held against the one of gain 1 with the nearest
+    produced interval, if that is at most a tenth away: intervals alone then hold nothing apart. Distances between the
+    gains are between different halves of the trials, so that noise adds as much to these as to the others.
+
+    Raises:
+        ValueError: if no two conditions of different gain have the same produced interval.
+    """
+    gains, _, times, _, dt = _paths(run)
+    one, two = np.flatnonzero(gains == GAINS[0]), np.flatnonzero(gains == GAINS[1])
+    pairs = [(k, one[np.argmin(np.abs(times[one] - times[k]))]) for k in two]
+    pairs = [(a, b) for a, b in pairs if abs(times[a] - times[b]) <= 0.1 * times[b]]
+    if not pairs:
+        raise ValueError("no conditions of different gain have the same produced interval")
+    halves = _halfway(run, times, dt)
+    between = np.mean([np.linalg.norm(halves[0][a] - halves[1][b]) for a, b in pairs])
+    within = np.mean([np.linalg.norm(halves[0][k] - halves[1][k]) for pair in pairs for k in pair])
+    return float(between / within)
+
+
+def _halfway(run, times, dt):
+    """Mean state half-way to the mean response of each condition, of odd and of even trials."""
+    recording, table = run.recording("activity"), run.trials("activity")
+    activity = Activity(recording["activity"], recording.offsets, recording.dt)
+    aligned = activity.align(recording.events["set"] / recording.dt, stop=round(max(times) / dt))
+    found, odd = [], np.arange(len(table["trial"])) % 2 == 1
+    for half in (odd, ~odd):
+        states = []
+        for k, (gain, measure) in enumerate((g, m) for g in GAINS for m in np.unique(table["measure"])):
+            trials = half & responded(table) & (table["gain"] == gain) & (table["measure"] == measure)
+            states.append(nan_mean(aligned[trials])[round(0.5 * times[k] / dt)])
+        found.append(np.stack(states))
+    return found
+
+
+def control_copier(run):
+    """What is produced is the gain times the measured interval, with a scatter of a twentieth and without a bias."""
+    return answered(run, lambda table: {**table, "rt": _copied(table, numbers(table["gain"]))})
+
+
+def control_one_gain(run):
+    """What is produced is the measured interval at both gains, with a scatter of a twentieth."""
+    return answered(run, lambda table: {**table, "rt": _copied(table, 1.0)})
+
+
+def control_no_gain(run):
+    """The trained networks without their input from the cue of the gain."""
+    return cut(run, "gain")
+
+
+def control_no_measure(run):
+    """The trained networks without their input from the first cue: no interval is measured."""
+    return cut(run, "ready")
+
+
+def _copied(table, gain):
+    scatter = 1 + SCATTER * np.random.default_rng(0).standard_normal(len(table["rt"]))
+    return gain * numbers(table["measure"]) * scatter - table["period_set"]
 
 
 def figure_1_produced_intervals(paper):
@@ -101,7 +156,7 @@ def figure_1_produced_intervals(paper):
     for axes, run in zip(panels[0], networks, strict=True):
         for gain, colour in zip(GAINS, COLOURS, strict=False):
             curve = _fit(run, gain).produced
-            label = f"gain {gain:g}, slope {paper.value('slopes')[f'{gain:g}']['seeds'][networks.index(run)]:.2f}"
+            label = f"gain {gain:g}, slope {paper.value('regression')[f'{gain:g}']['seeds'][networks.index(run)]:.2f}"
             target = np.array(curve.x)
             interval_points(axes, _over(curve, gain), color=colour, fmt="o-", label=label)
             axes.plot(target / gain, target, color=colour, linestyle="--", linewidth=0.8)

@@ -9,6 +9,7 @@ import numpy as np
 from neurogym.analysis import from_trials, load_trials, psychometric_function, rates, reaction_times
 from neurogym.analysis.trial_tables import is_correct, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.papers.controls import cut
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "roitman_shadlen_2002.csv"
 LOW = (3.2, 6.4, 12.8)
@@ -61,6 +62,11 @@ def _error_delay(table):
     right = is_correct(table)
     correct, errors = _times(select(table, right)), _times(select(table, ~right))
     return {coh: errors[coh] - correct[coh] for coh in LOW if coh in errors}
+
+
+def control_no_evidence(run):
+    """The trained networks without their inputs from the stimulus: they answer, but not to what was shown."""
+    return cut(run, "stimulus")
 
 
 def figure_3_accuracy_and_time(paper):

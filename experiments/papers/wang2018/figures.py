@@ -6,6 +6,7 @@ from neurogym.analysis import from_trials
 from neurogym.analysis.best_arms import best_choices, thompson
 from neurogym.analysis.trial_tables import in_sequence, numbers, select, sessions
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
+from ngym_cli.papers.controls import FEEDBACK, cut
 
 PULLS = 100
 ARMS = ("p0", "p1")
@@ -70,6 +71,11 @@ def _simulated(agent, arms):
     chosen = agent(arms, PULLS, np.random.default_rng(0))
     lost = arms.max(axis=1)[:, None] - np.take_along_axis(arms, chosen, axis=1)
     return lost.cumsum(axis=1).mean(axis=0)
+
+
+def control_no_feedback(run):
+    """The trained networks without their inputs from the last reward and action: a session teaches nothing."""
+    return cut(run, FEEDBACK)
 
 
 def figure_5_stay_probabilities(paper):

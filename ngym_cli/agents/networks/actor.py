@@ -42,6 +42,7 @@ class Actor:
 
     Attributes:
         steppers: the networks, or what stands in for them.
+        read_out: the layers of both heads.
         sizes: number of state arrays of each of them.
     """
 
@@ -56,6 +57,7 @@ class Actor:
         self.action_space, self.discrete = action_space, isinstance(action_space, spaces.Discrete)
         self.networks, self.steppers = networks, list[Stepping](networks)
         self.sizes = [network.n_states for network in networks]
+        self.read_out = read_out
         self._pi, self._vf, self.log_std = read_out
         self._both = None
         if len(self.steppers) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product

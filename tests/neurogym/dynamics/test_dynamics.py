@@ -119,6 +119,19 @@ def test_basins_of_two_wells_are_their_sides():
     assert share == {-1.0: 0.75, 1.0: 0.25, 0.0: 0.0}
 
 
+def test_saddles_are_found_between_the_stable_points():
+    net, points, _ = known.flip_flop(3, 12)
+    stable = points[(points[:, :3] != 0).all(axis=1)]
+    first = dynamics.find_fixed_points(net, np.stack([stable + 0.01, stable - 0.01]), np.zeros((2, 3)))
+    assert len(first) == 16
+    found = dynamics.find_between(net, first)
+    for condition in range(2):
+        here = found.of(condition)
+        assert np.bincount(here.n_unstable).tolist() == [8, 12, 6, 1]
+        assert (here.share[here.n_unstable > 0] == 0).all() and here.share.sum() == pytest.approx(1)
+    assert len(dynamics.find_between(net, first, places=0)) == 16
+
+
 def test_kinds_of_attractors_are_told_apart():
     rng = np.random.default_rng(1)
     line, axis = known.line_attractor(10, [1.0], rng)

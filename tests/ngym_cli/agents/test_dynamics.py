@@ -10,11 +10,12 @@ import torch
 
 from neurogym.analysis import Activity
 from neurogym.dynamics import FiniteDifferences
-from ngym_cli.agents.dynamics import input_sets, points_of_sets, system_of
+from ngym_cli.agents.dynamics import held_input, input_sets, points_of_sets, system_of
 from ngym_cli.agents.networks.ei import EIRNN
 from ngym_cli.agents.networks.gru import GRU
 from ngym_cli.agents.networks.leaky import CTRNN, RNN
 from ngym_cli.agents.networks.lstm import LSTM
+from ngym_cli.errors import UserError
 
 LENGTH, UNITS = 10, 3
 
@@ -93,3 +94,23 @@ def test_a_network_as_a_system_steps_as_it_acts_and_has_exact_derivatives(cell, 
     assert system.step(joined(state), x) == pytest.approx(joined(out), abs=1e-5)
     differences = FiniteDifferences(system.step, system.units, 3)
     assert system.jacobian(joined(state), x) == pytest.approx(differences.jacobian(joined(state), x), abs=1e-6)
+
+
+NAMES = {"fixation": 0, "stimulus": [1, 2]}
+
+
+@pytest.mark.parametrize(("text", "values"), [
+    ("0.5", [0.5, 0.5, 0.5]), ("1,0,-1", [1, 0, -1]), ("stimulus=2", [0, 2, 2]),
+    ("fixation=1,stimulus=.5", [1, 0.5, 0.5]),
+])  # fmt: skip
+def test_an_input_is_held_at_numbers_or_by_the_names_of_channels(text, values):
+    assert held_input(text, NAMES, 3).tolist() == values
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("1,2", "expected 1 or 3 numbers, got 2"), ("stim=1", "did you mean 'stimulus'"), ("a", "expected numbers"),
+    ("fixation=", "expected numbers"), ("", "got 0"),
+])  # fmt: skip
+def test_an_input_that_does_not_fit_says_why(text, words):
+    with pytest.raises(UserError, match=words):
+        held_input(text, NAMES, 3)

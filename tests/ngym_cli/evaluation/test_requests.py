@@ -6,9 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
+from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.trial_table import read_trials
 
 DATA = Path(__file__).parents[3] / "experiments" / "data"
@@ -68,8 +70,9 @@ def test_several_runs_at_once(ngym, run, run_folder):
         (["--silence", "units=1 period=dely"], "did you mean 'delay'"),
         (["--record", "activty"], "did you mean 'activity'"),
         (["--export", "nbw"], "did you mean 'nwb'"),
+        (["--record", "spikes", "--spike-rate", "0"], "between 0 and 1,000 Hz"),
         (["--checkpoints", "77"], "unknown checkpoint"),
-        (["--compare", "x.csv"], "belong together"),
+        (["--compare", "x.csv"], "no such table of trials"),
         (["--compare", "x.csv", "--columns", "y.toml"], "no such configuration file"),
         (["period=delay"], "not a run"),
         (["--task-arg", "cohss=1"], "cohs"),
@@ -105,6 +108,38 @@ def test_nwb_is_valid_and_holds_trials_periods_and_activity(ngym, run):
         series = session.processing["ecephys"]["activity"]
         assert series.data.shape == (int(table["steps"].sum()), 64)
         assert np.all(np.diff(series.timestamps[:]) > 0)
+
+
+def test_padded_arrays_hold_every_step_with_conditions_and_spikes_of_known_rate(ngym, run):
+    asked = ("--trials", "300", "--record", "spikes", "--spike-rate", "20", "--export", "npz,nwb", "--name", "arrays")
+    folder = Path(summary(ngym, run, *asked)["exports"][0]).parent
+    table, recording = read_trials(folder / "trials.parquet"), Recording(folder)
+    found = np.load(folder / "trials.npz", allow_pickle=False)
+    mask = found["mask"]
+    assert np.array_equal(mask.sum(axis=1), table["steps"]) and np.array_equal(found["condition_coh"], table["coh"])
+    for name, recorded in {"activity": "activity", "inputs": "observations", "outputs": "logits"}.items():
+        assert np.array_equal(found[name][mask], recording[recorded]) and not found[name][~mask].any()
+    low, high = recording["activity"].min(axis=0), recording["activity"].max(axis=0)
+    rates = 20 * (recording["activity"] - low) / (high - low)
+    assert np.allclose(found["rates"][mask], rates, atol=1e-3)
+    expected = rates.sum(axis=0) * recording.dt / 1000
+    assert np.all(np.abs(found["spikes"][mask].sum(axis=0) - expected) < 5 * np.sqrt(expected) + 1)
+    assert np.corrcoef(found["spikes"][mask].ravel(), rates.ravel())[0, 1] > 0.3
+    with h5py.File(folder / "session.nwb") as file:
+        assert len(file["units/spike_times"]) == found["spikes"].sum()
+        assert np.allclose(file["units/gain"], 20 / (high - low)) and "spikes" not in file["processing/ecephys"]
+    plotted = ngym("plot", folder / "trials.npz", folder / "session.nwb", run, "similarity", "--by", "coh", "--json")
+    assert plotted.code == 0, plotted.err
+
+
+def test_padded_arrays_of_a_memoryless_agent_hold_inputs(ngym, tmp_path):
+    asked = ("--task", "RDM-v0", "--alg", "a2c", "--timesteps", 400, "--n-envs", 2, "--name", "flat")
+    assert ngym("run", *asked).code == 0
+    found = json.loads(ngym("eval", "flat", "--trials", 20, "--export", "npz", "--json").out)
+    arrays = np.load(found["exports"][0], allow_pickle=False)
+    assert arrays["inputs"].shape[:2] == arrays["mask"].shape and "activity" not in arrays
+    refused = ngym("eval", "flat", "--trials", 20, "--record", "spikes", "--name", "no")
+    assert refused.code == 2 and "this agent has none" in refused.err
 
 
 def test_beside_the_monkeys(ngym, run):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+import ngym_cli
 from ngym_cli import runs
 from ngym_cli.figures import conditions, requests
 from ngym_cli.figures.evidence import strength_by_modality
@@ -108,6 +109,37 @@ def test_any_number_of_populations_is_compared(ngym, run_folder, recorded_run, t
     assert set(table["first"]) == {"run (1)", "run (2)", "other"}
     same = (table["first"] == "run (1)") & (table["second"] == "run (2)") & table["metric"].isin(["dsa", "cka"])
     assert np.allclose(table["distance"][same], table["floor"][same], atol=0.1)
+
+
+def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
+    asked = ("fixed-points", "flow", "modes", "--input", 0, "--input", "fixation=1", "--axes", "output0,pc2", "--json")
+    drawn = ngym("plot", recorded_run, *asked)
+    assert drawn.code == 0, drawn.err
+    tables = [
+        parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas() for row in json.loads(drawn.out)
+    ]
+    assert all(set(table["input"]) == {"input 0", "input fixation=1"} for table in tables)
+    points, field, modes = tables
+    assert points["basin"].between(0, 1).all() and (points["speed"] <= 1e-4).all()
+    units = len([name for name in points if name.startswith("h")])
+    assert len(modes) == len(points) * units == len(points) * len(modes["right_real"][0]) and len(field) == 2 * 21**2
+    table = ngym_cli.load(recorded_run).table("fixed-points", input=[0, "fixation=1"])
+    assert np.allclose(table["speed"], points["speed"]) and ngym_cli.load(recorded_run).system.units == units
+    two = ngym("plot", recorded_run, "bifurcation", "--input", 0, "--input", 0.02, "--json")
+    assert two.code == 0, two.err
+
+
+@pytest.mark.parametrize("asked, words", [
+    (("flow", "--axes", "pc1"), "takes two axes"),
+    (("flow", "--axes", "pc1,pc1"), "parallel"),
+    (("flow", "--axes", "pc1,outptu0"), "unknown axis 'outptu0'; expected pc1 to pc"),
+    (("flow", "--input", "fixtaion=1"), "did you mean 'fixation'"),
+    (("modes", "--input", "1,2"), "got 2"),
+    (("bifurcation", "--input", "0"), "two inputs with --input"),
+])  # fmt: skip
+def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, asked, words):
+    found = ngym("plot", recorded_run, *asked)
+    assert found.code == 2 and words in found.err and found.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("asked, words", [

@@ -1,0 +1,132 @@
+"""Evaluations as objects, and the figures and tables that runs and evaluations share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngym_cli import runs
+from ngym_cli.api import running, tables
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.runs.trial_table import read_trials
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+logger = logging.getLogger(__name__)
+
+
+class WithFigures:
+    """Figures of a run or an evaluation."""
+
+    _evaluation: str | None = None
+    folder: Path
+    _trust: bool
+
+    def plot(self, figure: Any, *, by: str | None = None, style: str = "screen", **options: Any) -> Figure:
+        """Draw a figure.
+
+        Args:
+            figure: name of a figure (``ngym list figures``), a reference to one of your own, or the function itself.
+            by: columns to split by, separated by commas.
+            style: ``screen`` or ``paper``.
+            **options: ``input`` and ``axes`` of figures of dynamics, as in ``ngym plot``; ``input`` may be a list.
+
+        Returns:
+            A ``matplotlib.figure.Figure``, which a notebook shows.
+
+        Raises:
+            UserError: if the figure does not exist or cannot be drawn, with the reason.
+        """
+        drawn, _ = self._draw(figure, by, style, options)
+        if running.in_notebook():
+            running.show_figures()
+        return drawn
+
+    def table(self, figure: Any, *, by: str | None = None, **options: Any) -> Any:
+        """Return the numbers behind a figure, such as ``fixed-points``, as a pandas.DataFrame (else a pyarrow.Table).
+
+        Args:
+            figure: name of a figure that ``ngym plot`` writes together with a Parquet file.
+            by: columns to split by, separated by commas.
+            **options: see `plot`.
+
+        Raises:
+            UserError: if the figure does not exist, cannot be drawn, or has no table.
+        """
+        _, found = self._draw(figure, by, "screen", options)
+        if not found:
+            raise UserError(f"figure {figure} has no table; the trials are in .trials")
+        return tables.frame_of_trials(found)
+
+    def _draw(self, figure: Any, by: str | None, style: str, options: Mapping[str, Any]) -> tuple[Figure, Any]:
+        """Return a figure and its table."""
+        from ngym_cli.evaluation.requests import recorder
+        from ngym_cli.figures import requests
+        from ngym_cli.figures.registry import find_figure
+
+        for name in options:
+            if name not in ("input", "axes"):
+                raise unknown("option of a figure", name, ["input", "axes"])
+        spec = find_figure(figure)
+        run = self.folder if self._evaluation is None else self.folder.parent.parent
+        given = options.get("input", ())
+        held = [str(each) for each in (given if isinstance(given, list | tuple) else [given])]
+        seen = requests.view(
+            [str(run)], runs.ROOT, by, None, self._evaluation, self._trust, held=held, axes=options.get("axes")
+        )
+        seen.recorder = recorder(runs.ROOT, self._trust, logger.info)
+        drawn = requests.drawn(seen, spec, style)
+        if drawn.figure is None:
+            raise UserError(f"{spec.name}: {drawn.reason}")
+        return drawn.figure, seen.table
+
+
+class Evaluation(WithFigures):
+    """An evaluation of a run on fresh trials with frozen weights.
+
+    Args:
+        folder: folder of the evaluation.
+        trust: accept user code named in the run's record.
+
+    Attributes:
+        folder: folder of the evaluation.
+    """
+
+    def __init__(self, folder: Path, trust: bool = False):
+        self.folder, self._trust, self._evaluation = Path(folder), trust, Path(folder).name
+
+    @property
+    def name(self) -> str:
+        """Name of the evaluation."""
+        return self.folder.name
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Performance with interval, rewards, and results by condition, as in ``summary.json``."""
+        from ngym_cli.files.reading import read_json
+
+        return dict(read_json(self.folder / "summary.json"))
+
+    @property
+    def performance(self) -> float | None:
+        """Fraction of correct trials."""
+        found = self.summary.get("performance")
+        return None if found is None else float(found)
+
+    @cached_property
+    def trials(self) -> Any:
+        """Trials as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
+        return tables.frame_of_trials(read_trials(self.folder / "trials.parquet"))
+
+    def __repr__(self) -> str:
+        """Return a short description."""
+        performance = "" if self.performance is None else f", performance {self.performance:.3f}"
+        return f"<Evaluation {self.name}: {self.summary.get('trials', 0):,} trials{performance}>"
+
+    def _repr_html_(self) -> str:
+        shown = ("trials", "performance", "performance_ci", "reward_per_trial", "chance", "blind", "ceiling")
+        return tables.html(f"Evaluation {self.name}", {k: self.summary[k] for k in shown if k in self.summary})
