@@ -183,6 +183,7 @@ def test_every_wrapper_and_task_of_neurogym_is_in_the_table():
     ours |= {"RateDiscrimination", "ReadySetGoDoublePrior", "ReadySetGoSinglePrior", "ReversalLearning", "Sternberg"}
     ours |= {"TwoStep", "ContextSwitch", "IBLBlock", "LeverPress", "LeverPressWithPoke", "LeverPressWithPokeRest"}
     ours |= {"AuditoryComparison", "DriftingBandit", "DynamicForaging", "FlipFlop", "PatchLeaving"}
+    ours |= {"LineAttractorMatch", "PathIntegration", "SineGeneration"}
     single = {id_.removesuffix("-v0") for id_ in every_task() if group(id_) != "collections"}
     assert set(TASKS) | ours == single and not set(TASKS) & ours
 
