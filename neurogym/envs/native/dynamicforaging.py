@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import methodcaller
 
 import numpy as np
 
@@ -119,7 +120,7 @@ class DynamicForaging(TrialEnv):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def _chance_of_reward(self, side: int) -> float:
+    def chance_of_reward(self, side: int) -> float:
         """Probability that a side holds a reward now, for somebody who knows all probabilities and visits."""
         return 1 - self._empty[side] * (1 - self._p[side])
 
@@ -131,12 +132,12 @@ class DynamicForaging(TrialEnv):
         trials.add_ob(1, "fixation", where="fixation")
         trials.add_ob(1, "decision", where="go")
         drawn = trials.rng.random((trials.n, 2))
-        value = [trials.per_trial(lambda task, side=side: task._chance_of_reward(side)) for side in (0, 1)]
+        value = [trials.per_trial(methodcaller("chance_of_reward", side)) for side in (0, 1)]
         truth = trials.info["ground_truth"] = np.where(value[1] > value[0], 2, 1)
         trials.set_groundtruth(truth, "decision")
         for side, name in enumerate(("left", "right")):
-            p = trials.info[f"p_{name}"] = trials.per_trial(lambda task, side=side: task._p[side])
-            waits = trials.per_trial(lambda task, side=side: task._waiting[side])
+            p = trials.info[f"p_{name}"] = _of_side(trials, "_p", side)
+            waits = _of_side(trials, "_waiting", side)
             holds = trials.info[f"reward_{name}"] = waits | (drawn[:, side] < p)
             paid = np.where(holds, trials.reward("correct"), trials.reward("fail"))
             best = value[side] >= value[1 - side]
@@ -151,3 +152,8 @@ class DynamicForaging(TrialEnv):
             self._waiting[side] = bool(stays and info["trial"][f"reward_{name}"])
             self._left[side] -= 1
         self._change_blocks()
+
+
+def _of_side(trials: Trials, name: str, side: int) -> np.ndarray:
+    """Entry of a side in what each session remembers under a name, shape (n,)."""
+    return trials.per_trial(lambda task: getattr(task, name)[side])
