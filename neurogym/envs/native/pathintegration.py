@@ -67,7 +67,8 @@ class PathIntegration(Tracking):
         keep = np.exp(-self.dt / self.persistence)
         drawn = self.speed * rng.standard_normal((n, steps, self.dimensions))
         velocity, position = np.empty_like(drawn), np.empty_like(drawn)
-        now, at = drawn[:, 0], np.zeros((n, self.dimensions))
+        now: np.ndarray = drawn[:, 0]
+        at: np.ndarray = np.zeros((n, self.dimensions))
         for t in range(steps):
             now = keep * now + np.sqrt(1 - keep**2) * drawn[:, t] if t else now
             reached = at + now * self.dt / 1000
