@@ -1,6 +1,6 @@
 """Declared response rules.
 
-The ordinary rule of a trial (fixate here, answer there, this costs, that pays) is declared, not programmed. It is
+The ordinary rule of a trial (fixate here, answer there, rewards and costs) is declared, not programmed. It is
 compiled into three tables with one row per step and one column per action: what the action earns, what it adds to
 performance, and what it means. Stepping a trial, or a thousand, is then a look-up.
 """

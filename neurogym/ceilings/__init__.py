@@ -28,7 +28,7 @@ _LAZY = {
     "why_unknown": "neurogym.ceilings.stack",
 }
 
-#: What a task or a stack is asked for, and what computes it.
+#: Scores of a task or a stack, and the functions that compute them.
 _OFFERED = {
     "ceiling of a task": "neurogym.ceilings.stored:task_ceiling",
     "ceiling of several tasks": "neurogym.ceilings.stack:ceiling_of_several",

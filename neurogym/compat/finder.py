@@ -1,6 +1,6 @@
 """Import of old paths, and lookup of old names in old and present modules.
 
-Nothing is copied: an old module looks every name up where it is now, when it is asked for.
+Nothing is copied: an old module looks up each name in its present place, on access.
 """
 
 from __future__ import annotations

@@ -340,7 +340,7 @@ class TrialCycle(Rendered, TaskHooks):
             event = CORRECT if self.performance >= 0.5 else ERROR
         if ob is NOW or (self._now is not None and (ob is self._now or (ended and np.array_equal(ob, self._now)))):
             ob = None
-        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of Told(...)
+        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of StepInfo(...)
         return event + END * ended, reward, told
 
     def _tell(self, info: Info) -> None:

@@ -59,7 +59,7 @@ KERNELS: Mapping[str, Kernel] = {
     "teach": Kernel(
         _FUSED,
         "ngym_cli.agents.supervised.learner:Supervised.loss",
-        "ngym_cli.agents.supervised.compiled:Taught.gradient",
+        "ngym_cli.agents.supervised.compiled:SupervisedKernel.gradient",
         "tests/ngym_cli/agents/supervised/test_compiled.py",
     ),
     "adam": Kernel(

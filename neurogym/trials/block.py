@@ -123,7 +123,7 @@ class Trials(RowArrays):
             return broadcast_to_trials(self.n, remembered(self.env))
         return np.array([remembered(task) for task in self.owners])
 
-    # -- what is paid -------------------------------------------------------------------------------------------------
+    # -- rewards -------------------------------------------------------------------------------------------------------
 
     def reward(self, event: str) -> np.ndarray:
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""

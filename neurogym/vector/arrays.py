@@ -231,7 +231,7 @@ class TrialVectorEnv(Batch):
 
         Returns:
             Observations (num_envs, ...), rewards, terminated and truncated (num_envs,), and infos in Gymnasium's form:
-            what an environment's own ``info`` has, as arrays (num_envs,), and beside each, with ``_`` before its name,
+            what an environment's own ``info`` has, as arrays (num_envs,), and next to each, with ``_`` before its name,
             for which environments it counts. The trials that ended are also in ``finished``.
 
         Raises:

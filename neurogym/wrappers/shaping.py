@@ -17,7 +17,7 @@ class Shaping(Phased):
     """Train in six phases, from short noiseless trials in which any answer is rewarded to the unchanged task.
 
     ===== ============================ ====== ================================================================
-    phase periods but the last         noise  what is paid
+    phase periods but the last         noise  what is rewarded
     ===== ============================ ====== ================================================================
     0     short                        none   any answer but one given more than ``max_num_reps`` times in a row
     1     short                        none   errors cost nothing and do not end the trial; the first answer counts

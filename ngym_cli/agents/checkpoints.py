@@ -8,7 +8,7 @@ A checkpoint is a folder ``checkpoints/step_<12 digits>/``, complete or absent:
 | `state.safetensors` | optimiser, recurrent states, experience, environments, generators, trials not yet in a part |
 | `state.json` | everything else, and a checksum of the two |
 
-It is taken between the end of an update and the next rollout, so that training goes on from it as if never interrupted.
+It is taken between the end of an update and the next rollout, so that training resumes as if never interrupted.
 """
 
 from __future__ import annotations

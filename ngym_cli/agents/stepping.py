@@ -21,7 +21,7 @@ class StepModule(nn.Module):
     """Observation and state in; action preferences, value and next state out.
 
     Args:
-        policy: a policy of Stable-Baselines3 or a recurrent one of ours; its weights are shared, not copied.
+        policy: a policy of Stable-Baselines3 or a recurrent one of this package; its weights are shared, not copied.
 
     Attributes:
         n_states: arrays in the state, 0 without memory.

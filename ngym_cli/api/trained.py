@@ -119,6 +119,8 @@ class Run(WithFigures):
         export: str | None = None,
         compare: Path | None = None,
         columns: Path | None = None,
+        compare_activity: Path | None = None,
+        by: str | None = None,
         name: str | None = None,
         overwrite: bool = False,
         **changes: Any,
@@ -140,6 +142,8 @@ class Run(WithFigures):
             export: ``csv``, ``nwb``, ``npz`` or several, as in ``"csv,npz"``.
             compare: table of an animal's or person's trials.
             columns: map of the columns of ``compare``.
+            compare_activity: recording to compare activity with (NWB, HDF5, npz).
+            by: conditions of ``compare_activity``, as in ``"coh,ground_truth"``; by default those both have.
             name: name of the evaluation (made from its settings).
             overwrite: replace an evaluation of this name.
             **changes: settings of the task that differ from training: ``task_args``, ``timing``, ``rewards``,
@@ -160,7 +164,8 @@ class Run(WithFigures):
         recorded = record if record is None or isinstance(record, str) else ",".join(record)
         _, asked = requests.request(
             [str(self.path)], lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
-            record=recorded, export=export, compare=compare, columns=columns, trials=trials, seed=seed,
+            record=recorded, export=export, compare=compare, columns=columns, compare_activity=compare_activity, by=by,
+            trials=trials, seed=seed,
             deterministic=deterministic, balanced=balanced, checkpoints=checkpoints, changes=nested, name=name,
             overwrite=overwrite, trust=self._trust, spike_rate=spike_rate,
         )  # fmt: skip

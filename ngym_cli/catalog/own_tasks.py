@@ -22,7 +22,7 @@ from ngym_cli.errors import UserError, one_line
 if TYPE_CHECKING:
     from neurogym.envs.contract import Subject
 
-#: Kinds of parts, beside tasks, that have a contract.
+#: Kinds of parts, other than tasks, that have a contract.
 CHECKED = ("network",)
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.

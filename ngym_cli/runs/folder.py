@@ -30,7 +30,10 @@ ROOT = Path("runs")
 QUIET = 120.0
 
 #: Patterns of all files that ngym writes into the folder of an evaluation, and into the folder of a run.
-EVALUATION = ("summary.json", "trials.parquet", "trials.csv", "session.nwb", "activity.h5", "comparison.json")
+EVALUATION = (
+    *("summary.json", "trials.parquet", "trials.csv", "session.nwb", "activity.h5"),
+    *("comparison.json", "activity_comparison.json"),
+)
 EVERYTHING = (
     *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "events.out.tfevents.*"),
     "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them

@@ -35,7 +35,7 @@ class Until:
         fraction: target as a fraction of the ceiling, or None for an absolute target.
 
     Attributes:
-        of: ``"ceiling"`` or ``"performance"``: what was asked for.
+        of: ``"ceiling"`` or ``"performance"``: what was requested.
         probed: step of the last round of looks.
     """
 
@@ -58,7 +58,7 @@ class Until:
             timesteps: most steps of the run.
 
         Raises:
-            UserError: if a fraction of a ceiling is asked for that is not known.
+            UserError: if a fraction of an unknown ceiling is requested.
         """
         if performance is not None:
             return cls(performance, timesteps)

@@ -285,9 +285,8 @@ def broken(view):
 def test_own_figure_says_what_it_needs_and_is_drawn(ngym, folder):
     (folder / "fig.py").write_text(FIGURE)
     assert ngym("run", "--timesteps", "500", "--units", "8", "--name", "a").code == 0
-    lacking = ngym("plot", "a", "fig.py:units")
-    assert lacking.code == 2 and "ngym eval --record activity" in lacking.err
-    assert ngym("eval", "a", "--record", "activity", "--trials", "30").code == 0
+    recorded = ngym("plot", "a", "fig.py:units")
+    assert recorded.code == 0 and "recorded activity" in recorded.err
     drawn = ngym("plot", "a", "fig.py:units", "fig.py:plain", "--json")
     assert drawn.code == 0 and all((folder / row["path"]).is_file() for row in json.loads(drawn.out)), drawn.err
     for name, message in (("nothing", ""), ("wrong", "must return a matplotlib figure"), ("broken", "no such column")):

@@ -67,7 +67,7 @@ def time_steps(subject: Subject) -> None:
     for dt in TIME_STEPS:
         env = subject.make(dt=dt)
         has = env.unwrapped.dt  # type: ignore[attr-defined]
-        require(has == dt, f"{subject.name}: asked for dt={dt}, has {has}")
+        require(has == dt, f"{subject.name}: requested dt={dt}, has {has}")
         env.reset(seed=0)
         env.action_space.seed(0)
         for _ in range(20):

@@ -28,7 +28,7 @@ class IBL(TrialEnv):
         doi="10.1016/j.neuron.2017.12.013",
         tags=["perceptual", "two-alternative", "supervised"],
         description="choose the side with the higher contrast, in one step",
-        differences=["the choice is compared with the side shown; the reference paid every choice"],
+        differences=["the choice is compared with the side shown; the reference rewards every choice"],
         necessary=("stimulus",),
         measures=("psychometric",),
     )

@@ -16,7 +16,7 @@ class LeverPressWithPokeRest(TrialEnv):
     """Press a lever ``n_press`` times, then poke for a drink whose value grows with thirst.
 
     Presses and pokes cost effort, rest is free. Thirst grows from step to step and starts from far below zero after a
-    drink, so that it pays to rest first. A trial ends with a drink, or when its time is over; thirst carries over.
+    drink, so that resting first is worthwhile. A trial ends with a drink, or when its time is over; thirst lasts.
     Performance is what the trial earned over what it can earn at most.
 
     Args:

@@ -28,7 +28,7 @@ TURNS = (0, 1, -1)  #: direction of rotation of each action
 class Reaching1D(TrialEnv):
     """Rotate towards a target angle and stay there; the agent's own angle is also shown.
 
-    Each step of the reach pays the more, the closer the own angle is to the target. Performance compares this with
+    Each step of the reach is rewarded more, the closer the own angle is to the target. Performance compares this with
     what the shortest way would have earned from the angle at which the reach began.
 
     Args:
@@ -47,7 +47,7 @@ class Reaching1D(TrialEnv):
         tags=["motor", "steps action space", "supervised"],
         description="rotate onto a target angle",
         differences=[
-            "the ground truth is the direction of rotation, and the reward is paid for the angle that is shown",
+            "the ground truth is the direction of rotation, and the reward is given for the angle that is shown",
             "the speed is given per second, and the reach lasts long enough for every target",
             "performance is relative to the shortest way",
         ],

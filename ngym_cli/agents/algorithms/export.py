@@ -68,7 +68,7 @@ def _rate(model: RecurrentPPO) -> float | LinearSchedule:
 
 
 class PlainSpaces(VecEnvWrapper):
-    """The same environments with Gymnasium's own spaces, so that a file of the model needs no package of ours.
+    """The same environments with Gymnasium's own spaces, so that a file of the model needs neither package.
 
     Args:
         venv: a batch of environments.

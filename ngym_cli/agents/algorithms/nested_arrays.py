@@ -64,7 +64,7 @@ def restore_tree(rest: object, tensors: dict[str, Tensor], depth: int = 0) -> An
     """The tree that :func:`flatten_tree` took apart (tuples have become lists).
 
     Raises:
-        ValueError: if it is nested deeper than any of ours, or a tensor is missing.
+        ValueError: if it is nested deeper than this package writes, or a tensor is missing.
     """
     if depth > DEEPEST:
         raise ValueError(f"nested more than {DEEPEST} deep")

@@ -23,7 +23,7 @@ LOSS, STEP_LOSS, RIGHT, RATES = range(4)  #: places of sums, as in `agent.h`
 
 
 class SupervisedKernel(Compiled):
-    """A network that is told what is right.
+    """Network that learns from targets.
 
     Args:
         policy: a policy for which `fits` is true.
