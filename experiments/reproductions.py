@@ -4,7 +4,7 @@
     python -m experiments.reproductions    # checks all of it again
 
 Networks are kept in ``reproductions/records/``, in a folder for each digest of the code and settings that decide them:
-what was begun goes on, and a change of a measure alone trains nothing. ``make papers`` does the second.
+work that was begun is resumed, and a change of a measure alone trains nothing. ``make papers`` does the second.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def make(item: str, seed: int) -> Row:
     """
     threads.in_worker()
     paper = collection.load(collection.library() / item)
-    place = ROOT / stamp.digest(tasks(item), trained(item)) / f"{item}-s{seed}"  # no runs of other code lie beside it
+    place = ROOT / stamp.digest(tasks(item), trained(item)) / f"{item}-s{seed}"  # runs of this code only
     parts, claims = paper.chosen([])
     planned = engine.plan(paper, parts, [seed], place)
     launch = LaunchSettings(workers=1)
@@ -56,6 +56,7 @@ def make(item: str, seed: int) -> Row:
     return {
         "claims": {each.claim: each.value for each in measured},
         "why": {each.claim: each.why for each in measured if each.why},
+        "controls": {each.claim: dict(each.controls) for each in measured},
         "cpu_seconds": round(cpu_seconds, 1),
         "parts": {
             part: {"performance": found.get("performance"), "trials": found.get("trials"), "steps": found.get("steps")}
@@ -74,15 +75,15 @@ def tasks(item: str) -> Iterator[str]:
 
 
 def trained(item: str) -> Any:
-    """Return what decides a paper's networks beside the code."""
+    """Return what decides a paper's networks in addition to the code."""
     paper = collection.load(collection.library() / item)
     return {name: [paper.run_settings(name), part.after] for name, part in paper.config.parts.items()}
 
 
 def settings(item: str) -> Any:
-    """Return what decides a paper's numbers beside the code: what is trained, how it is evaluated and measured."""
+    """Return what decides a paper's numbers in addition to the code: training, evaluation and measures."""
     paper = collection.load(collection.library() / item)
-    measured = {claim.id: [claim.part, claim.measure] for claim in paper.config.claims}
+    measured = {claim.id: [claim.part, claim.measure, claim.control] for claim in paper.config.claims}
     evaluated = {name: part.model_dump()["evaluations"] for name, part in paper.config.parts.items()}
     script = stamp.plain(paper.script.path) if paper.script.path.is_file() else ""
     return [trained(item), evaluated, measured, script]

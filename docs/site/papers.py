@@ -61,6 +61,9 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         else "One seed, without an interval." if seeds
         else "Nothing of it is in the records yet."
     )  # fmt: skip
+    found = results.verdicts(paper, seeds)
+    lines = results.control_lines([claim_row(claim, found[claim.id]) for claim in config.claims])
+    controls = [tuple(map(escaped, line)) for line in lines]
     return page(
         f"# {escaped(config.title)}",
         f"{escaped(config.citation)} [doi:{config.doi}](https://doi.org/{config.doi})",
@@ -69,6 +72,7 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         "## Claims", measured,
         table(("claim", "published", "here", "verdict", "reached when"), list(_claims(paper, seeds)), "claims"),
         page("### Values of each seed", table(*_seeds(paper, seeds))) if len(seeds) > 1 else "",
+        page("### Controls", table(("claim", "control", "number", "value", "criterion"), controls)) if controls else "",
         page("### Not testable here", "\n".join(untested)) if untested else "",
         "## What is trained", table(("part", "what", "begins with"), parts),
         page("## Settings", table(("what", "paper", "here", "where", "known from"), settings, "settings"))

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from docs.site.writing import Site, code, escaped, figure, prose, sentence
-from experiments.defaults import RECORD
+from experiments.defaults import RECORD, tables
 from experiments.records.drawing import from_numbers
+from ngym_cli.agents.measured import LEARNERS, Measured
+from ngym_cli.agents.measured import measured as of_learner
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import COLOURS, new_figure, reference_lines, styled
 
 Row = dict[str, Any]
 
-#: A row of the table of tasks that are not learned, in the text beside the record.
+#: A row of the table of tasks that are not learned, in the text next to the record.
 REASONS = Path(RECORD.file).with_name("README.md")
 
 
@@ -36,16 +38,14 @@ def trainable() -> set[str]:
 
 
 def minutes(id_: str) -> float | None:
-    """Return the median of the minutes until the criterion was reached, None where a seed does not reach it."""
-    seeds = kept().get(id_, {})
-    if not seeds or not all(row.get("reached") for row in seeds.values()):
-        return None
-    return float(np.median([row["seconds"] for row in seeds.values()])) / 60
+    """Return the median of the minutes of a run, None where the task is not measured or not learned."""
+    row = of_learner(id_)
+    return row.seconds / 60 if row is not None and row.learned else None
 
 
 @functools.cache
 def reasons() -> dict[str, str]:
-    """Return why the defaults do not learn a task, by its id, from the table in the text beside the record."""
+    """Return why the defaults do not learn a task, by its id, from the table in the text next to the record."""
     found = {}
     for line in REASONS.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -72,6 +72,9 @@ def section(site: Site, id_: str) -> str:
 
 
 def _result(id_: str, seeds: Mapping[str, Row]) -> str:
+    measured = tables.measured("default", id_, seeds)
+    if measured is not None:
+        return _of_the_default_line(id_, measured)
     reached = sum(bool(row["reached"]) for row in seeds.values())
     rows = list(seeds.values())
     goal = "95 % of its ceiling" if rows[0].get("of") == "ceiling" else "95 % of what the oracle reaches"
@@ -88,7 +91,24 @@ def _result(id_: str, seeds: Mapping[str, Row]) -> str:
     why = reasons().get(id_, "")
     return (
         f":::{{admonition}} Not learned with the defaults\n:class: warning\n{many} {goal} within "
-        f"{_duration(max(row['seconds'] for row in rows))}. {told}, {rows[0]['target'] or 0.95:.3f} is asked for."
+        f"{_duration(max(row['seconds'] for row in rows))}. {told}, {rows[0]['target'] or 0.95:.3f} is required."
+        f"{f' {sentence(prose(why))}' if why else ''} See [what the defaults learn](../learned.md).\n:::"
+    )
+
+
+def _of_the_default_line(id_: str, measured: Measured) -> str:
+    others = [f"`{name}` {row.share}" for name in LEARNERS if name != "default" and (row := of_learner(id_, name))]
+    beside = f" Other learners, with the same number of steps or their own: {', '.join(others)}." if others else ""
+    effort = f"{measured.steps:,} steps, {_duration(measured.seconds)} of one processor core"
+    told = (
+        f"With {measured.share} seeds, `ngym run --task {id_}` reaches 95 % of the best possible performance"
+        f" ({measured.target:.3f}), in {effort}. The median of the performance is {measured.performance:.3f}.{beside}"
+    )
+    if measured.learned:
+        return told
+    why = reasons().get(id_, "")
+    return (
+        f":::{{admonition}} Not learned with the defaults\n:class: warning\n{told}"
         f"{f' {sentence(prose(why))}' if why else ''} See [what the defaults learn](../learned.md).\n:::"
     )
 

@@ -3,10 +3,13 @@
     python -m experiments.records                     # what is kept, and what of it is out of date
     python -m experiments.records --make              # make that anew, one row after the other; can be interrupted
     python -m experiments.records --make --only defaults/GoNogo-v0 --jobs 2
+    python -m experiments.records --make --only learners/ctrnn --seeds 1 --on slurm --slurm partition=cpu
+    python -m experiments.records --collect    # keep the rows of runs that are finished, while others go on
     python -m experiments.records --make --first-decides   # after a change that should not change a result
     python -m experiments.records --texts             # write the tables in the texts anew
 
-A row is measured with one thread, and kept as soon as it is there: another call goes on where one ended.
+A row is measured with one thread. Rows that are read from a run are made by the engine of `ngym sweep`, here or on a
+cluster, and kept at the end; all others are kept as soon as they are there. Another call resumes where the last ended.
 """
 
 from __future__ import annotations
@@ -20,15 +23,20 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from experiments.records import quotes
+from experiments.records import quotes, sweeping
 from experiments.records.registry import RECORDS, measure
+from ngym_cli.sweeps.control import recipe_tables
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
 
 #: Name of the record, item, seed.
 Job = tuple[str, str, int]
 
 
 def chosen(only: list[str]) -> dict[str, set[str]]:
-    """Return the items of each record that ``NAME`` or ``NAME/ITEM`` mean; all without a word.
+    """Return the items of each record that ``NAME``, ``NAME/ITEM`` or ``NAME/GROUP`` mean; all without a word.
+
+    A group is what stands before the stroke in the names of items.
 
     Raises:
         SystemExit: If there is no such record or item.
@@ -36,9 +44,11 @@ def chosen(only: list[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for word in only or list(RECORDS):
         name, _, item = word.partition("/")
-        if name not in RECORDS or item and item not in RECORDS[name].items():
+        known = list(RECORDS[name].items()) if name in RECORDS else []
+        meant = [each for each in known if item in ("", each, each.partition("/")[0])]
+        if not meant:
             sys.exit(f"no record {word!r}; there are {', '.join(RECORDS)}")
-        found.setdefault(name, set()).update([item] if item else RECORDS[name].items())
+        found.setdefault(name, set()).update(meant)
     return found
 
 
@@ -46,8 +56,12 @@ def main() -> None:
     """List, make, or write texts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--make", action="store_true", help="make what is out of date")
+    parser.add_argument("--collect", action="store_true", help="keep the rows of finished runs, make none")
     parser.add_argument("--only", action="append", default=[], metavar="NAME[/ITEM]")
+    parser.add_argument("--seeds", type=int, default=1_000, help="at most so many seeds of each item")
     parser.add_argument("--jobs", type=int, default=1, help="rows side by side")
+    parser.add_argument("--on", help="where runs are made, as for ngym sweep")
+    parser.add_argument("--slurm", action="append", metavar="NAME=VALUE", help="as for ngym sweep")
     parser.add_argument(
         "--first-decides",
         action="store_true",
@@ -61,26 +75,43 @@ def main() -> None:
         total = sum(map(RECORDS[name].seeds_of, RECORDS[name].items()))
         print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}")
     failed = 0
-    if given.make and given.first_decides:
-        failed += make([job for job in jobs_of(missing, asked) if job[2] == 0], given.jobs, decides=True)
-        missing = {name: RECORDS[name].missing() for name in asked}
-    if given.make:
-        failed += make(jobs_of(missing, asked), given.jobs)
-    if given.make or given.texts:
+    if given.collect:
+        sweeping.collect(sweeping.needed(jobs_of(missing, asked, given.seeds)), Sweep(sweeping.PLACE, Recipe(), ()))
+    where = recipe_tables(None, {}, {"on": given.on, "workers": given.jobs, "slurm": given.slurm})
+    for decides in (True, False) if given.first_decides else (False,):
+        if given.make:
+            missing = {name: RECORDS[name].missing() for name in asked}
+            work = jobs_of(missing, asked, 1 if decides else given.seeds)
+            failed += make_all(work, LaunchSettings(**where["launch"]), given.jobs, decides)
+    if given.make or given.collect or given.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")
     if failed:
         sys.exit(f"{failed} rows could not be made")
 
 
-def jobs_of(missing: dict[str, list[tuple[str, int]]], asked: dict[str, set[str]]) -> list[Job]:
-    """Return the missing rows that are asked for, the first seed of each item first."""
+def jobs_of(missing: dict[str, list[tuple[str, int]]], asked: dict[str, set[str]], seeds: int) -> list[Job]:
+    """Return the missing rows of the first seeds that are requested, the first seed of each item first."""
     found = [(name, item, seed) for name, rows in missing.items() for item, seed in rows if item in asked[name]]
-    return sorted(found, key=lambda job: job[2])
+    return sorted((job for job in found if job[2] < seeds), key=lambda job: job[2])
+
+
+def make_all(work: list[Job], launch: LaunchSettings, jobs: int, decides: bool) -> int:
+    """Measure rows, those that are read from runs first; return how many failed.
+
+    Raises:
+        SystemExit: If it is interrupted.
+    """
+    of_runs = sweeping.needed(work)
+    failed, interrupted = sweeping.make(of_runs, launch, decides=decides) if of_runs else (0, False)
+    if interrupted:
+        quotes.renew()
+        sys.exit("interrupted; what was made is kept, and the same call goes on")
+    return failed + make([job for job in work if RECORDS[job[0]].run is None], jobs, decides=decides)
 
 
 def make(work: list[Job], jobs: int, *, decides: bool = False) -> int:
-    """Measure rows, and keep each as soon as it is there; return how many failed."""
+    """Measure rows that are not read from runs, and keep each as soon as it is there; return how many failed."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = 0
     with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.records.registry import RECORDS
+from experiments.records.registry import DATA, RECORDS
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"(<!-- record (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -39,10 +39,9 @@ def renewed(path: Path) -> str:
 
 
 def renew() -> list[Path]:
-    """Write all tables anew; returns the texts that changed."""
+    """Write all tables and data files anew; return the files that changed."""
     changed = []
-    for path in texts():
-        text = renewed(path)
+    for path, text in [*((path, renewed(path)) for path in texts()), *((path, made()) for path, made in DATA.items())]:
         if text != path.read_text(encoding="utf-8"):
             path.write_text(text, encoding="utf-8")
             changed.append(path)

@@ -49,22 +49,25 @@ class Record:
         what: one sentence.
         file: where the rows are.
         items: names of what is measured.
-        make: measures one item with one seed; returns a row of plain data.
+        make: measures one item with one seed; returns a row of plain data. Of a record of runs it has the folder of
+            the finished run as third argument, from which it reads the row.
         tasks: ids of the tasks whose code decides an item.
         settings: what else decides it, as plain data.
         tables: renders the rows as Markdown, by the name under which a text quotes them.
         seeds: how many; a function where items differ in it.
+        run: settings of the one run that a row is read from, without the seed; None where `make` does everything.
     """
 
     name: str
     what: str
     file: Path
     items: Callable[[], Iterable[str]]
-    make: Callable[[str, int], Row]
+    make: Callable[..., Row]
     tasks: Callable[[str], Iterable[str]]
     settings: Callable[[str], Any] = nothing
     tables: Mapping[str, Callable[[Rows], str]] = field(default_factory=dict)
     seeds: int | Callable[[str], int] = 3
+    run: Callable[[str], Mapping[str, Any]] | None = None
 
     def seeds_of(self, item: str) -> int:
         """Return how many seeds an item is measured with."""
@@ -97,13 +100,13 @@ class Record:
         Args:
             item: what was measured.
             seed: with which seed.
-            row: plain data.
+            row: plain data; may say under ``made`` what made it where that is not the present code.
             decides: where the row comes out as it was, the other rows of the item that the same code had made stand:
                 they get the present digest, and the commit at which that was found.
         """
         kept = self.rows()
         seeds = kept.setdefault(item, {})
-        before, now = seeds.get(str(seed), {}), stamp.stamp(self.digest(item))
+        before, now = seeds.get(str(seed), {}), row.get("made") or stamp.stamp(self.digest(item))
         if decides and before and results(before) == results(json.loads(json.dumps(row))):
             same = before["made"]["digest"]
             for other in seeds.values():

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from experiments import bandit, defaults, main_job, recipes, reproductions, stories, supervised
 from experiments.records.record import Record, Row
+from ngym_cli.agents import measured
 
 RECORDS: dict[str, Record] = {
-    part.RECORD.name: part.RECORD for part in (main_job, defaults, supervised, recipes, reproductions, bandit, stories)
+    record.name: record
+    for record in (
+        main_job.RECORD, defaults.RECORD, defaults.OTHER, supervised.RECORD, recipes.RECORD, reproductions.RECORD,
+        bandit.RECORD, stories.RECORD,
+    )
+}  # fmt: skip
+
+#: Files that are written from records, beside the tables in texts: path to the function that makes the content.
+DATA: dict[Path, Callable[[], str]] = {
+    measured.FILE: lambda: defaults.tables.package_data(defaults.RECORD.rows(), defaults.OTHER.rows()),
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Positive
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
@@ -27,9 +28,12 @@ class ReactionTime(TrialWrapper):
         env: A task with periods called ``stimulus`` and ``decision``.
         urgency: Added to the reward of every step (negative: time costs).
         end_on_stimulus: Whether a trial without an answer ends with the stimulus.
+        urgency_growth: Added to the reward of waiting, times the number of steps since stimulus onset (negative: time
+            costs more and more, which makes the best bound fall and errors slow).
 
     Raises:
         AttributeError: If the task has no such periods or no ground truth.
+        ValueError: If urgency grows in a task without an action that means waiting.
     """
 
     metadata = WrapperInfo(
@@ -42,12 +46,18 @@ class ReactionTime(TrialWrapper):
     )
     decides = ("the decision period",)
 
-    def __init__(self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True):
+    def __init__(
+        self, env: gym.Env, urgency: float = 0.0, end_on_stimulus: bool = True, *, urgency_growth: float = 0.0
+    ):
         task = task_of(env, type(self).__name__)
         if not {"stimulus", "decision"} <= periods_of(task):
             raise self._unfit(task)
         super().__init__(env)
-        self.urgency, self.end_on_stimulus = urgency, end_on_stimulus
+        self.urgency, self.end_on_stimulus, self.urgency_growth = urgency, end_on_stimulus, urgency_growth
+        waiting: int | None = getattr(task.rule, "hold", None)
+        if urgency_growth and waiting is None:
+            raise ValueError(f"{type(task).__name__} has no action that means waiting; urgency_growth must be 0")
+        self._waiting = waiting or 0
 
     def effect_on_ceiling(self) -> Effect:
         """Return the effect on the ceiling: none if the agent can wait for the end of the stimulus and has seen all."""
@@ -57,7 +67,7 @@ class ReactionTime(TrialWrapper):
             return unknown("the agent cannot know when the stimulus ends")
         if self._ends_too_early():
             return unknown("the trial ends before everything that matters was shown")
-        return LEAVES if self.urgency == 0 else LEAVES_PERFORMANCE
+        return LEAVES_PERFORMANCE if self.urgency or self.urgency_growth else LEAVES
 
     def _ends_too_early(self) -> bool:
         """Return whether trials differ after the stimulus, or have rewards in other periods."""
@@ -99,4 +109,40 @@ class ReactionTime(TrialWrapper):
         trials.set_groundtruth(answer, "decision")
         trials.length = np.minimum(trials.length, end)
         trials.bonus = trials.bonus + self.urgency
+        if self.urgency_growth:
+            cost = lambda rows: self.urgency_growth * (rows.step - onset[rows.trial])  # noqa: E731
+            trials.set_action_reward("decision", self._waiting, cost, ends=False)
         trials.go, trials.go_period = onset, "stimulus"
+
+
+class VariableReactionTime(ReactionTime):
+    """A reaction-time task in which answers count only after a minimal stimulus duration, drawn for each trial.
+
+    It is uniform between one step and ``min(stim_dur_limit, stimulus duration)``; the trial's record has it as
+    ``min_stim_dur`` (ms).
+
+    Args:
+        env: A task with periods called ``stimulus`` and ``decision``.
+        urgency: Added to the reward of every step (negative: time costs).
+        stim_dur_limit: Longest minimal duration (ms).
+
+    Raises:
+        AttributeError: If the task has no such periods or no ground truth.
+        ValueError: If the limit is not positive.
+    """
+
+    metadata = ReactionTime.metadata.replace(
+        description="the answer may be given while the stimulus is on, after a minimal time that varies",
+    )
+
+    def __init__(self, env: gym.Env, urgency: float = 0.0, stim_dur_limit: Positive = 100):
+        super().__init__(env, urgency)
+        self.stim_dur_limit = stim_dur_limit
+
+    def opening(self, trials: Trials) -> np.ndarray:
+        """Steps after stimulus onset from which answers count."""
+        length = trials.ends["stimulus"] - trials.starts["stimulus"]
+        longest = np.maximum(1, np.minimum(int(self.stim_dur_limit / trials.dt + 1e-6), length))
+        steps = trials.rng.integers(1, longest + 1)
+        trials.info["min_stim_dur"] = steps * float(trials.dt)
+        return steps

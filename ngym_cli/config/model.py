@@ -23,7 +23,7 @@ from ngym_cli.config.sections import (
     TaskSettings,
     written,
 )
-from ngym_cli.config.tasks import is_supervised_by_default
+from ngym_cli.config.tasks import usual_algorithm
 
 ResetState = Literal["auto", "trial", "never"]
 
@@ -131,8 +131,8 @@ class RunConfig(TaskSettings):
     def _usual(cls, data: object) -> Any:
         if isinstance(data, Mapping):
             data = with_recommended(data, str(cls.model_fields["task"].default))
-        if isinstance(data, Mapping) and "alg" not in data and is_supervised_by_default(data.get("task")):
-            return {**data, "alg": "supervised"}
+            if "alg" not in data and "task" in data:
+                return {**data, "alg": usual_algorithm(data["task"])}
         return data
 
     @field_validator("network_args", "hyperparameters", mode="after")

@@ -100,6 +100,15 @@ def is_supervised_by_default(name: object) -> bool:
         return False
 
 
+def usual_algorithm(task: object) -> str:
+    """Return the name of the default algorithm of a task.
+
+    Args:
+        task: name of the task.
+    """
+    return "supervised" if is_supervised_by_default(task) else "recurrent_ppo"
+
+
 def task_names() -> list[str]:
     """Return every id, old name, and name offered by another package; no task is imported."""
     from neurogym.envs import registration

@@ -47,7 +47,8 @@ class Settings:
     """
 
     table: str
-    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true")
+    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true",
+                              "disentangled:drift=true")  # fmt: skip
     units: tuple[int, ...] = (2,)
     folds: int = 5
     seeds: int = 3
@@ -180,7 +181,7 @@ def _opened(settings: Settings, where: Place) -> tuple[FitFolder, dict[str, Any]
     write_json(path / MANIFEST, {
         "status": "running", "task": Path(settings.table).stem, "alg": "fit", "seed": settings.seed,
         "command": sys.argv, "started": now(), "process": this_process(), "machine": provenance.machine(1),
-        "versions": about["versions"], "git": provenance.git_state(Path(__file__).resolve().parents[1]),
+        "versions": about["versions"], "git": provenance.git_state(provenance.SOURCE),
         **({"code": about["code"]} if about["code"] else {}),
     })  # fmt: skip
     folder.write(about)

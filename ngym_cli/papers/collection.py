@@ -113,7 +113,10 @@ def load(folder: Path) -> Paper:
         raise UserError(f"{folder}: its name becomes that of results; use letters, digits, dots, dashes, underscores")
     for claim in config.claims:
         if claim.measure is not None:
-            paper.script.check(claim.measure, len(claim.part), f"{folder / model.FILE}: claim {claim.id}: measure")
+            where = f"{folder / model.FILE}: claim {claim.id}"
+            paper.script.check(claim.measure, len(claim.part), f"{where}: measure")
+            for name in claim.control:
+                paper.script.check_control(name, f"{where}: control")
     for name in config.parts:
         check_part(paper, name)
     return paper

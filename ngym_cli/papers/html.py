@@ -14,9 +14,10 @@ from ngym_cli.figures.requests import save_figure
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files.writing import write_text
 from ngym_cli.papers.collection import Paper
+from ngym_cli.papers.controls import UNTRAINED
 from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.paper_runs import PaperRun, Reproduction
-from ngym_cli.papers.results import number_lines, seed_lines, short, verdict_words
+from ngym_cli.papers.results import control_lines, number_lines, seed_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
 from ngym_cli.papers.verdicts import STATES, Row
 from ngym_cli.terminal import cell
@@ -99,6 +100,8 @@ def write(
         f"Seeds {', '.join(map(str, document['seeds']))}. Reached: the whole interval meets the criterion, and every "
         "seed gave a number. Reached in part: the mean alone does, or the milder criterion below.",
         "seeds": seed_lines(document["claims"]),
+        "controls": control_lines(document["claims"]),
+        "strategies": list(_strategies(paper)),
         "figures": [each.picture for each in figures],
         "left_out": list(left_out),
         "settings": [
@@ -119,6 +122,7 @@ def _said(value: object) -> str:
 def _links(page: Row) -> Iterator[tuple[str, str]]:
     yield "claims", "claims"
     yield "seeds", "values of each seed"
+    yield "controls", "controls"
     yield from ((drawn["id"], drawn["id"].replace("-", " ")) for drawn in page["figures"])
     yield "criteria", "what counts as reached"
     if page["settings"]:
@@ -134,6 +138,14 @@ def _claims(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
         for name, published, here in number_lines(row):
             yield first[0], f"{name}{published}", here, first[1]
             first = "", ""
+
+
+def _strategies(paper: Paper) -> Iterator[tuple[str, str]]:
+    """Yield the controls: name, and what it is."""
+    yield UNTRAINED, "the same networks before training"
+    for name in dict.fromkeys(name for claim in paper.config.claims for name in claim.control):
+        words = " ".join((inspect.getdoc(paper.script.control(name)) or "").split())
+        yield name.replace("_", " "), words
 
 
 def _criteria(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:

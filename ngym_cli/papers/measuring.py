@@ -8,7 +8,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
+from ngym_cli.papers.controls import UNTRAINED
 from ngym_cli.papers.engine import PlannedRun, is_done
 from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.papers.verdicts import Value
@@ -32,12 +34,13 @@ MEASURED = "measured"
 
 @dataclass(frozen=True)
 class Measured:
-    """Result of a claim for a seed: a value, or the reason for a missing value."""
+    """Result of a claim for a seed: a value, or the reason for a missing value, and the values of controls by name."""
 
     claim: str
     seed: int
     value: Value
     why: str = ""
+    controls: Mapping[str, Value] = field(default_factory=dict)
 
 
 def measure_all(
@@ -102,7 +105,8 @@ def _key(paper: Paper, claim_id: str, seed: int, done: Mapping[tuple[str, int], 
         return None
     asked = [paper.config.parts[part].model_dump()["evaluations"] for part in claim.part]
     names = [done[part, seed].name for part in claim.part]
-    text = json.dumps([claim.measure, names, asked, paper.script.digest, _library()], sort_keys=True)
+    measured = [claim.measure, claim.control]
+    text = json.dumps([measured, names, asked, paper.script.digest, _library()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -113,7 +117,7 @@ def _library() -> str:
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
     found = hashlib.sha256()
     code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
-    code += [ours / "papers" / f"{name}.py" for name in ("script", "paper_runs", "measuring")]
+    code += [ours / "papers" / f"{name}.py" for name in ("script", "paper_runs", "measuring", "controls")]
     for path in sorted(code):
         found.update(path.read_bytes())
     return found.hexdigest()
@@ -131,7 +135,7 @@ def _read(place: Path, claim: str, seed: int, key: str) -> Measured | None:
     said = read_json(path)
     if not isinstance(said, dict) or said.get("key") != key:
         return None
-    return Measured(claim, seed, said.get("value"), str(said.get("why") or ""))
+    return Measured(claim, seed, said.get("value"), str(said.get("why") or ""), said.get("controls") or {})
 
 
 def _measure_seed(
@@ -146,40 +150,58 @@ def _measure_seed(
     threads.one()
     paper = collection.load(Path(folder))
     found: list[Measured] = []
-    opened: dict[str, PaperRun] = {}
+    opened = _Opened(paper, seed, paths)
     for claim in paper.config.claims:
         key = keys.get(claim.id)
         if claim.id not in claims or key is None:
             continue
         known = _read(place, claim.id, seed, key)
         if known is None:
-            for part in claim.part:
-                if part not in opened:
-                    opened[part] = evaluated(paper, part, seed, paths[part])
-            known = _measure(paper, claim, seed, [opened[part] for part in claim.part])
-            write_json(_file(place, claim.id, seed), {"key": key, "value": known.value, "why": known.why})
+            known = _measure(paper, claim, seed, [opened.run(part) for part in claim.part])
+            known = replace(known, controls=_controls(paper, claim, seed, opened))
+            kept = {"key": key, "value": known.value, "why": known.why, "controls": dict(known.controls)}
+            write_json(_file(place, claim.id, seed), kept)
         found.append(known)
     return found
 
 
-def evaluated(paper: Paper, part: str, seed: int, path: Path) -> PaperRun:
-    """Return a run of a part with all required evaluations; missing evaluations are made."""
-    from ngym_cli.agents import perturbation
-    from ngym_cli.evaluation import requests
+class _Opened:
+    """Runs of a seed, and controls made from these, each opened once.
 
-    requested = paper.config.parts[part].evaluations
-    for name, each in requested.items():
-        label = each.folder(name)
-        if (path / "eval" / label / "summary.json").is_file():
-            continue
-        units = tuple(perturbation.parse(kind, text) for kind, text in each.perturbations.items())
-        asked = requests.Request(
-            trials=each.trials, seed=each.seed + seed, deterministic=each.deterministic, balanced=each.balanced,
-            changes=each.changes, perturbations=units, record=tuple(each.record), name=label, trust=True,
-        )  # fmt: skip
-        for _ in requests.evaluate([str(path)], path.parent, asked):
-            pass
-    return PaperRun(runs.Run(path), seed, requested)
+    Args:
+        paper: the paper.
+        seed: the seed.
+        paths: run folder of each part.
+    """
+
+    def __init__(self, paper: Paper, seed: int, paths: Mapping[str, Path]):
+        self.paper, self.seed, self.paths = paper, seed, paths
+        self._found: dict[tuple[str, str], PaperRun] = {}
+
+    def run(self, part: str, control: str = "") -> PaperRun:
+        """Return the run of a part, or a control of this run."""
+        if (part, control) not in self._found:
+            if control:
+                found = self.paper.script.control(control)(self.run(part))
+            else:
+                requested = self.paper.config.parts[part].evaluations
+                found = PaperRun.evaluated(runs.Run(self.paths[part]), self.seed, requested)
+            self._found[part, control] = found
+        return self._found[part, control]
+
+
+def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: _Opened) -> dict[str, Value]:
+    """Return the value of a claim for each control; None where the control does not give the number."""
+    found: dict[str, Value] = {}
+    for name in (UNTRAINED, *claim.control):
+        try:
+            given = [opened.run(part, name) for part in claim.part]
+        except ValueError as error:
+            raise UserError(f"{paper.script.path}: control {name}, seed {seed}: {one_line(error)}") from error
+        with suppress(UserError):  # a control may lack what the measure takes for granted, as trials of a condition
+            found[name] = _measure(paper, claim, seed, given).value
+        found.setdefault(name, None)
+    return found
 
 
 def _measure(paper: Paper, claim: ClaimConfig, seed: int, given: Sequence[PaperRun]) -> Measured:

@@ -133,11 +133,12 @@ class ClaimConfig(Section):
     measure: str | None = Field(None, description="a function of figures.py, or a library measure")
     reached: str | None = Field(None, description="when it counts as reached")
     in_part: str | None = Field(None, description="when it counts as reached in part")
+    control: list[str] = Field(default_factory=list, description="wrong strategies that must not reach it (figures.py)")
     untestable: str | None = Field(None, description="why it cannot be tested here")
     fitted: str = Field("", description="what was fitted or chosen on the same data, as the verdict says")
     note: str = ""
 
-    @field_validator("part", mode="before")
+    @field_validator("part", "control", mode="before")
     @classmethod
     def _one_or_several(cls, part: object) -> Any:
         return [part] if isinstance(part, str) else part
@@ -146,8 +147,8 @@ class ClaimConfig(Section):
     def _complete(self) -> ClaimConfig:
         _plain("claim", self.id)
         if self.untestable is not None:
-            if self.measure or self.reached or self.in_part or self.part:
-                raise ValueError(f"claim {self.id}: what cannot be tested has no part, measure or criterion")
+            if self.measure or self.reached or self.in_part or self.part or self.control:
+                raise ValueError(f"claim {self.id}: what cannot be tested has no part, measure, control or criterion")
             return self
         for key, needed in (("part", self.part), ("measure", self.measure), ("reached", self.reached)):
             if not needed:
@@ -179,7 +180,7 @@ class PaperConfig(Section):
     seeds: int = Field(3, ge=1, le=10_000, description="networks of each part")
     minutes: float | None = Field(None, gt=0, description="what all seeds take on two cores, about")
     settings: list[SettingConfig] = Field(default_factory=list)
-    parts: dict[str, PartConfig] = Field(min_length=1)
+    parts: dict[str, PartConfig] = Field(default_factory=dict, description="none where nothing can be tested")
     claims: list[ClaimConfig] = Field(min_length=1)
 
     @model_validator(mode="after")

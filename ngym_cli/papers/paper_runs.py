@@ -32,18 +32,39 @@ class PaperRun:
     Args:
         run: the run.
         seed: the seed.
-        evaluations: the part's evaluations, by name.
+        requested: the part's evaluations, by name.
 
     Attributes:
         seed: the seed.
         path: the run folder.
+        requested: the part's evaluations, by name.
         source: configuration, facts, policy, manifest and training trials of the run.
+        kept: what has to exist as long as the run is used.
     """
 
-    def __init__(self, run: runs.Run, seed: int, evaluations: Mapping[str, EvaluationRequest]):
-        self.path, self.seed = run.path, seed
+    def __init__(self, run: runs.Run, seed: int, requested: Mapping[str, EvaluationRequest]):
+        self.path, self.seed, self.requested = run.path, seed, dict(requested)
         self.source = Source(run, trust=True)
-        self._evaluations = dict(evaluations)
+        self.kept: object = None
+
+    @classmethod
+    def evaluated(cls, run: runs.Run, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
+        """Return a run with all required evaluations; missing evaluations are made."""
+        from ngym_cli.agents import perturbation
+        from ngym_cli.evaluation import requests
+
+        for name, each in requested.items():
+            label = each.folder(name)
+            if (run.path / "eval" / label / "summary.json").is_file():
+                continue
+            units = tuple(perturbation.parse(kind, text) for kind, text in each.perturbations.items())
+            asked = requests.Request(
+                trials=each.trials, seed=each.seed + seed, deterministic=each.deterministic, balanced=each.balanced,
+                changes=each.changes, perturbations=units, record=tuple(each.record), name=label, trust=True,
+            )  # fmt: skip
+            for _ in requests.evaluate([str(run.path)], run.path.parent, asked):
+                pass
+        return cls(run, seed, requested)
 
     def evaluation(self, name: str | None = None) -> Evaluated:
         """Return an evaluation by the name in `paper.toml`; by default the first evaluation.
@@ -51,10 +72,10 @@ class PaperRun:
         Raises:
             ValueError: if the paper has none of that name.
         """
-        name = next(iter(self._evaluations)) if name is None else name
-        if name not in self._evaluations:
-            raise ValueError(f"there is no evaluation '{name}'; the part has {', '.join(self._evaluations)}")
-        return self.source.named(self._evaluations[name].folder(name))
+        name = next(iter(self.requested)) if name is None else name
+        if name not in self.requested:
+            raise ValueError(f"there is no evaluation '{name}'; the part has {', '.join(self.requested)}")
+        return self.source.named(self.requested[name].folder(name))
 
     def trials(self, name: str | None = None) -> Table:
         """Return the trials of an evaluation, a column each."""

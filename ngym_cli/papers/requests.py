@@ -212,6 +212,7 @@ def finish(
             claim,
             {each.seed: each.value for each in found if each.claim == claim.id},
             [each.why for each in found if each.claim == claim.id and each.why],
+            results.by_control({each.seed: each.controls for each in found if each.claim == claim.id}),
         )
         for claim in paper.config.claims
     }
@@ -255,8 +256,8 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
 
 def claim_row(claim: ClaimConfig, verdict: Verdict) -> Row:
     """Return a claim with the result, as stored in ``claims.json``."""
-    told = claim.model_dump(exclude_none=True, exclude={"part", "measure"})
+    told = claim.model_dump(exclude_none=True, exclude={"part", "measure", "control"})
     return {**told, "part": claim.part, "measure": claim.measure, **{
         "verdict": verdict.state, "numbers": verdict.numbers, "why": verdict.why,
-        "held": verdict.held, "of": verdict.of,
+        "held": verdict.held, "of": verdict.of, "controls": verdict.controls, "passed": list(verdict.passed),
     }}  # fmt: skip

@@ -13,7 +13,17 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, STATES, Row, Verdict, judge, published_numbers
+from ngym_cli.papers.verdicts import (
+    IN_PART,
+    NOT_REACHED,
+    REACHED,
+    STATES,
+    Row,
+    Value,
+    Verdict,
+    judge,
+    published_numbers,
+)
 
 #: Sources of numbers that were read by eye, which the verdict mentions.
 BY_EYE = ("F", "M")
@@ -82,11 +92,13 @@ def print_claims(document: Row, page: Path) -> None:
 def verdict_words(row: Row) -> str:
     """Return a verdict with necessary notes.
 
-    Notes are the number of seeds that meet the criterion where not all is well, reasons for missing numbers, whatever
-    was fitted to the same data, and whether the published value was read by eye.
+    Notes are the number of seeds that meet the criterion where not all is well, controls that reach the claim,
+    reasons for missing numbers, whatever was fitted to the same data, and whether the published value was read by eye.
     """
     words = str(row["verdict"])
     notes = [f"{row['held']} of {row['of']} seeds"] if words in (IN_PART, NOT_REACHED) and row.get("of") else []
+    notes += ["controls are not measured yet"] if words in (REACHED, IN_PART) and not row.get("controls") else []
+    notes += [f"reached by a control as well: {', '.join(row['passed'])}"] if row.get("passed") else []
     notes += [row["why"]] if row.get("why") else []
     notes += [f"fitted to the same data: {row['fitted']}"] if row.get("fitted") else []
     notes += [f"published value {PROVENANCE[row['provenance']]}"] if row["provenance"] in BY_EYE else []
@@ -142,6 +154,19 @@ def short(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 0.001 and abs(value) < 10 else f"{value:.4g}"
 
 
+def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return a table of the controls: claim, control, number, value, and whether the control reaches the claim."""
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        first = str(row["title"])
+        for control, numbers in row["controls"].items():
+            passes = "passes" if control in row["passed"] else "fails"
+            for name, found in numbers.items():
+                lines.append((first, control.replace("_", " "), name, _here(found, ""), passes))
+                first = passes = control = ""
+    return lines
+
+
 FILE = "results.json"
 #: Number of cores for which minutes are given.
 CORES = 2
@@ -161,8 +186,15 @@ def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
         rows = {int(seed): row for seed, row in seeds.items() if claim.id in row["claims"]}
         values = {seed: row["claims"][claim.id] for seed, row in rows.items()}
         reasons = [row["why"][claim.id] for row in rows.values() if row.get("why", {}).get(claim.id)]
-        found[claim.id] = judge(claim, values, reasons)
+        controls = {s: row["controls"][claim.id] for s, row in rows.items() if claim.id in row.get("controls", {})}
+        found[claim.id] = judge(claim, values, reasons, by_control(controls))
     return found
+
+
+def by_control(found: Mapping[int, Mapping[str, Value]]) -> dict[str, dict[int, Value]]:
+    """Return the values of controls by control and seed, from those by seed and control."""
+    names = dict.fromkeys(name for each in found.values() for name in each)
+    return {name: {seed: each[name] for seed, each in found.items() if name in each} for name in names}
 
 
 def minutes(paper: Paper, seeds: Mapping[str, Row]) -> float | None:

@@ -1,8 +1,10 @@
 """Script `figures.py` of a paper: functions that measure a seed's networks, and functions that draw.
 
 A function whose name begins with ``figure_`` draws; it takes a `ngym_cli.papers.paper_runs.Reproduction` and returns a
-Matplotlib figure, and its docstring is the caption. Every other public function is a measure: it takes the trained run
-of each part that its claim names, and returns a number, or several by name.
+Matplotlib figure, and its docstring is the caption. A function whose name begins with ``control_`` takes a trained run
+and returns a run that follows a wrong strategy, which its docstring names; see `ngym_cli.papers.controls`. Every other
+public function is a measure: it takes the trained run of each part that its claim names, and returns a number, or
+several by name.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from ngym_cli.papers.paper_runs import PaperRun
 
 
-FIGURE = "figure_"
+FIGURE, CONTROL = "figure_", "control_"
 #: Prefix of measures that the task declares, as in ``measures.weber_fraction``.
 OF_THE_TASK = "measures."
 
@@ -75,7 +77,7 @@ class Script:
         """
         if measure.startswith(OF_THE_TASK):
             return
-        own = [name for name in self.functions if not name.startswith(FIGURE)]
+        own = [name for name in self.functions if not name.startswith((FIGURE, CONTROL))]
         if measure not in own and measure not in MEASURES:
             kind = f"measure (a function of {SCRIPT}, or of the library)"
             raise UserError(f"{where}: {unknown(kind, measure, [*own, *MEASURES])}")
@@ -106,6 +108,22 @@ class Script:
         if name.startswith(OF_THE_TASK):
             return lambda run: run.measured(name.removeprefix(OF_THE_TASK))
         return MEASURES[name]
+
+    def control(self, name: str) -> Callable[[PaperRun], PaperRun]:
+        """Return a function that makes a control from a trained run, by name without the prefix."""
+        from ngym_cli.papers import controls
+
+        return controls.untrained if name == controls.UNTRAINED else getattr(self.module, CONTROL + name)
+
+    def check_control(self, name: str, where: str) -> None:
+        """Refuse a control that does not exist.
+
+        Raises:
+            UserError: with the nearest name.
+        """
+        own = [each.removeprefix(CONTROL) for each in self.functions if each.startswith(CONTROL)]
+        if name not in own:
+            raise UserError(f"{where}: {unknown(f'control (a function control_... of {SCRIPT})', name, own)}")
 
     def figure(self, name: str) -> Callable[..., Any]:
         """Return a function that draws."""

@@ -12,7 +12,9 @@ half of them. Of a claim with several numbers all must meet it; with `, most num
 
 A claim is *reached* if every seed gave its numbers and the 95 % interval over seeds lies inside the criterion as well.
 It is *reached in part* if the mean alone meets the criterion, or if the criterion for that is met; seeds that gave no
-number then count as seeds that do not meet it, and more than half must have given one.
+number then count as seeds that do not meet it, and more than half must have given one. What a control reaches (an
+untrained network, a wrong strategy) tells nothing of the trained networks: a control passes if it reaches the claim by
+the same rule, and the claim then counts as reached in part at most.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ngym_cli.config.values import split_entries
@@ -206,6 +208,8 @@ class Verdict:
         why: reason for a missing or failed result, if any.
         held: number of seeds that meet the criterion by themselves.
         of: number of seeds.
+        controls: numbers of each control by name, as `numbers`.
+        passed: names of the controls that reach the claim.
     """
 
     state: str
@@ -213,6 +217,8 @@ class Verdict:
     why: str = ""
     held: int = 0
     of: int = 0
+    controls: dict[str, dict[str, Row]] = field(default_factory=dict)
+    passed: tuple[str, ...] = ()
 
 
 def published_numbers(published: Any) -> dict[str, float | None]:
@@ -222,28 +228,26 @@ def published_numbers(published: Any) -> dict[str, float | None]:
     return {"": None if isinstance(published, str) else float(published)}
 
 
-def judge(claim: Any, values: Mapping[int, Value], reasons: Sequence[str] = ()) -> Verdict:
+def judge(
+    claim: Any,
+    values: Mapping[int, Value],
+    reasons: Sequence[str] = (),
+    controls: Mapping[str, Mapping[int, Value]] | None = None,
+) -> Verdict:
     """Return the verdict of a claim.
 
     Args:
         claim: a `ngym_cli.papers.model.ClaimConfig`.
         values: result of each seed.
         reasons: reasons for missing results of seeds.
+        controls: result of each seed, by control.
     """
     if claim.untestable is not None:
         return Verdict(UNTESTABLE, {}, claim.untestable)
     why = "; ".join(dict.fromkeys(reasons))
     if not values:
         return Verdict(OPEN, {}, why)
-    published = published_numbers(claim.published)
-    names = list(dict.fromkeys(name for value in values.values() if isinstance(value, Mapping) for name in value))
-    if names and set(published) == {""}:  # a single published number, or a text, applies to all
-        published = dict.fromkeys(names, published[""])
-    # a published number without results from any seed still counts in the judgement
-    names += [name for name in published if name not in names] if names or set(published) != {""} else [""]
-    seeds = sorted(values)
-    rows = {seed: {name: _number(values[seed], name) for name in names} for seed in seeds}
-    numbers = {name: Number.of({seed: rows[seed][name] for seed in seeds}) for name in names}
+    published, rows, numbers = _over_seeds(claim, values)
     reached, in_part = claim.criteria
     state, held = NOT_REACHED, 0
     if reached is not None:
@@ -252,7 +256,37 @@ def judge(claim: Any, values: Mapping[int, Value], reasons: Sequence[str] = ()) 
         state = IN_PART if state != REACHED and reached.held(numbers, published, of_mean=True) else state
     if state == NOT_REACHED and in_part is not None and in_part.held(numbers, published):
         state = IN_PART
-    return Verdict(state, {name: asdict(each) for name, each in numbers.items()}, why, held, len(seeds))
+    others = {name: _over_seeds(claim, each, list(numbers)) for name, each in (controls or {}).items()}
+    passed = tuple(name for name, (known, _, each) in others.items() if reached and reached.inside(each, known))
+    state = IN_PART if passed and state == REACHED else state
+    of_controls = {name: _as_rows(each) for name, (_, _, each) in others.items()}
+    return Verdict(state, _as_rows(numbers), why, held, len(rows), of_controls, passed)
+
+
+def _as_rows(numbers: Mapping[str, Number]) -> dict[str, Row]:
+    return {name: asdict(each) for name, each in numbers.items()}
+
+
+def _over_seeds(
+    claim: Any, values: Mapping[int, Value], expected: Sequence[str] = ()
+) -> tuple[dict[str, float | None], dict[int, dict[str, float | None]], dict[str, Number]]:
+    """Return published numbers by name, the numbers of each seed by name, and the numbers over seeds.
+
+    Args:
+        claim: the claim.
+        values: result of each seed.
+        expected: names of numbers that count even where no seed gave them.
+    """
+    published = published_numbers(claim.published)
+    names = list(dict.fromkeys(name for value in values.values() if isinstance(value, Mapping) for name in value))
+    names += [name for name in expected if name and name not in names]
+    if names and set(published) == {""}:  # a single published number, or a text, applies to all
+        published = dict.fromkeys(names, published[""])
+    # a published number without results from any seed still counts in the judgement
+    names += [name for name in published if name not in names] if names or set(published) != {""} else [""]
+    seeds = sorted(values)
+    rows = {seed: {name: _number(values[seed], name) for name in names} for seed in seeds}
+    return published, rows, {name: Number.of({seed: rows[seed][name] for seed in seeds}) for name in names}
 
 
 def _number(value: Value, name: str) -> float | None:

@@ -16,6 +16,9 @@ from ngym_cli import runs
 from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.environments.facts import Facts
 
+#: Folder that holds the packages of this project: the checkout, or the folder of installed packages.
+SOURCE = Path(__file__).resolve().parents[2]
+
 #: Packages whose versions decide what a run computes.
 PACKAGES = (
     "ngym",
@@ -51,7 +54,7 @@ def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
         "process": runs.this_process(),
         "machine": machine(threads),
         "versions": versions(),
-        "git": git_state(Path(__file__).resolve().parents[1]),
+        "git": git_state(SOURCE),
         **({"code": code} if code else {}),
     }
 
@@ -61,7 +64,7 @@ def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[s
 
     Args:
         manifest: the manifest so far.
-        step: steps after which it goes on.
+        step: steps after which it continues.
         threads: threads that share the learning.
     """
     here = {"at": runs.now(), "step": step, "command": sys.argv, "versions": versions()}

@@ -23,6 +23,7 @@ from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.config.tasks import usual_algorithm
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, did_you_mean
 from ngym_cli.files import locks, reading
@@ -107,9 +108,9 @@ class Sweep:
 
     def run_path(self, entry: Entry, values: Values) -> Path:
         """Return the folder of a run."""
-        fields = RunConfig.model_fields
-        task, alg = (str(values.get(key, self.recipe.run.get(key, fields[key].default))) for key in ("task", "alg"))
-        return runs.folder_for(self.root, task, alg, entry.name, 0)
+        settings = {**self.recipe.run, **values}
+        task = str(settings.get("task", RunConfig.model_fields["task"].default))
+        return runs.folder_for(self.root, task, str(settings.get("alg") or usual_algorithm(task)), entry.name, 0)
 
     def error_path(self, job: int) -> Path:
         """Return the file with the error of a failed job."""

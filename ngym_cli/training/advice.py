@@ -10,7 +10,7 @@ from ngym_cli.agents.from_config import UNITS, default_steps, find_algorithm
 from ngym_cli.agents.measured import Measured, learner_of, measured
 from ngym_cli.config import RunConfig
 from ngym_cli.config.recommended import recommended
-from ngym_cli.config.tasks import is_supervised_by_default
+from ngym_cli.config.tasks import usual_algorithm
 from ngym_cli.environments.facts import Facts
 
 #: Share of the ceiling below which a performance calls for advice.
@@ -68,7 +68,7 @@ def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
     if needed and any(entry["name"] not in here for entry in needed.settings.get("wrappers", ())):
         yield f"--recommended ({needed.words})"
     if not algorithm.recurrent and not algorithm.own_class:
-        yield f"--alg {_usual(facts.id)} (a network with memory)"
+        yield f"--alg {usual_algorithm(facts.id)} (a network with memory)"
         return
     usual, steps = default_steps(config, facts.id), int(config.timesteps or 0)
     if steps < usual:
@@ -85,18 +85,13 @@ def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
     yield from _other_signal(config, facts)
 
 
-def _usual(task: str) -> str:
-    """Return the usual algorithm of a task."""
-    return "supervised" if is_supervised_by_default(task) else str(RunConfig.model_fields["alg"].default)
-
-
 def _other_signal(config: RunConfig, facts: Facts) -> Iterator[str]:
     """Yield an algorithm that learns from another signal, unless measured not to learn the task."""
     taught = find_algorithm(config.alg).needs_truth
     other = "recurrent_ppo" if taught else "supervised"
     if other not in ALGORITHMS or (other == "supervised" and "supervised" not in facts.task.metadata.get("tags", ())):
         return
-    row: Measured | None = measured(facts.id, "default" if other == _usual(facts.id) else other)
+    row: Measured | None = measured(facts.id, "default" if other == usual_algorithm(facts.id) else other)
     if row is not None and not row.reached:
         return
     try:

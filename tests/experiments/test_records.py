@@ -9,13 +9,19 @@ import pytest
 from experiments import bandit
 from experiments.records import quotes, stamp
 from experiments.records.record import Record
-from experiments.records.registry import RECORDS
+from experiments.records.registry import DATA, RECORDS
 
 
 @pytest.mark.parametrize("path", list(quotes.texts()), ids=lambda path: path.relative_to(quotes.ROOT).as_posix())
 def test_texts_quote_what_the_records_hold(path):
     told = "python -m experiments.records --texts writes it anew"
     assert quotes.renewed(path) == path.read_text(encoding="utf-8"), told
+
+
+@pytest.mark.parametrize("path", list(DATA), ids=lambda path: path.name)
+def test_package_data_is_what_the_records_hold(path):
+    told = "python -m experiments.records --texts writes it anew"
+    assert DATA[path]() == path.read_text(encoding="utf-8"), told
 
 
 @pytest.mark.parametrize("record", list(RECORDS.values()), ids=lambda record: record.name)

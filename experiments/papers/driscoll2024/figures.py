@@ -9,6 +9,8 @@ import numpy as np
 from neurogym.analysis import Activity, pca_trajectories
 from ngym_cli.agents.dynamics import SLOW, input_sets, system_of
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.papers.paper_runs import PaperRun
+from ngym_cli.runs import Run
 
 #: What tasks with a delay compute in it.
 KINDS = {
@@ -22,6 +24,8 @@ KIND = {task: kind for kind, tasks in KINDS.items() for task in tasks}
 STARTS, SETTLING, NEAR = 16, 500, 0.02
 #: Inputs between that of one task and that of another, and steps of the network at each.
 BETWEEN, STEPS = 20, 15
+#: What a run is marked with whose tasks are sorted into random kinds.
+RANDOM = "random kinds"
 
 
 def _short(task):
@@ -65,9 +69,12 @@ def _nearest(a, b):
 
 
 def _pairs(run, same):
-    found = _points(run)
+    found, kinds = _points(run), KIND
+    if run.kept == RANDOM:
+        order = np.random.default_rng(run.seed).permutation(len(KIND))
+        kinds = dict(zip(KIND, np.array(list(KIND.values()))[order], strict=True))
     tasks = [task for task in KIND if (task, "delay") in found]
-    pairs = [pair for pair in combinations(tasks, 2) if (KIND[pair[0]] == KIND[pair[1]]) == same]
+    pairs = [pair for pair in combinations(tasks, 2) if (kinds[pair[0]] == kinds[pair[1]]) == same]
     if not pairs:
         raise ValueError(f"no two tasks of {'one kind' if same else 'different kinds'} have stable points in the delay")
     return pairs
@@ -151,6 +158,13 @@ def _first_with_points(paper):
         with suppress(ValueError):
             return run, _pairs(run, True), _pairs(run, False)
     raise ValueError("no network has stable points in the delay of two tasks of one kind")
+
+
+def control_random_kinds(run):
+    """The trained networks, their tasks sorted into random kinds as large as the true ones."""
+    found = PaperRun(Run(run.path), run.seed, run.requested)
+    found.kept = RANDOM
+    return found
 
 
 def figure_4_points_in_the_delay(paper):

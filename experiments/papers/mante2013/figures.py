@@ -1,5 +1,6 @@
 """Choices, fixed points and targeted axes of networks that integrate one of two noisy sources."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,12 +11,15 @@ from neurogym.dynamics import describe_attractor, selected_input
 from ngym_cli.agents.dynamics import input_sets, points_of_sets, system_of
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, new_figure, shades
+from ngym_cli.papers.controls import cut, rewired
 
 CONTEXTS = (0, 1)
 #: Words for the contexts: in the paper the first source was the motion and the second the colour of the dots.
 WORDS = {0: "modality 1 relevant", 1: "modality 2 relevant"}
-#: States from which slow points are looked for, and the speed below which a point counts as slow.
-STARTS, SLOW = 16, 0.03
+#: States from which slow points are looked for, the speed below which a point counts as slow, and how near visited
+#: states have to come to a point, as a share of their spread.
+STARTS, SLOW, NEAR = 32, 0.01, 0.1
+OF_POINTS = ("points", "inputs", "condition", "speed", "eigenvalues", "right", "left", "share")
 
 
 def incongruent(run):
@@ -49,7 +53,16 @@ def _points(run):
     sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
     system = system_of(run.source.policy.networks[0])
     found = points_of_sets(system, activity, observations, sets, starts=STARTS, slow=SLOW)
-    return {int(each.values["context"]): (each, points) for each, points in found}
+    near = {int(each.values["context"]): (each, _near(points, activity.values[each.steps])) for each, points in found}
+    return {context: pair for context, pair in near.items() if len(pair[1])}
+
+
+def _near(points, visited):
+    """Points that the network comes near during the stimulus: a tenth of the spread of its states, or nearer."""
+    spread = np.sqrt(((visited - visited.mean(axis=0)) ** 2).sum(axis=1).mean())
+    apart = np.array([np.linalg.norm(visited - point, axis=1).min() for point in points.points])
+    kept = {name: getattr(points, name)[apart < NEAR * spread] for name in OF_POINTS}
+    return replace(points, **kept)
 
 
 def _of_contexts(run, value):
@@ -60,11 +73,15 @@ def _of_contexts(run, value):
 
 
 def leading_eigenvalue(run):
-    return _of_contexts(run, lambda _, points: describe_attractor(points).leading)
+    """Largest eigenvalue, median of the points of each context: what is left after 100 ms."""
+    steps = 100 / run.source.facts.dt
+    return _of_contexts(run, lambda _, points: describe_attractor(points).leading ** steps)
 
 
 def next_eigenvalue(run):
-    return _of_contexts(run, lambda _, points: describe_attractor(points).next)
+    """Second largest eigenvalue, median of the points of each context: what is left after 100 ms."""
+    steps = 100 / run.source.facts.dt
+    return _of_contexts(run, lambda _, points: describe_attractor(points).next ** steps)
 
 
 def dominant_axis(run):
@@ -113,28 +130,37 @@ def _axes(run):
     context = numbers(table["context"]).astype(int)
     signs = np.where(context == 0, relevant, other), np.where(context == 0, other, relevant)
     coherences = [sign * numbers(table[f"coh_{k}"]) for k, sign in enumerate(signs, start=1)]
-    variables = {
+    return targeted_axes(aligned, _variables(table, coherences)), aligned, table, coherences
+
+
+def _variables(table, coherences):
+    return {
         "choice": numbers(table["choice"]) * 2 - 3,
         "modality 1": coherences[0],
         "modality 2": coherences[1],
-        "context": context * 2 - 1,
+        "context": numbers(table["context"]) * 2 - 1,
     }
-    return targeted_axes(aligned, variables), aligned, table, coherences
 
 
 def _apart(run, axis, relevant):
-    """Distance between the strongest evidence of a source for either choice along an axis, where it does or does not
-    count: mean over both sources of the largest distance at any step of the stimulus.
+    """Distance from the strongest evidence for choice 1 to that for choice 2 along an axis, by a source.
+
+    Mean over steps of the stimulus and over both sources, each in the context in which it counts, or does not.
+
+    Signed, and of the half of the trials that did not decide on the axes.
     """
-    axes, aligned, table, coherences = _axes(run)
-    found = []
-    for context in CONTEXTS:
-        source = context if relevant else 1 - context
-        name = f"modality {source + 1}" if axis == "own" else axis
-        place = axes.project(aligned)[..., axes.names.index(name)]
-        here = table["context"] == context
-        ends = [place[here & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
-        found.append(np.abs(ends[1] - ends[0]).max())
+    _, aligned, table, coherences = _axes(run)
+    odd, found = np.arange(len(aligned)) % 2 == 1, []
+    for half in (odd, ~odd):
+        variables = {name: values[~half] for name, values in _variables(table, coherences).items()}
+        axes = targeted_axes(aligned[~half], variables)
+        projected = axes.project(aligned)
+        for context in CONTEXTS:
+            source = context if relevant else 1 - context
+            place = projected[..., axes.names.index(f"modality {source + 1}" if axis == "own" else axis)]
+            here = half & (table["context"] == context)
+            ends = [place[here & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
+            found.append((ends[1] - ends[0]).mean())
     return float(np.mean(found))
 
 
@@ -147,9 +173,58 @@ def evidence_on_choice_axis(run):
     return _apart(run, "choice", False) / _apart(run, "choice", True)
 
 
-def evidence_on_own_axis(run):
-    """Movement along its own axis by evidence that does not count over that by evidence that does."""
-    return _apart(run, "own", False) / _apart(run, "own", True)
+def gating(run):
+    """Irrelevant over relevant evidence in their movement along their own axes, less the same along the axis of choice.
+
+    1 where irrelevant evidence is there as much as relevant evidence and is not integrated; 0 where it is integrated
+    as much as it is there.
+    """
+    return _apart(run, "own", False) / _apart(run, "own", True) - evidence_on_choice_axis(run)
+
+
+def line_along_choice(run):
+    """Cosine of the angle between the axis along which points lie and the axis of choice, in each context."""
+    axes, _, _, _ = _axes(run)
+    choice = axes.axes[axes.names.index("choice")] * axes.sd  # the axis is one of standard deviations
+
+    def cosine(_, points):
+        line = np.linalg.svd(points.points - points.points.mean(axis=0), full_matrices=False)[2][0]
+        return abs(line @ choice) / np.linalg.norm(choice)
+
+    return _of_contexts(run, cosine)
+
+
+def slowness(run):
+    """Decay along the line over that in the slowest other direction, in each context: logarithms of eigenvalues."""
+
+    def ratio(_, points):
+        found = describe_attractor(points)
+        return abs(np.log(found.leading)) / abs(np.log(found.next))
+
+    return _of_contexts(run, ratio)
+
+
+def control_no_context(run):
+    """The trained networks without their inputs from the cue of the context: both sources count in both contexts."""
+    return cut(run, "context1", "context2")
+
+
+def control_no_evidence(run):
+    """The trained networks without their inputs from both sources: they answer, but not to what was shown."""
+    return cut(run, "stim1_mod1", "stim2_mod1", "stim1_mod2", "stim2_mod2")
+
+
+def control_shuffled(run):
+    """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
+    rng = np.random.default_rng(run.seed)
+
+    def mixed(weights):
+        name = next(name for name in weights if name.endswith("weight_hh_l0"))
+        found = weights[name].numpy()
+        found[:] = np.stack([rng.permutation(row) for row in found])
+        return weights
+
+    return rewired(run, mixed)
 
 
 def figure_1_choices(paper):
@@ -174,19 +249,22 @@ def figure_1_choices(paper):
 def figure_2_targeted_axes(paper):
     """Mean trajectories of the first network during the stimulus in each context, in the plane of the axis of choice
     and that of a source, sorted by the evidence of that source from the strongest for choice 1 (yellow) to that
-    for choice 2 (blue). Relevant evidence moves the state along both axes, irrelevant evidence along its own only.
+    for choice 2 (blue); a dot every 100 ms, one scale for all panels. Relevant evidence (on the diagonal) moves the
+    state along both axes, irrelevant evidence along its own axis only.
     """
-    figure, panels = new_figure(2, 2, width=3.0, height=2.6)
+    figure, panels = new_figure(2, 2, width=3.0, height=2.6, sharex=True, sharey=True)
     axes, aligned, table, coherences = _axes(paper.runs("context")[0])
     projected = axes.project(aligned)
     along = projected[..., axes.names.index("choice")]
+    every = max(1, round(100 / paper.runs("context")[0].source.facts.dt))
     for context in CONTEXTS:
         for source in range(2):
             panel, levels = panels[context][source], np.unique(coherences[source])
             across = projected[..., axes.names.index(f"modality {source + 1}")]
             for level, colour in zip(levels, shades(len(levels)), strict=True):
                 rows = (table["context"] == context) & (coherences[source] == level)
-                panel.plot(along[rows].mean(axis=0), across[rows].mean(axis=0), "o-", color=colour, markersize=3)
+                path = along[rows].mean(axis=0), across[rows].mean(axis=0)
+                panel.plot(*path, "o-", color=colour, markersize=3, markevery=every)
             kind = "relevant" if context == source else "irrelevant"
             panel.set(
                 title=f"context {context + 1}: modality {source + 1}, {kind}", ylabel=f"modality {source + 1} axis"
@@ -212,6 +290,8 @@ def _slow_points(plane, run):
             plane.plot(*space.project(path).T, ".-", color=colour, linewidth=0.6, markersize=3, alpha=0.5)
     frame = plane.axis()
     for context, colour in zip(CONTEXTS, COLOURS, strict=False):
+        if context not in _points(run):
+            continue
         x, y = space.project(_points(run)[context][1].points).T
         inside = (frame[0] <= x) & (x <= frame[1]) & (frame[2] <= y) & (y <= frame[3])
         label = f"{WORDS[context]}, {inside.sum()} of {len(x)} points"
@@ -221,29 +301,39 @@ def _slow_points(plane, run):
     plane.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
 
 
+def _or_none(measure, run, context):
+    """Value of a measure in a context; nan where slow points are missing."""
+    try:
+        return measure(run)[WORDS[context]]
+    except ValueError:
+        return np.nan
+
+
 def figure_5_line_attractors(paper):
     """Left: slow points of the first network in each context (large) and mean paths by the relevant evidence during the
     stimulus, along the principal components of the paths; points that no path comes near lie outside the frame. Middle:
-    eigenvalues, largest and second largest, median of the points of each network. Right: movement along the slow
-    direction by evidence of each source, a dot for each network.
+    eigenvalues over 100 ms, largest (dots) and second largest (squares), median of the points of each network: the
+    largest are near 1 (dashed). Right: movement along the slow direction by relevant (dots) and irrelevant evidence
+    (squares): the former is larger.
     """
     figure, (plane, spectrum, selection) = new_figure(1, 3, width=3.1)
     networks = paper.runs("context")
     _slow_points(plane, networks[0])
     places = np.arange(len(networks))
     for context, colour, shift in zip(CONTEXTS, COLOURS, (-0.1, 0.1), strict=False):
-        for k, claim in enumerate(("leading-eigenvalue", "next-eigenvalue")):
-            values = paper.value(claim)[WORDS[context]]["seeds"]
+        for k, eigenvalue in enumerate((leading_eigenvalue, next_eigenvalue)):
+            values = [_or_none(eigenvalue, run, context) for run in networks]
             spectrum.plot(places + shift, values, "os"[k], color=colour, markersize=5)
         for k, relevant in enumerate((True, False)):
             source = context if relevant else 1 - context
-            values = [np.median(_selected(run)[context][:, source]) for run in networks]
+            moved = [_selected(run).get(context) for run in networks]
+            values = [np.nan if each is None else np.median(each[:, source]) for each in moved]
             selection.plot(places + shift, values, "os"[k], color=colour, markersize=5)
     for axes, words in ((spectrum, ("largest", "second")), (selection, ("relevant", "irrelevant"))):
         for marker, word in zip("os", words, strict=True):
             axes.plot([], [], marker, color=GREY, label=word)
-        axes.set(xlabel="network", xlim=(-0.5, len(networks) - 0.5))
-        axes.set_xticks(places)
+        axes.set(xlabel="seed", xlim=(-0.5, len(networks) - 0.5))
+        axes.set_xticks(places, [str(run.seed) for run in networks])
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
     spectrum.axhline(1, color=GREY, linestyle="--", linewidth=1)
     spectrum.set(ylabel="size of the eigenvalue", title="eigenvalues, median of points")

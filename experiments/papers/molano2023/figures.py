@@ -4,6 +4,7 @@ import numpy as np
 
 from neurogym.analysis import from_trials
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.papers.controls import FEEDBACK, cut
 
 LAGS = 4
 PARTS = ("direct", "pretrained")
@@ -28,6 +29,11 @@ def more_reset(direct, pretrained):
     return _history(pretrained.trials()).reset_index.value - _history(direct.trials()).reset_index.value
 
 
+def control_no_feedback(run):
+    """The trained networks without their inputs from the last reward and action: no history can be used."""
+    return cut(run, FEEDBACK)
+
+
 def figure_1_transition_weights(paper):
     """Weight of past transitions between correct choices on the present choice, after correct (filled) and after error
     trials (open), in tests with two alternatives. One line is one network, its intervals are 95 %.
@@ -50,7 +56,6 @@ def figure_1_transition_weights(paper):
                 axis.errorbar(places, [r.value for r in rows], half, color=colour, label=label, **style)
         axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
         axis.set(xlabel="trials back", xticks=range(2, LAGS + 1), title=paper.config.parts[part].what)
-        axis.title.set_fontsize(8)
     axes[0].set_ylabel("weight of a transition (log odds)")
     axes[0].legend()
     return figure
@@ -76,5 +81,5 @@ def figure_2_reset_index(paper):
         axes.plot(line, sign * line, color=GREY, linestyle="--", linewidth=1, zorder=0)
     axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set(xlabel="weight after correct (log odds)", ylabel="weight after error (log odds)", title="reset index")
-    axes.legend(fontsize=7)
+    axes.legend()
     return figure

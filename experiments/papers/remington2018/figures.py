@@ -6,12 +6,15 @@ import numpy as np
 
 from neurogym.analysis import Activity, interval_reproduction, path_speed, pca_trajectories
 from neurogym.analysis.activity import nan_mean
-from neurogym.analysis.trial_tables import responded, select
+from neurogym.analysis.trial_tables import numbers, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure, shades
+from ngym_cli.papers.controls import answered, cut
 
 GAINS = (1.0, 1.5)
 #: Principal components in which speed is measured; noise of single units is left out with the others.
 COMPONENTS = 4
+SHOWN = 3  #: networks with a panel of their own
+SCATTER = 0.05  #: of intervals that a control produces, as a share
 
 
 def _of_gain(table, gain):
@@ -84,24 +87,77 @@ def speed_correlation(run):
 
 
 def separation(run):
-    """Distance between the gains over that between the shortest and the longest interval, half-way to the response."""
-    gains, measures, times, paths, dt = _paths(run)
-    half = np.stack([path[round(0.5 * time / dt)] for path, time in zip(paths, times, strict=True)])
-    one, two = half[gains == GAINS[0]], half[gains == GAINS[1]]
-    within = np.mean([np.linalg.norm(each[-1] - each[0]) for each in (one, two)])
-    return float(np.mean(np.linalg.norm(two - one, axis=1)) / within)
+    """Distance between the gains at equal produced intervals over that between halves of the trials of a condition.
+
+    States half-way to the response. Each condition of gain 1.5 is held against the one of gain 1 with the nearest
+    produced interval, if that is at most a tenth away: intervals alone then hold nothing apart. Distances between the
+    gains are between different halves of the trials, so that noise adds as much to these as to the others.
+
+    Raises:
+        ValueError: if no two conditions of different gain have the same produced interval.
+    """
+    gains, _, times, _, dt = _paths(run)
+    one, two = np.flatnonzero(gains == GAINS[0]), np.flatnonzero(gains == GAINS[1])
+    pairs = [(k, one[np.argmin(np.abs(times[one] - times[k]))]) for k in two]
+    pairs = [(a, b) for a, b in pairs if abs(times[a] - times[b]) <= 0.1 * times[b]]
+    if not pairs:
+        raise ValueError("no conditions of different gain have the same produced interval")
+    halves = _halfway(run, times, dt)
+    between = np.mean([np.linalg.norm(halves[0][a] - halves[1][b]) for a, b in pairs])
+    within = np.mean([np.linalg.norm(halves[0][k] - halves[1][k]) for pair in pairs for k in pair])
+    return float(between / within)
+
+
+def _halfway(run, times, dt):
+    """Mean state half-way to the mean response of each condition, of odd and of even trials."""
+    recording, table = run.recording("activity"), run.trials("activity")
+    activity = Activity(recording["activity"], recording.offsets, recording.dt)
+    aligned = activity.align(recording.events["set"] / recording.dt, stop=round(max(times) / dt))
+    found, odd = [], np.arange(len(table["trial"])) % 2 == 1
+    for half in (odd, ~odd):
+        states = []
+        for k, (gain, measure) in enumerate((g, m) for g in GAINS for m in np.unique(table["measure"])):
+            trials = half & responded(table) & (table["gain"] == gain) & (table["measure"] == measure)
+            states.append(nan_mean(aligned[trials])[round(0.5 * times[k] / dt)])
+        found.append(np.stack(states))
+    return found
+
+
+def control_copier(run):
+    """What is produced is the gain times the measured interval, with a scatter of a twentieth and without a bias."""
+    return answered(run, lambda table: {**table, "rt": _copied(table, numbers(table["gain"]))})
+
+
+def control_one_gain(run):
+    """What is produced is the measured interval at both gains, with a scatter of a twentieth."""
+    return answered(run, lambda table: {**table, "rt": _copied(table, 1.0)})
+
+
+def control_no_gain(run):
+    """The trained networks without their input from the cue of the gain."""
+    return cut(run, "gain")
+
+
+def control_no_measure(run):
+    """The trained networks without their input from the first cue: no interval is measured."""
+    return cut(run, "ready")
+
+
+def _copied(table, gain):
+    scatter = 1 + SCATTER * np.random.default_rng(0).standard_normal(len(table["rt"]))
+    return gain * numbers(table["measure"]) * scatter - table["period_set"]
 
 
 def figure_1_produced_intervals(paper):
-    """Produced interval by measured interval at both gains, each network a panel: means with 95 % intervals. Dashed:
-    the measured interval times the gain. Lines that are flatter than that regress to the mean.
+    """Produced interval by measured interval at both gains, a panel for each of the first networks: means with 95 %
+    intervals. Dashed: the measured interval times the gain. Lines that are flatter than that regress to the mean.
     """
-    networks = paper.runs("gains")
+    networks = paper.runs("gains")[:SHOWN]
     figure, panels = new_figure(1, len(networks), width=2.9, squeeze=False, sharey=True)
     for axes, run in zip(panels[0], networks, strict=True):
         for gain, colour in zip(GAINS, COLOURS, strict=False):
             curve = _fit(run, gain).produced
-            label = f"gain {gain:g}, slope {paper.value('slopes')[f'{gain:g}']['seeds'][networks.index(run)]:.2f}"
+            label = f"gain {gain:g}, slope {slopes(run)[gain]:.2f}"
             target = np.array(curve.x)
             interval_points(axes, _over(curve, gain), color=colour, fmt="o-", label=label)
             axes.plot(target / gain, target, color=colour, linestyle="--", linewidth=0.8)
@@ -118,8 +174,8 @@ def _over(curve, gain):
 def figure_6_trajectories_and_speed(paper):
     """Left: mean trajectories of the first network from the set cue to the response along the first two principal
     components, darker for longer measured intervals; dots mark each 200 ms. Right: mean speed of each condition of all
-    networks (a marker each), in the middle half of the way, by produced interval; grey: as it would be if one path were
-    run through at another speed.
+    networks, over the mean of the network, in the middle half of the way, by produced interval. Points fall along the
+    grey line where one path is run through at another speed.
     """
     networks = paper.runs("gains")
     figure, (plane, speeds) = new_figure(1, 2, width=4.0)
@@ -134,12 +190,13 @@ def figure_6_trajectories_and_speed(paper):
         plane.plot([], [], line, color="black", label=f"gain {gain:g}")
     plane.set(xlabel="PC1", ylabel="PC2", title=f"set to go, seed {networks[0].seed}")
     plane.legend()
-    for run, marker in zip(networks, "osD^v", strict=False):
+    for run in networks:
         gains, times, speed = _speeds(run)
         speed = speed / np.exp(np.mean(np.log(speed)))
         for gain, colour in zip(GAINS, COLOURS, strict=False):
             rows = gains == gain
             label = f"gain {gain:g}" if run is networks[0] else None
+            marker = "o" if gain == GAINS[0] else "s"
             speeds.plot(times[rows], speed[rows], marker, color=colour, markersize=4, label=label)
     ends = np.array(speeds.get_xlim())
     smooth = np.linspace(*ends, 100)

@@ -8,10 +8,12 @@ from neurogym.analysis import Activity, bayesian_reproduction, interval_reproduc
 from neurogym.analysis.results import Curve, Estimate
 from neurogym.analysis.trial_tables import numbers, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
+from ngym_cli.papers.controls import answered, cut
 
 #: Height of the cue of each prior, and the word for it.
 PRIORS = {0.3: "short", 0.4: "long"}
 SHARED = 800.0  # interval (ms) that occurs under both priors
+WEBER, SCATTER = 0.1, 50.0  # noise of the measurements; scatter (ms) of a control
 BINS = 9  # of measured intervals, for states at set
 
 
@@ -28,14 +30,40 @@ def slopes(run):
     }
 
 
+def centres(run):
+    """Interval (ms) that is produced without bias under each prior, where produced intervals regress to a mean.
+
+    Raises:
+        ValueError: if produced intervals do not regress: their slope is .95 or more.
+    """
+    found = {}
+    for cue, word in PRIORS.items():
+        interval, produced = _of_prior(run.trials(), cue)
+        slope, base = np.polyfit(interval, produced, 1)
+        if slope >= 0.95:
+            raise ValueError(f"what is produced does not regress under the {word} prior: slope {slope:.2f}")
+        found[word] = float(base / (1 - slope))
+    return found
+
+
+def scalar_variability(run):
+    """Slope of the standard deviation of what is produced on its mean, over the ten pairs of prior and interval."""
+    means, deviations = [], []
+    for cue in PRIORS:
+        interval, produced = _of_prior(run.trials(), cue)
+        for each in np.unique(interval):
+            means.append(produced[interval == each].mean())
+            deviations.append(produced[interval == each].std())
+    return float(np.polyfit(means, deviations, 1)[0])
+
+
 def _means(run):
     """Mean produced interval of each prior and interval, and that of the Bayesian observer (ms)."""
-    weber = run.source.config.task_args["weber"]
     found = []
     for cue, word in PRIORS.items():
         interval, produced = _of_prior(run.trials(), cue)
         listed = np.unique(interval)
-        optimal, _ = bayesian_reproduction(listed, weber)
+        optimal, _ = bayesian_reproduction(listed, WEBER)
         found += [(word, t, produced[interval == t].mean(), best) for t, best in zip(listed, optimal, strict=True)]
     return found
 
@@ -46,9 +74,15 @@ def same_interval(run):
     return made["long"] - made["short"]
 
 
-def distance_to_observer(run):
-    """Root mean squared difference between mean produced intervals and the Bayesian observer's (ms)."""
-    return float(np.sqrt(np.mean([(mean - best) ** 2 for *_, mean, best in _means(run)])))
+def nearer_to_two_priors(run):
+    """Distance to the observer of both priors over that to the observer who holds one prior of all intervals.
+
+    Distances are root mean squared differences of mean produced intervals over the ten pairs of prior and interval.
+    """
+    ours = np.array([mean for *_, mean, _ in _means(run)])
+    two = np.array([best for *_, best in _means(run)])
+    one = np.array([mean for *_, mean, _ in _means(control_one_prior(run))])
+    return float(np.sqrt(np.mean((ours - two) ** 2) / np.mean((ours - one) ** 2)))
 
 
 def _biases(run):
@@ -97,6 +131,32 @@ def compression(run):
         rate, third = np.diff(place) / np.diff(measured), (BINS - 1) // 3
         found[word] = float(np.mean([*rate[:third], *rate[-third:]]) / np.mean(rate[third:-third]))
     return found
+
+
+def control_one_prior(run):
+    """An observer of the same measurements who holds one prior, of all intervals of both."""
+    return answered(run, _pooled)
+
+
+def control_no_cue(run):
+    """The trained networks without their input from the cue of the prior."""
+    return cut(run, "context")
+
+
+def control_accurate(run):
+    """What is produced is the interval itself, with a scatter of 50 ms at each."""
+    return answered(run, lambda table: {**table, "rt": table["interval"] + SCATTER * _normal(len(table["rt"]))})
+
+
+def _pooled(table):
+    listed, place = np.unique(numbers(table["interval"]), return_inverse=True)
+    share = np.bincount(place) / len(place)
+    best, spread = bayesian_reproduction(listed, WEBER, share)
+    return {**table, "rt": best[place] + spread[place] * _normal(len(place))}
+
+
+def _normal(n):
+    return np.random.default_rng(0).standard_normal(n)
 
 
 def figure_1_bias_to_the_mean_of_each_prior(paper):

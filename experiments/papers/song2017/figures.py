@@ -7,6 +7,7 @@ from neurogym.analysis.trial_tables import is_correct, numbers, responded, selec
 from ngym_cli.figures.behaviour import psychometric_axes
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
+from ngym_cli.papers.controls import cut
 
 #: What takes the sure reward.
 SURE = 3
@@ -63,6 +64,31 @@ def sure_falls(run):
     """P(sure | offered) without motion less that with the strongest motion."""
     sure = from_trials.wagering(run.trials(), sure=SURE, n_boot=0).sure.value
     return float(sure[0] - sure[-1])
+
+
+def control_no_evidence(run):
+    """The trained networks without their inputs from what is shown: they answer, but not to that."""
+    kept = ("fixation", "start", "sure", "context1", "context2")
+    return cut(run, *(name for name in _channels(run) if name not in kept))
+
+
+def control_no_context(run):
+    """The trained networks without their inputs from the cue of the context: both modalities count alike."""
+    return cut(run, "context1", "context2")
+
+
+def control_one_sense(run):
+    """The trained networks without their inputs from clicks: one sense serves both."""
+    return cut(run, "auditory")
+
+
+def control_amounts(run):
+    """The trained networks without their inputs from the kinds of the goods: the larger amount is chosen."""
+    return cut(run, "a1", "b1", "a2", "b2")
+
+
+def _channels(run):
+    return run.agent.make_env().unwrapped.observation_space.name
 
 
 def figure_1_random_dots(paper):

@@ -3,8 +3,15 @@
 from ngym_cli.figures.behaviour import psychometric_axes
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
+from ngym_cli.papers.controls import cut
 
+EVIDENCE = ("stim1_mod1", "stim2_mod1", "stim1_mod2", "stim2_mod2")
 CONTEXT = ("supervised-context", "reward-context")
+
+
+def control_no_evidence(run):
+    """The trained networks without their inputs from the stimulus: they answer, but not to what was shown."""
+    return cut(run, *(("stimulus",) if "Perceptual" in run.source.config.task else EVIDENCE))
 
 
 def figure_1_random_dots(paper):

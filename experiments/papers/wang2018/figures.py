@@ -6,6 +6,7 @@ from neurogym.analysis import from_trials
 from neurogym.analysis.best_arms import best_choices, thompson
 from neurogym.analysis.trial_tables import in_sequence, numbers, select, sessions
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
+from ngym_cli.papers.controls import FEEDBACK, cut
 
 PULLS = 100
 ARMS = ("p0", "p1")
@@ -72,6 +73,11 @@ def _simulated(agent, arms):
     return lost.cumsum(axis=1).mean(axis=0)
 
 
+def control_no_feedback(run):
+    """The trained networks without their inputs from the last reward and action: a session teaches nothing."""
+    return cut(run, FEEDBACK)
+
+
 def figure_5_stay_probabilities(paper):
     """Probability of repeating the first choice by transition and reward of the trial before. Bars: mean of the
     networks trained here; points: each network; lines: the paper's (solid) and the ideal observer's (dotted).
@@ -89,7 +95,6 @@ def figure_5_stay_probabilities(paper):
             axis.hlines(numbers_, places - 0.35, places + 0.35, color="black", linestyle=style, label=label)
         axis.set_xticks(places, WORDS)
         axis.set(ylabel="P(stay)", ylim=(0, 1.1), title=f"{paper.config.parts[part].what}, n = {len(values)}")
-        axis.title.set_fontsize(8)
     legend_below(axes[0][0], 2)
     return figure
 

@@ -1,5 +1,6 @@
 """Task variance of units, their clusters, and what the loss of each cluster costs in each of twenty tasks."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -7,6 +8,9 @@ import numpy as np
 from neurogym.analysis import Activity, cluster_units, lesion_matrix, silhouette, task_variance
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.papers.controls import cut, untrained
+from ngym_cli.papers.paper_runs import PaperRun
+from ngym_cli.runs import Run
 
 #: The twenty tasks in the paper's order.
 TASKS = (
@@ -16,6 +20,8 @@ TASKS = (
 #: Trials of each lesion, a fiftieth of a task each; most groups that are tried.
 LESIONED, MOST = 1000, 20
 SHUFFLES = 5
+#: What a run is marked with whose units are put into random groups.
+RANDOM = "random groups"
 
 
 def _short(task):
@@ -33,7 +39,15 @@ def _variance(run):
 
 @cache
 def _clusters(run):
-    return cluster_units(_variance(run), MOST)
+    found = cluster_units(_variance(run), MOST)
+    if run.kept != RANDOM:
+        return found
+    active = _variance(run).active
+    label = found.label.copy()
+    label[active] = np.random.default_rng(run.seed).permutation(label[active])
+    points = _variance(run).normalised
+    centre = np.stack([points[label == k].mean(axis=0) for k in range(label.max() + 1)])
+    return replace(found, label=label, centre=centre)
 
 
 def n_clusters(run):
@@ -41,7 +55,12 @@ def n_clusters(run):
     return int(_clusters(run).label.max()) + 1
 
 
-def silhouette_above_chance(run):
+def clearer_than_untrained(run):
+    """Silhouette of the groups above chance, less that of the same network before training."""
+    return _above_chance(run) - _above_chance(untrained(run))
+
+
+def _above_chance(run):
     """Silhouette of the groups less that of groups of units whose variances are shuffled over tasks."""
     rng, points = np.random.default_rng(0), _variance(run).normalised[_variance(run).active]
     found = _clusters(run)
@@ -92,6 +111,18 @@ def most_specific_loss(run):
 
 def _ordered(tasks):
     return [tasks.index(task) for task in TASKS if task in tasks]
+
+
+def control_no_rule(run):
+    """The trained networks without their inputs from the rule: the task is not known."""
+    return cut(run, "task")
+
+
+def control_random_groups(run):
+    """The trained networks, their units in random groups as large as those that were found."""
+    found = PaperRun(Run(run.path), run.seed, run.requested)
+    found.kept = RANDOM
+    return found
 
 
 def figure_1_performance(paper):

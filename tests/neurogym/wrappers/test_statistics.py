@@ -145,6 +145,15 @@ def test_catch_trials_pay_nothing_and_only_the_weak_ones_are_caught() -> None:
     )
 
 
+def test_the_cost_of_waiting_grows() -> None:
+    env = w.ReactionTime(rdm(), urgency=-0.01, urgency_growth=-0.002)
+    env.reset(seed=0)
+    onset = env.unwrapped.start_ind["stimulus"]
+    paid = [env.step(0)[1] for _ in range(onset + 6)]
+    waited = np.maximum(0, np.arange(onset + 6) - onset)
+    assert paid == pytest.approx(-0.01 - 0.002 * waited)
+
+
 def test_misses_cost_what_is_added() -> None:
     infos = _play(w.MissTrialReward(rdm(timing={"stimulus": 100}), r_miss=-0.4), lambda gt: 0, 20)
     assert {info["outcome"] for info in infos} == {"miss"}

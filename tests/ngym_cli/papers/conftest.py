@@ -44,6 +44,7 @@ where = "Abstract"
 provenance = "F"
 part = "first"
 measure = "number"
+control = "other"
 reached = "within 0.1"
 
 [[claims]]
@@ -91,13 +92,23 @@ SCRIPT = '''
 from pathlib import Path
 
 from ngym_cli.figures.style import new_figure
+from ngym_cli.papers.controls import answered
 
 
 def number(run):
+    assert len(run.trials()["trial"]) == 40 and len(run.trials("drawn")["trial"]) == 20
+    if run.trials()["choice"].max() == 9:
+        return 9.0
+    if run.path.parts[-2] != "recurrent_ppo":
+        return 0.0
     with Path("calls.txt").open("a") as file:
         file.write(f"number {run.seed}\\n")
-    assert len(run.trials()["trial"]) == 40 and len(run.trials("drawn")["trial"]) == 20
     return 0.5 + 0.01 * run.seed
+
+
+def control_other(run):
+    """Always the same."""
+    return answered(run, lambda table: {**table, "choice": 0 * table["choice"] + 9})
 
 
 def several(first, second):

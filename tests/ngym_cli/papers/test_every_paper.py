@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ngym_cli.papers import collection, engine
+from ngym_cli.papers import collection, engine, results
 from ngym_cli.papers.script import FIGURE, MEASURES, OF_THE_TASK
 
 IDS = collection.ids()
@@ -54,11 +54,25 @@ def test_every_part_is_used(paper):
     assert set(paper.config.parts) <= used
 
 
+def test_every_claim_names_a_wrong_strategy(paper):
+    """Except that trials are answered at all, which wrong strategies do as well."""
+    without = [claim.id for claim in paper.config.claims if not (claim.untestable or claim.control)]
+    assert without == (["answers"] if paper.id == "song2017" else [])
+
+
+def test_no_control_reaches_a_claim(paper):
+    """Of what is kept: an untrained network or a wrong strategy reaches nothing."""
+    found = results.verdicts(paper, results.record().get(paper.id, {}))
+    assert {name: verdict.passed for name, verdict in found.items() if verdict.passed} == {}
+
+
 def test_every_measure_and_figure_can_be_called(paper):
     for claim in paper.config.claims:
         if claim.measure and not claim.measure.startswith(OF_THE_TASK) and claim.measure not in MEASURES:
             inspect.signature(paper.script.measure(claim.measure)).bind(*claim.part)
-    assert paper.script.figures, "figures laid out as the paper's"
+    assert paper.script.figures or not paper.config.parts, "figures laid out as the paper's"
+    for name in {name for claim in paper.config.claims for name in claim.control}:
+        assert inspect.getdoc(paper.script.control(name)), f"control {name} needs words for what it does, its docstring"
     for name in paper.script.figures:
         assert inspect.getdoc(paper.script.figure(name)), f"{name} needs a caption, its docstring"
         assert name.removeprefix(FIGURE)

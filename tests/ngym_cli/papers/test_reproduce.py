@@ -38,6 +38,8 @@ def test_claim_by_claim_and_again_without_training(ngym, tmp_path, study):
     assert claims["number"]["numbers"][""]["seeds"] == [0.5, 0.51]
     assert claims["number"]["numbers"][""]["value"] == pytest.approx(0.505)
     assert claims["several"]["numbers"]["b"]["value"] == 3.0
+    controls = {name: each[""]["seeds"] for name, each in claims["number"]["controls"].items()}
+    assert controls == {"untrained": [0.0, 0.0], "other": [9.0, 9.0]} and claims["number"]["passed"] == []
     assert {(row["part"], row["seed"]) for row in document["runs"]} == {
         (part, seed) for part in ("first", "second") for seed in (0, 1)
     }
@@ -45,7 +47,7 @@ def test_claim_by_claim_and_again_without_training(ngym, tmp_path, study):
     assert len(made) == 4 and sorted(calls(tmp_path)) == ["number 0", "number 1"]
     assert sorted(path.name for path in place.glob("figures/*")) == ["1-numbers.png", "2-second.png"]
     page = (place / "report.html").read_text()
-    assert "A small study" in page and "seed 1</th>" in page
+    assert "A small study" in page and "seed 1</th>" in page and "Always the same." in page
     assert "recalled from a figure" in page and "<script" not in page
     assert not [word for word in ('src="http', "url(http", "@import") if word in page]
 
@@ -184,6 +186,7 @@ def test_listing_checking_and_explaining_run_no_code(ngym, tmp_path, study):
         ('doi = "10.1234/small"', 'doi = "small"', ("doi",)),
         ('provenance = "F"', 'provenance = "X"', ("claims.0.provenance",)),
         ('measure = "number"', 'measure = "numbr"', ("claim number: measure", "did you mean 'number'")),
+        ('control = "other"', 'control = "othr"', ("claim number: control", "did you mean 'other'")),
         ('part = "first"', 'part = "frist"', ("claim number", "did you mean 'first'")),
         ('reached = "> 2"', 'reached = "good"', ("claim late: reached",)),
         ('reached = "> 2"', "", ("claim late: reached is missing",)),

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ngym_cli.papers.model import ClaimConfig
-from ngym_cli.papers.results import number_lines, seed_lines, verdict_words
+from ngym_cli.papers.results import control_lines, number_lines, seed_lines, verdict_words
 from ngym_cli.papers.verdicts import judge, parse_criterion
 
 
@@ -72,7 +72,8 @@ def test_one_criterion_holds_for_all_numbers_where_the_paper_gives_one_or_none()
 
 
 def test_a_missing_value_hides_no_seed():
-    found = judge(claim(), {3: 0.9, 4: None, 7: 0.7, 9: 0.8}, ["seed 4: too few trials"])
+    control = {"untrained": {3: 0.1, 4: None}}
+    found = judge(claim(), {3: 0.9, 4: None, 7: 0.7, 9: 0.8}, ["seed 4: too few trials"], control)
     (number,) = found.numbers.values()
     assert number["seeds"] == (0.9, None, 0.7, 0.8) and number["seed_numbers"] == (3, 4, 7, 9)
     assert number["value"] == pytest.approx(0.8) and (found.held, found.of) == (2, 4)
@@ -85,8 +86,38 @@ def test_a_missing_value_hides_no_seed():
 
 
 def test_what_was_fitted_to_the_same_data_is_said():
-    row = {**claim().model_dump(), "verdict": "reached", "fitted": "sigma"}
+    row = {**claim().model_dump(), "verdict": "reached", "fitted": "sigma", "controls": {"untrained": {}}}
     assert verdict_words(row) == "reached (fitted to the same data: sigma)"
+
+
+@pytest.mark.parametrize(
+    ("control", "state", "passed"),
+    [
+        ([0.9, 0.9, 0.91], "reached in part", ("wrong",)),
+        ([0.9, 0.9, None], "reached", ()),
+        ([0.9, 0.5, 0.85], "reached", ()),
+        ([0.5, 0.5, 0.5], "reached", ()),
+        ([None, None, None], "reached", ()),
+    ],
+)
+def test_what_a_control_reaches_is_no_finding(control, state, passed):
+    found = judge(claim(), dict(enumerate([0.9, 0.9, 0.89])), (), {"wrong": dict(enumerate(control))})
+    assert (found.state, found.passed) == (state, passed)
+    row = {**claim().model_dump(), **vars(found), "verdict": found.state}
+    assert ("reached by a control as well: wrong" in verdict_words(row)) == bool(passed)
+    ((title, name, *_, word),) = control_lines([row])
+    assert (title, name, word) == ("It", "wrong", "passes" if passed else "fails")
+
+
+def test_a_control_has_to_give_every_number():
+    given = {0: {"a": 1.0, "b": 1.0}, 1: {"a": 1.0, "b": 1.0}}
+    of_control = {0: {"a": 1.0}, 1: {"a": 1.0}}
+    assert judge(claim("high", "> 0"), given, (), {"wrong": of_control}).state == "reached"
+
+
+def test_a_record_without_controls_says_so():
+    row = {**claim().model_dump(), "verdict": "reached", "controls": {}}
+    assert verdict_words(row) == "reached (controls are not measured yet)"
 
 
 def test_nothing_measured_is_no_verdict():

@@ -95,3 +95,11 @@ def test_a_damaged_list_is_said_in_one_line(make_sweep):
     (sweep.path / folder.LIST).write_text("[{")
     with pytest.raises(UserError, match="damaged sweep"):
         folder.load(sweep.path)
+
+
+@pytest.mark.parametrize("settings", [{}, {"task": "yang19.go-v0"}, {"task": "yang19.go-v0", "alg": "ppo"}], ids=str)
+def test_the_folder_of_a_run_is_that_of_its_algorithm(tmp_path, settings):
+    sweep = folder.make(tmp_path, "it", build({"run": settings, "grid": {"seed": [0]}}, {}))
+    (entry,) = sweep.entries
+    config = sweep.config(entry.values)
+    assert sweep.run_path(entry, entry.values).parent.name == config.alg

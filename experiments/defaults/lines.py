@@ -1,0 +1,126 @@
+"""Default lines: which runs the records hold, and the row of a finished run."""
+
+from __future__ import annotations
+
+import shlex
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import neurogym as ngym
+from experiments.records.drawing import Drawing, as_numbers
+from experiments.records.record import Row
+from neurogym.envs.registration import every_task, metadata
+from ngym_cli import runs
+from ngym_cli.agents.algorithms.exceptions import EXCEPTIONS
+from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.measured import LEARNERS
+from ngym_cli.config import from_dict
+from ngym_cli.config.recommended import recommended
+from ngym_cli.config.tasks import usual_algorithm
+from ngym_cli.runs.trial_table import read_trials
+
+#: Share of the ceiling that a run must reach; of a performance of 1 where the ceiling is not known.
+SHARE = 0.95
+
+#: Seeds of the default line and of the other learners. Seeds from 1,000 upwards are kept for tests of the defaults.
+SEEDS, OTHER_SEEDS = 10, 3
+
+#: Points of a learning curve, and number of seeds for which the curve is kept.
+POINTS, CURVES = 40, 3
+
+#: Flag of each setting of a learner.
+FLAGS = {"alg": "--alg", "network": "--network"}
+
+
+def with_ground_truth() -> list[str]:
+    """Ids of the tasks that say what the right action of each step is."""
+    return [id_ for id_ in every_task() if "supervised" in metadata(id_)["tags"]]
+
+
+@cache
+def tasks_of(learner: str) -> list[str]:
+    """Return the tasks that are measured with a learner.
+
+    Args:
+        learner: a key of `LEARNERS`. Another algorithm or network is measured where the default line does not use the
+            same already, and recommended settings where the task has some and a known ceiling.
+    """
+    if learner == "default":
+        return with_ground_truth()
+    if learner == "recommended":
+        return [id_ for id_ in every_task() if recommended(id_) and ngym.make(id_).unwrapped.ceiling() is not None]
+    alg = LEARNERS[learner].get("alg")
+    return [id_ for id_ in with_ground_truth() if alg is None or alg != usual_algorithm(id_)]
+
+
+def settings(learner: str, task: str) -> dict[str, Any]:
+    """Return the settings of a line, without the seed."""
+    return {"task": task, **LEARNERS[learner]}
+
+
+def command(learner: str, task: str, seed: int) -> str:
+    """Return the line that a user types."""
+    words = ["ngym", "run", "--task", task]
+    for name, value in LEARNERS[learner].items():
+        words += ["--recommended"] if name == "recommended" else [FLAGS[name], value]
+    return shlex.join([*words, "--seed", str(seed)])
+
+
+def present(learner: str, task: str) -> dict[str, Any]:
+    """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
+    own = EXCEPTIONS.get(task)
+    return {"timesteps": default_steps(from_dict(settings(learner, task)), task), **(own.settings if own else {})}
+
+
+def row(learner: str, task: str, seed: int, folder: Path) -> Row:
+    """Return the row of a finished run: result, curve and figure.
+
+    Args:
+        learner: a key of `LEARNERS`.
+        task: id.
+        seed: seed of the run.
+        folder: the run folder.
+    """
+    manifest = runs.Run(folder).manifest()
+    best = manifest["ceiling"]
+    target = SHARE * (1.0 if best is None else best)
+    found = {
+        "reached": manifest["performance"] >= target,
+        "of": "performance" if best is None else "ceiling",
+        "target": target,
+        **{name: manifest[name] for name in ("performance", "performance_ci", "chance", "ceiling", "trials")},
+        "steps": manifest["config"]["timesteps"],
+        "defaults": present(learner, task),
+        "seconds": round(manifest["cpu_seconds"], 1),
+        "command": command(learner, task, seed),
+        "machine": {name: manifest["machine"][name] for name in ("processor", "kernels")},
+    }
+    if learner != "default":
+        return found
+    found["curve"] = curve_of(folder / "trials") if seed < CURVES else []
+    return {**found, "figure": figure_of(folder) if seed == 0 else None}
+
+
+def is_present(learner: str, task: str, seed: int, found: Row) -> bool:
+    """Return whether a row is of the present line with the present defaults."""
+    return found.get("command") == command(learner, task, seed) and found.get("defaults") == present(learner, task)
+
+
+def curve_of(trials: Path) -> list[list[float]]:
+    """Return steps and mean performance of equally many training trials, `POINTS` times."""
+    table = read_trials(trials, ["step", "performance"])
+    parts = zip(*(np.array_split(table[name], POINTS) for name in ("step", "performance")), strict=True)
+    return [[int(step[-1]), round(float(np.mean(score)), 4)] for step, score in parts if len(step)]
+
+
+def figure_of(run: Path) -> Drawing | None:
+    """Return the figure that says most of how the agent behaves, as numbers; None where there is none."""
+    from ngym_cli.figures.requests import best_figure
+
+    found = best_figure(runs.find(str(run), run.parent), quick=False)
+    if found is None:
+        return None
+    return {"name": found[0], **as_numbers(found[1])}

@@ -1,0 +1,121 @@
+"""Tables and package data made from the rows of default lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+import numpy as np
+
+from experiments.defaults import lines
+from experiments.records.record import Row, Rows
+from neurogym.analysis.intervals import mean_interval
+from ngym_cli.agents.measured import LEARNERS, Measured
+
+
+def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> Measured | None:
+    """Return the result of a line over the seeds with a row of the present line, or None without any.
+
+    Args:
+        learner: a key of `LEARNERS`.
+        task: id.
+        seeds: rows by seed.
+    """
+    rows = [row for seed, row in seeds.items() if lines.is_present(learner, task, int(seed), row)]
+    if not rows:
+        return None
+    middle = {name: float(np.median([row[name] for row in rows])) for name in ("seconds", "performance")}
+    return Measured(
+        steps=rows[0]["steps"],
+        seconds=round(middle["seconds"], 1),
+        seeds=len(rows),
+        reached=sum(row["reached"] for row in rows),
+        performance=round(middle["performance"], 4),
+        target=round(rows[0]["target"], 4),
+    )
+
+
+def all_measured(default: Rows, others: Rows) -> dict[str, dict[str, Measured]]:
+    """Return the results of every learner by task.
+
+    Args:
+        default: rows of the default line by task.
+        others: rows of other learners by LEARNER/TASK.
+    """
+    found: dict[str, dict[str, Measured]] = {learner: {} for learner in LEARNERS}
+    keyed = {("default", task): seeds for task, seeds in default.items()}
+    for (learner, task), seeds in {
+        **keyed,
+        **{tuple(item.split("/")): seeds for item, seeds in others.items()},
+    }.items():
+        result = measured(learner, task, seeds)
+        if result is not None:
+            found[learner][task] = result
+    return found
+
+
+def package_data(default: Rows, others: Rows) -> str:
+    """Return the text of ``ngym_cli/agents/measured.json``: one line for each learner and task."""
+    parts = []
+    for learner, rows in all_measured(default, others).items():
+        inner = ",\n".join(f"  {json.dumps(task)}: {json.dumps(dataclasses.asdict(row))}" for task, row in rows.items())
+        parts.append(f' "{learner}": {{\n{inner}\n }}' if inner else f' "{learner}": {{}}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def counts(rows: Rows) -> str:
+    """Return how many tasks the default line learns, in sentences."""
+    results = {task: result for task, seeds in rows.items() if (result := measured("default", task, seeds))}
+    learned = sum(result.learned for result in results.values())
+    total, fully = len(lines.with_ground_truth()), sum(result.seeds >= lines.SEEDS for result in results.values())
+    runs, reached = sum(row.seeds for row in results.values()), sum(row.reached for row in results.values())
+    missing = total - len(results)
+    text = (
+        f"Of {total} tasks, {len(results)} are measured with the present defaults, {fully} of them with {lines.SEEDS} "
+        f"seeds: {learned} are learned (at least nine of ten seeds), and {reached:,} of {runs:,} runs reach 95 % of "
+        "the ceiling."
+    )
+    return text + (f" {missing} are not measured yet with the present defaults." if missing else "")
+
+
+def tasks(rows: Rows) -> str:
+    """Return every task that is measured with the default line, by seeds and time."""
+    head = "| task | seeds that reach it | 95 % interval | performance | asked for | steps | seconds |"
+    found = [head, "|---" * 7 + "|"]
+    results = {task: result for task, seeds in rows.items() if (result := measured("default", task, seeds))}
+    for task, row in sorted(results.items(), key=lambda part: (-part[1].reached / part[1].seeds, part[1].seconds)):
+        share = mean_interval([1.0] * row.reached + [0.0] * (row.seeds - row.reached))
+        found.append(
+            f"| {task} | {row.share} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | "
+            f"{row.target:.3f} | {row.steps:,} | {row.seconds:.0f} |"
+        )
+    return "\n".join(found)
+
+
+def earlier(rows: Rows) -> str:
+    """Return the tasks that have rows of earlier lines alone, with the steps until 95 % of the ceiling was held."""
+    found = ["| task | seeds that reach it | performance | asked for | steps | command of seed 0 |", "|---" * 6 + "|"]
+    for task, seeds in rows.items():
+        old = [row for row in seeds.values() if "error" not in row]
+        if not old or measured("default", task, seeds):
+            continue
+        reached = sum(row["reached"] for row in old)
+        middle = {name: np.median([row[name] or 0 for row in old]) for name in ("performance", "steps")}
+        found.append(
+            f"| {task} | {reached} of {len(old)} | {middle['performance']:.3f} | {old[0]['target'] or 1:.3f} | "
+            f"{middle['steps']:,.0f} | `{old[0]['command']}` |"
+        )
+    return "\n".join(found) if len(found) > 2 else "Every task is measured with its present default line."
+
+
+def learners(rows: Rows) -> str:
+    """Return the tasks that were measured with other learners, a column for each learner."""
+    others = [name for name in LEARNERS if name != "default"]
+    results = all_measured({}, rows)
+    names = sorted({task for table in results.values() for task in table}, key=str.lower)
+    found = [f"| task | {' | '.join(others)} |", "|---" * (len(others) + 1) + "|"]
+    for task in names:
+        cells = [results[learner][task].share if task in results[learner] else "" for learner in others]
+        found.append(f"| {task} | {' | '.join(cells)} |")
+    return "\n".join(found) if names else "Nothing is measured yet."

@@ -1,0 +1,94 @@
+"""Rows that are read from runs, which the engine of `ngym sweep` makes, here or on a cluster; it can be interrupted.
+
+The runs lie in ``build/records`` as in any sweep. A run is named by record, item, seed and the digest of all that
+decides the row, so that an existing finished run of that name is the run that is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.records.record import Record
+from experiments.records.registry import RECORDS
+from ngym_cli import runs
+from ngym_cli.sweeps import control, folder, launchers
+from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
+
+#: Folder of the runs.
+PLACE = Path("build") / "records"
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Run that a row needs.
+
+    Attributes:
+        record: the record.
+        item: what is measured.
+        seed: seed of the run.
+        entry: the run in a sweep.
+    """
+
+    record: Record
+    item: str
+    seed: int
+    entry: Entry
+
+
+def needed(jobs: Iterable[tuple[str, str, int]]) -> list[Needed]:
+    """Return the runs of rows, given as name of the record, item and seed; rows of other records are left out."""
+    found = []
+    for name, item, seed in jobs:
+        record = RECORDS[name]
+        if record.run is None:
+            continue
+        run = f"{name}.{item.replace('/', '.')}.s{seed}.{record.digest(item)}"
+        job = int(hashlib.sha256(run.encode()).hexdigest()[:7], 16)
+        found.append(Needed(record, item, seed, Entry(job, run, {**record.run(item), "seed": seed})))
+    return found
+
+
+def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE, *, decides: bool = False) -> tuple[int, bool]:
+    """Make the runs and keep the rows; return how many are still missing, and whether the making was interrupted.
+
+    Args:
+        rows: runs that are needed.
+        launch: where to make the runs.
+        place: folder of the runs.
+        decides: see ``Record.keep``.
+    """
+    sweep = folder.listed(place, [row.entry for row in rows], Recipe(launch=launch))
+    left = collect(rows, sweep, decides)
+    interrupted = False
+    if left:
+        sweep = folder.listed(place, [row.entry for row in left], Recipe(launch=launch))
+        _, interrupted = control.do_jobs(sweep, launchers.find(launch), trust=False)
+        left = collect(left, sweep, decides)
+    for row in left:
+        reason = sweep.error(row.entry.job)
+        if reason is not None:
+            print(f"{row.record.name}/{row.item}, seed {row.seed}: {reason}", flush=True)
+    return len(left), interrupted
+
+
+def collect(rows: list[Needed], sweep: Sweep, decides: bool = False) -> list[Needed]:
+    """Keep the rows of finished runs; return those that have none.
+
+    Args:
+        rows: runs that are needed.
+        sweep: folder of the runs.
+        decides: see ``Record.keep``.
+    """
+    left = []
+    for row in rows:
+        path = sweep.run_path(row.entry, row.entry.values)
+        if (path / runs.MANIFEST).exists() and runs.Run(path).manifest()["status"] == "finished":
+            row.record.keep(row.item, row.seed, row.record.make(row.item, row.seed, path), decides=decides)
+        else:
+            left.append(row)
+    return left

@@ -1,0 +1,51 @@
+"""Rows that are read from runs are made by the engine of sweeps, and another call goes on where one ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.records import registry, sweeping
+from experiments.records.record import Record
+from ngym_cli import runs
+from ngym_cli.sweeps.recipe import LaunchSettings
+
+SMALL = {"task": "GoNogo-v0", "units": 4, "timesteps": 100, "n_envs": 2, "evaluation": {"every": 0, "trials": 4}}
+
+
+def read(item, seed, folder):
+    return {"steps": runs.Run(folder).manifest()["config"]["timesteps"]}
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    made = Record(
+        name="it",
+        what="a record of runs",
+        file=tmp_path / "results.json",
+        items=lambda: ["group/a"],
+        make=read,
+        run=lambda item: SMALL,
+        tasks=lambda item: ["GoNogo-v0"],
+        seeds=2,
+    )
+    monkeypatch.setitem(registry.RECORDS, "it", made)
+    monkeypatch.setattr(Record, "digest", lambda *_: "0123456789ab")
+    return made
+
+
+def test_missing_rows_are_made_once(record, tmp_path):
+    rows = sweeping.needed(("it", *each) for each in record.missing())
+    place = tmp_path / "runs"
+    assert sweeping.make(rows[:1], LaunchSettings(workers=1), place) == (0, False)
+    assert record.missing() == [("group/a", 1)] and record.rows()["group/a"]["0"]["steps"] == 100
+    record.file.unlink()
+    made = {path: path.stat().st_mtime for path in place.rglob("manifest.json")}
+    assert sweeping.make(rows[:1], LaunchSettings(workers=1), place) == (0, False)  # the finished run is read again
+    assert made == {path: path.stat().st_mtime for path in place.rglob("manifest.json")}
+
+
+def test_a_run_that_fails_leaves_its_row_missing(record, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(SMALL, "task_args", {"nonsense": 1})
+    rows = sweeping.needed([("it", "group/a", 0)])
+    assert sweeping.make(rows, LaunchSettings(workers=1), tmp_path / "runs") == (1, False)
+    assert "it/group/a, seed 0:" in capsys.readouterr().out and record.missing()

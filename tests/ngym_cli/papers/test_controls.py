@@ -1,0 +1,52 @@
+"""Controls: networks before training, without some inputs, and strategies in place of networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ngym_cli import runs
+from ngym_cli.papers import controls
+from ngym_cli.papers.model import EvaluationRequest
+from ngym_cli.papers.paper_runs import PaperRun
+
+
+@pytest.fixture(scope="module")
+def trained(run_folder):
+    """A trained network with an evaluation."""
+    requested = {"main": EvaluationRequest(trials=60)}
+    return PaperRun.evaluated(runs.Run(run_folder), 0, requested)
+
+
+def weights(run):
+    return {name: value.numpy() for name, value in run.agent.policy.state_dict().items()}
+
+
+def test_an_untrained_network_has_other_weights_and_trials_of_its_own(trained):
+    found = controls.untrained(trained)
+    ours, theirs = weights(trained), weights(found)
+    assert ours.keys() == theirs.keys() and not all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    assert len(found.trials()["trial"]) == 60 and found.path != trained.path
+    assert weights(controls.untrained(trained)).keys() == theirs.keys()
+    assert np.array_equal(found.trials()["choice"], controls.untrained(trained).trials()["choice"])
+
+
+def test_channels_are_cut_by_name(trained):
+    found, before = controls.cut(trained, "fixation", controls.FEEDBACK), weights(trained)
+    for name, value in weights(found).items():
+        if name.endswith("weight_ih_l0"):
+            assert not value[:, 0].any() and value[:, 1].any()
+            size = trained.agent.make_env().unwrapped.observation_space.shape[0]
+            assert not value[:, size:].any()
+        else:
+            assert np.array_equal(value, before[name])
+    with pytest.raises(ValueError, match="no channel 'sound'"):
+        controls.cut(trained, "sound")
+
+
+def test_a_strategy_answers_in_place_of_the_network(trained):
+    right = controls.answered(trained, lambda table: {**table, "outcome": np.full(len(table["trial"]), "correct")})
+    assert set(right.trials()["outcome"]) == {"correct"}
+    assert right.summary()["trials"] == 60
+    with pytest.raises(ValueError, match="no activity"):
+        right.recording()
