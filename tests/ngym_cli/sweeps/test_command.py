@@ -127,7 +127,20 @@ def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, mon
 
 def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_path):
     asked = ("--task", "FlipFlop-v0", "--alg", "supervised", "--network", "rnn", "--units", "8,12", "--seed", "0:2")
-    small = ("--task-arg", "n_bits=1", "--timesteps", 3000, "--eval-every", 0, "--eval-trials", 10, "--workers", 1)
+    small = (
+        "--task-arg",
+        "n_bits=1",
+        "--timing",
+        "memory=200",
+        "--timesteps",
+        3000,
+        "--eval-every",
+        0,
+        "--eval-trials",
+        10,
+        "--workers",
+        1,
+    )
     made = ngym("sweep", *asked, *small, "--name", "d", "--json")
     assert made.code == 0, made.err
     drawn = ngym("plot", "sweeps/d", "degeneracy", "--json")
