@@ -71,8 +71,8 @@ def command(learner: str, task: str, seed: int) -> str:
 
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
-    own = EXCEPTIONS.get(task)
-    return {"timesteps": default_steps(from_dict(settings(learner, task)), task), **(own.settings if own else {})}
+    own, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
+    return {"timesteps": config.timesteps or default_steps(config, task), **(own.settings if own else {})}
 
 
 def row(learner: str, task: str, seed: int, folder: Path) -> Row:
