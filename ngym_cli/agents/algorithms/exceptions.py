@@ -33,6 +33,9 @@ class TaskDefaults:
 
 #: Id of the task to its defaults.
 EXCEPTIONS: dict[str, TaskDefaults] = {
+    "AntiReach-v0": TaskDefaults(
+        {"ent_coef": 0.03}, "of 32 directions one or two are otherwise given up early and never reported again"
+    ),
     "PulseDecisionMaking-v0": TaskDefaults(
         {"ent_coef": 0.03}, "an answer costs in 200 steps before it pays in one, so that answers are given up early"
     ),
