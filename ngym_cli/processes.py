@@ -1,7 +1,7 @@
 """Child processes that never import modules from the current folder and that end with the parent.
 
 Python puts the current folder first on the import path of a process started with ``-c`` or ``-m``. A file called
-``multiprocessing.py`` beside a run would then be executed by every worker. Two measures prevent this: the environment
+``multiprocessing.py`` next to a run would then be executed by every worker. Two measures prevent this: the environment
 variable ``PYTHONSAFEPATH`` for all children of the command line, and ``spawn_context`` for children of any program.
 """
 

@@ -19,7 +19,7 @@ from ngym_cli.figures.style import COLOURS, new_figure, reference_lines, styled
 
 Row = dict[str, Any]
 
-#: A row of the table of tasks that are not learned, in the text beside the record.
+#: A row of the table of tasks that are not learned, in the text next to the record.
 REASONS = Path(RECORD.file).with_name("README.md")
 
 
@@ -47,7 +47,7 @@ def minutes(id_: str) -> float | None:
 def reasons() -> dict[str, str]:
     """Return why the defaults do not learn a task, and who learns the task elsewhere, by id.
 
-    The sentences come from two tables in the text beside the record.
+    The sentences come from two tables in the text next to the record.
     """
     found = {id_: cells[-1] for id_, cells in _rows("| task | reached of asked |").items()}
     for id_, (who, missing) in _rows("| task | learned by |").items():
@@ -103,7 +103,7 @@ def _result(id_: str, seeds: Mapping[str, Row]) -> str:
     why = reasons().get(id_, "")
     return (
         f":::{{admonition}} Not learned with the defaults\n:class: warning\n{many} {goal} within "
-        f"{_duration(max(row['seconds'] for row in rows))}. {told}, {rows[0]['target'] or 0.95:.3f} is asked for."
+        f"{_duration(max(row['seconds'] for row in rows))}. {told}, {rows[0]['target'] or 0.95:.3f} is required."
         f"{f' {sentence(prose(why))}' if why else ''} See [what the defaults learn](../learned.md).\n:::"
     )
 

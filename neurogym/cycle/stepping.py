@@ -18,7 +18,7 @@ from neurogym.cycle.hooks import StepInfo, TaskHooks
 from neurogym.cycle.making import TrialMaker
 from neurogym.cycle.rendering import Rendered
 from neurogym.trials import Info, ResetResult, StepResult, Trials
-from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
+from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
 
@@ -340,7 +340,7 @@ class TrialCycle(Rendered, TaskHooks):
             event = CORRECT if self.performance >= 0.5 else ERROR
         if ob is NOW or (self._now is not None and (ob is self._now or (ended and np.array_equal(ob, self._now)))):
             ob = None
-        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of Told(...)
+        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of StepInfo(...)
         return event + END * ended, reward, told
 
     def _tell(self, info: Info) -> None:

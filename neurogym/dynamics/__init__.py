@@ -4,6 +4,7 @@ Belongs here: what follows from a step function, its derivatives, or trajectorie
 never torch.
 """
 
+from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
 from neurogym.dynamics.basins import basins, find_between
 from neurogym.dynamics.comparison import (
     METRICS,
@@ -11,6 +12,7 @@ from neurogym.dynamics.comparison import (
     PopulationComparison,
     PopulationTrials,
     compare_populations,
+    shared_conditions,
 )
 from neurogym.dynamics.flow import (
     Attractor,
@@ -44,6 +46,8 @@ from neurogym.dynamics.similarity import (
 from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System
 
 __all__ = [
+    "AGREEMENTS",
+    "Agreement",
     "Attractor",
     "Bifurcation",
     "Branch",
@@ -62,6 +66,7 @@ __all__ = [
     "PopulationTrials",
     "Stack",
     "System",
+    "agreement",
     "basins",
     "compare_populations",
     "delay_embedding",
@@ -73,6 +78,7 @@ __all__ = [
     "flow_field",
     "follow",
     "input_distance",
+    "linear_prediction",
     "linearise",
     "minimise_speed",
     "modes",
@@ -81,6 +87,7 @@ __all__ = [
     "procrustes_distance",
     "sample_angles",
     "selected_input",
+    "shared_conditions",
     "svcca_distance",
     "weight_distance",
 ]

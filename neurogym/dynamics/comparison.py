@@ -50,12 +50,21 @@ class PopulationTrials:
     condition: np.ndarray
     inputs: list[FloatArray] | None = None
 
+    @property
+    def averaged(self) -> bool:
+        """Whether there is one row for each condition, as in a table of averages."""
+        return len(set(np.asarray(self.condition, str).tolist())) == len(self.trials) > 1
+
     def halves(self, rng: np.random.Generator) -> tuple[PopulationTrials, PopulationTrials]:
         """Return two populations, each with half of the trials of every condition, drawn at random.
 
         Args:
             rng: draws the halves.
+
+        A population with one row for each condition is taken as averages without noise: both halves are the whole.
         """
+        if self.averaged:
+            return self, self
         order = rng.permutation(len(self.trials))
         order = order[np.argsort(np.asarray(self.condition, str)[order], kind="stable")]
         return self.take(order[::2]), self.take(order[1::2])
@@ -212,7 +221,7 @@ def compare_populations(
         raise ValueError(f"unknown metric {metric!r}; expected one of {', '.join(METRICS)}")
     if len(populations) < 2:
         raise ValueError("a comparison needs two populations or more")
-    shared = _shared(populations)
+    shared = shared_conditions(populations)
     use = _of_dynamics(populations, metric, settings) if metric in DYNAMICS else _of_geometry(metric, shared, settings)
     rng, n = np.random.default_rng(settings.seed), len(populations)
     found, shuffled = [], []
@@ -240,10 +249,15 @@ def _matrix(first: Sequence[Any], second: Sequence[Any], distance: Callable[...,
     return found
 
 
-def _shared(populations: Sequence[PopulationTrials]) -> list[str]:
-    """Return the conditions of which every population has two trials or more."""
+def shared_conditions(populations: Sequence[PopulationTrials]) -> list[str]:
+    """Return the conditions of which every population has two trials or more, or an average.
+
+    Args:
+        populations: the populations.
+    """
     counts = [dict(zip(*np.unique(np.asarray(p.condition, str), return_counts=True), strict=True)) for p in populations]
-    return [name for name in counts[0] if all(each.get(name, 0) >= 2 for each in counts)]
+    least = [1 if each.averaged else 2 for each in populations]
+    return [name for name in counts[0] if all(own.get(name, 0) >= n for own, n in zip(counts, least, strict=True))]
 
 
 def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -> _Features:

@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 class Dataset:
     """Endless batches of sequences from a task, wrappers included.
 
-    By default a sequence is a window of an endless stream of trials, which goes on in the next batch. With ``aligned``
+    By default a sequence is a window of an endless stream of trials that continues in the next batch. With ``aligned``
     it is one whole trial, padded with zeros. Batches follow from ``seed``: take other seeds for training and for
     testing.
 

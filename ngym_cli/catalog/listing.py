@@ -44,7 +44,7 @@ def tasks(
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
         ``observation``, ``action`` (``kind``, ``size``, ``names``), ``steps`` of a run by default, ``learned by`` (how
-        many seeds of this learner) and, if asked for, ``ceiling``.
+        many seeds of this learner) and, if requested, ``ceiling``.
 
     Raises:
         UserError: if there is no such tag or learner, or no task has such observations or actions.
@@ -246,7 +246,7 @@ LISTINGS: dict[str, Callable[..., list[Row]]] = {
 #: Words that mean a listing.
 MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
 
-#: Filters of each listing, beside words: options of ``ngym list``.
+#: Filters of each listing, in addition to words: options of ``ngym list``.
 FILTERS: dict[str, tuple[str, ...]] = {
     "tasks": ("tag", "paper", "obs", "action", "ceilings", "learned_by"),
     "runs": ("tag", "task", "alg", "status", "sort"),

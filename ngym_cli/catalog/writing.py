@@ -6,6 +6,7 @@ import keyword
 import re
 from pathlib import Path
 
+from ngym_cli.config.parts import FUNCTIONS
 from ngym_cli.errors import UserError
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -17,26 +18,29 @@ NAMES = {
     "network": "MyNetwork",
     "algorithm": "MyAlgorithm",
     "figure": "my_figure",
+    "model": "my_model",
 }
+
 
 #: Commands to go on with; {} is the reference of the new part.
 NEXT = {
     "task": ("ngym check {}", "ngym info {}", "ngym run --task {}"),
-    "wrapper": ("ngym info {}", "ngym run --task RDM-v0 --wrappers {}:gains=1/0.5"),
+    "wrapper": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --wrappers {}:gains=1/0.5"),
     "network": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --network {}"),
-    "algorithm": ("ngym info {}", "ngym run --task RDM-v0 --alg {} --set value_penalty=0.02"),
-    "figure": ("ngym eval latest --record activity", "ngym plot latest {}"),
+    "algorithm": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --alg {} --set value_penalty=0.02"),
+    "figure": ("ngym check {}", "ngym plot latest {}"),
+    "model": ("ngym fit TABLE --model logistic,{}", "ngym plot latest"),
 }
 
 
 def object_name(kind: str, path: Path) -> str:
-    """Return the name of the object in a file: ``my_task.py`` holds ``MyTask``, for figures ``my_figure``.
+    """Return the name of the object in a file: ``my_task.py`` holds ``MyTask``, ``my_figure.py`` ``my_figure``.
 
     Raises:
         UserError: if the file cannot be a Python file with such an object.
     """
     words = [word for word in re.split(r"[^A-Za-z0-9]+", path.stem) if word]
-    name = "".join(word[:1].upper() + word[1:] for word in words) if kind != "figure" else "_".join(words)
+    name = "".join(word[:1].upper() + word[1:] for word in words) if kind not in FUNCTIONS else "_".join(words)
     if path.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
         raise UserError(f"'{path}' is not a valid file name for a {kind}; expected a name such as my_{kind}.py")
     return name

@@ -81,6 +81,13 @@ def command(
         Path | None, option("Table with trials of animals or humans to compare with (CSV, Parquet, NWB).", panel=OUTPUT)
     ] = None,
     columns: Annotated[Path | None, option("TOML file that maps the columns of --compare.", panel=OUTPUT)] = None,
+    compare_activity: Annotated[
+        Path | None, option("Recording to compare activity with (NWB, HDF5, npz).", panel=OUTPUT)
+    ] = None,
+    by: Annotated[
+        str | None,
+        option("Conditions of --compare-activity, as in coh,ground_truth (default: those both have).", panel=OUTPUT),
+    ] = None,
     name: Annotated[str | None, option("Name of the evaluation (made from its settings).", panel=OUTPUT)] = None,
     overwrite: Annotated[bool, option("Replace an evaluation of this name.", "--overwrite", panel=OUTPUT)] = False,
     runs: Annotated[Path, option("Folder of all runs.", panel=OUTPUT)] = Path("runs"),
@@ -103,6 +110,8 @@ def command(
     checkpoints = checkpoints or checkpoint
     changes = flags.settings(**changed)
     if simulate is not None:
+        if compare_activity is not None:
+            raise UserError("--compare-activity compares a trained network; fitted models have no recording")
         from ngym_cli.evaluation import simulation
 
         fits = [simulation.find(word, runs) for word in run or ["latest"]]
@@ -123,8 +132,8 @@ def command(
             raise UserError(f"{flag} belongs to --simulate TASK, which lets a fitted model act")
     references, asked = requests.request(
         run or [], lesion or (), silence or (), clamp or (), noise or (), record, export, compare, columns,
-        trials=trials, deterministic=deterministic is not False, balanced=balanced, seed=seed, checkpoints=checkpoints,
-        changes=changes, name=name, overwrite=overwrite, trust=trust, spike_rate=spike_rate,
+        compare_activity, by, trials=trials, deterministic=deterministic is not False, balanced=balanced, seed=seed,
+        checkpoints=checkpoints, changes=changes, name=name, overwrite=overwrite, trust=trust, spike_rate=spike_rate,
     )  # fmt: skip
     rows = []
     bar = printing.EvaluationBar(terminal.console(stderr=True))

@@ -13,7 +13,7 @@ from ngym_cli.commands.options import option
 def command(
     kind: Annotated[
         str,
-        typer.Argument(help="task, wrapper, network, algorithm, figure or paper; a file alone is a task."),
+        typer.Argument(help="task, wrapper, network, algorithm, figure, model or paper; a file alone is a task."),
     ],
     file: Annotated[
         Path | None, typer.Argument(help="Python file to write, as my_cell.py for the class MyCell; folder of a paper.")

@@ -61,6 +61,9 @@ KINDS = {
     )
 }
 
+#: Kinds of parts that are functions; a model may also be a class.
+FUNCTIONS = ("figure", "model")
+
 
 def is_reference(name: object) -> bool:
     """Return whether a name refers to a user's own code: ``path/to/file.py:Name`` or ``package.module:Name``."""
@@ -128,13 +131,17 @@ def _load(kind: str, reference: str) -> Any:
     module = import_file(Path(where), f"{kind} file") if where.endswith(".py") else _import_module(where)
     found = getattr(module, attribute, None)
     if found is None:
-        fits = inspect.isfunction if kind == "figure" else inspect.isclass
+        fits = inspect.isfunction if kind in FUNCTIONS else inspect.isclass
         here = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
         names = [key for key, value in here.items() if fits(value) and not key.startswith("_")]
-        raise unknown(f"{'function' if kind == 'figure' else 'class'} in {where}", attribute, names)
+        raise unknown(f"{_noun(kind)} in {where}", attribute, names)
     if not callable(found):
-        raise UserError(f"{kind} '{reference}': {attribute} is not a class")
+        raise UserError(f"{kind} '{reference}': {attribute} is not a {_noun(kind)}")
     return found
+
+
+def _noun(kind: str) -> str:
+    return "function" if kind in FUNCTIONS else "class"
 
 
 def _without_object(kind: str, path: Path) -> UserError:
@@ -145,9 +152,9 @@ def _without_object(kind: str, path: Path) -> UserError:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError):
         return UserError(f"{kind} '{path}': expected path/to/file.py:Class")
-    kinds = ast.FunctionDef if kind == "figure" else ast.ClassDef
+    kinds = ast.FunctionDef if kind in FUNCTIONS else ast.ClassDef
     names = [node.name for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")]
-    noun = "function" if kind == "figure" else "class"
+    noun = _noun(kind)
     if not names:
         return UserError(f"{kind} '{path}': expected path/to/file.py:Name, but there is no {noun} in the file")
     others = f" (it also holds {', '.join(names[:-1])})" if len(names) > 1 else ""

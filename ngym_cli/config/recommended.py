@@ -56,12 +56,12 @@ OWN: dict[str, Recommended] = {
                 "trial_gamma": 0.98, "gae_lambda": 0.7, "ent_coef": 0.003,
             },
         },
-        "rollouts are whole sessions, and what follows a trial counts, as exploring pays for dozens of trials (Duan et "
+        "rollouts are whole sessions, and what follows a trial counts, as exploration is worthwhile for dozens of trials (Duan et "
         "al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
     ),
 }  # fmt: skip
 
-LINKED = "what pays depends on earlier trials, of which the last action and the last reward say what happened"
+LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
 
 def recommended(task: object) -> Recommended | None:

@@ -24,7 +24,7 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
 
     Args:
         found: summary of the evaluation.
-        heading: line that tells this table from other evaluations of the same run.
+        heading: line that distinguishes this table from other evaluations of the same run.
     """
     out = terminal.console()
     if heading:
@@ -136,6 +136,26 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
             out.print(f"left out: {reason}", soft_wrap=True)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
+
+    if found.get("activity"):
+        _print_activity(found["activity"])
+
+
+def _print_activity(found: Mapping[str, Any]) -> None:
+    """Print the agreement of activity with a recording, by part of the trial."""
+    out = terminal.console()
+    out.print(f"\nactivity beside {found['data']}, by {', '.join(found['by'])}", soft_wrap=True)
+    keys = ("value", "corrected", "shuffled", "p")
+    rows = [
+        (row["part"], row["measure"], *(cell(row[key]) if row[key] is not None else "-" for key in keys),
+         str(row["conditions"]))
+        for row in found["agreement"]
+    ]  # fmt: skip
+    header = ("part", "measure", "agreement", "corrected for noise", "conditions shuffled", "p", "conditions")
+    print_columns(rows, header, right=5)
+    for reason in found["left_out"]:
+        out.print(f"left out: {reason}", soft_wrap=True)
+    out.print(f"figure: {found['figure']}", soft_wrap=True)
 
 
 def print_simulated(found: Mapping[str, Any], folder: Path) -> None:

@@ -19,7 +19,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.spikes import PEAK_RATE, SPIKES
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
-from ngym_cli.runs import recordings
+from ngym_cli.runs import recordings, summary
 from ngym_cli.runs.recordings import NEEDED, OWN, Recording
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Request:
         spike_rate: largest rate of units whose spikes are recorded, Hz.
         exports: formats to export to.
         compare: table of an animal's or person's trials, and the map of its columns (None for a guess).
+        activity: recording to compare activity with, and the columns that tell conditions apart (empty: shared ones).
         name: of the evaluation; made from the settings unless given.
         overwrite: replace one of that name.
         trust: accept user code named in a run's record.
@@ -80,6 +81,7 @@ class Request:
     spike_rate: float = PEAK_RATE
     exports: tuple[str, ...] = ()
     compare: tuple[Path, Path | None] | None = None
+    activity: tuple[Path, tuple[str, ...]] | None = None
     name: str | None = None
     overwrite: bool = False
     trust: bool = False
@@ -121,6 +123,8 @@ def request(
     export: str | None = None,
     compare: Path | None = None,
     columns: Path | None = None,
+    compare_activity: Path | None = None,
+    by: str | None = None,
     **plain: Any,
 ) -> tuple[list[str], Request]:
     """Return the requested runs and the request.
@@ -138,8 +142,11 @@ def request(
         if len(given) != 1:
             raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
         given = [(given[0][0], " ".join([given[0][1], *loose]))]
-    if compare is not None and plain.get("checkpoints"):
-        raise UserError("--compare takes the final model, not --checkpoints")
+    for flag, given_path in (("--compare", compare), ("--compare-activity", compare_activity)):
+        if given_path is not None and plain.get("checkpoints"):
+            raise UserError(f"{flag} takes the final model, not --checkpoints")
+    if by is not None and compare_activity is None:
+        raise UserError("--by names conditions of the recording of --compare-activity")
     exports = tuple(split_entries(export or ""))
     for word in exports:
         if word not in EXPORTS:
@@ -150,6 +157,7 @@ def request(
         record=_quantities(record),
         exports=exports,
         compare=comparison_of(compare, columns),
+        activity=None if compare_activity is None else (compare_activity, tuple(split_entries(by or ""))),
         **plain,
     )
 
@@ -201,6 +209,11 @@ def evaluate(
         from ngym_cli.evaluation import comparison
 
         comparison.read(*asked.compare)
+    if asked.activity is not None:
+        from ngym_cli.evaluation import activity_comparison
+
+        activity_comparison.check(asked.activity[0])
+        asked = replace(asked, record=tuple(dict.fromkeys((*asked.record, "activity"))))
     for run in found:
         yield from _evaluate_run(run, asked, progress)
 
@@ -249,15 +262,16 @@ def _refuse_loss(folder: Path, asked: Request) -> None:
 
 
 def _redrawn(path: Path, asked: Request) -> bool:
-    """Return whether a file belongs to a comparison with animals that is requested again."""
-    return asked.compare is not None and path.name.startswith(COMPARISON)
+    """Return whether a file belongs to a comparison that is requested again."""
+    again = {COMPARISON: asked.compare, f"activity_{COMPARISON}": asked.activity}
+    return any(given is not None and path.name.startswith(start) for start, given in again.items())
 
 
 def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> Iterator[tuple[dict[str, Any], Path]]:
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
-    from ngym_cli.evaluation import comparison, export
+    from ngym_cli.evaluation import activity_comparison, comparison, export, policies
 
     config = run.config(asked.trust).in_stage(-1)
     if asked.changes:
@@ -268,7 +282,7 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
     trials = asked.trials or evaluation_trials(facts)
     label = asked.label(trials)
     _refuse_loss(run.path / "eval" / label, asked)
-    for policy, steps, at_checkpoint in _policies(run, config, asked.checkpoints):
+    for policy, steps, at_checkpoint in policies.policies(run, config, asked.checkpoints):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
         _refuse_loss(folder, asked)
         result = _one(policy, config, facts, replace(asked, trials=trials), folder, progress, {
@@ -279,6 +293,11 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
             result.summary.setdefault("exports", []).append(str(export.export(folder, run, form)))
         if asked.compare is not None:
             result.summary["comparison"] = comparison.compare(result.table, folder, run, *asked.compare)
+        if asked.activity is not None:
+            conditions = summary.condition_names(facts.conditions, result.table)
+            result.summary["activity"] = activity_comparison.compare(
+                result.table, folder, run, *asked.activity, conditions
+            )
         yield result.summary, folder
 
 
@@ -313,39 +332,3 @@ def _one(
         found.summary.update(about)
         fresh_trials.write(found, temporary)
     return found
-
-
-def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
-    """Yield the final policy or the policy of each checkpoint, with the number of training steps."""
-    if wanted is None:
-        from ngym_cli.agents.frozen import load_to_act
-
-        yield *load_to_act(run, config), False
-        return
-    from ngym_cli.agents import checkpoints, saving, threads
-
-    threads.one_in_torch()
-    policy, _ = saving.load_policy(run, config)
-    there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
-    if not there:
-        raise UserError(f"{run.path} kept no checkpoints")
-    best = checkpoints.best_of(run.path / checkpoints.FOLDER).get("step")
-    for step in _steps(wanted, there, best):
-        saving.fill(policy, saving.read_weights(there[step] / checkpoints.WEIGHTS), there[step] / checkpoints.WEIGHTS)
-        yield policy, step, True
-
-
-def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int]:
-    if wanted == "all":
-        return sorted(there)
-    steps = []
-    for word in wanted.split(","):
-        if word.strip() == "best":
-            if best is None or best not in there:
-                raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
-            steps.append(best)
-            continue
-        if not word.strip().isdecimal() or int(word) not in there:
-            raise unknown("checkpoint", word.strip(), ["all", "best", *map(str, sorted(there))])
-        steps.append(int(word))
-    return steps

@@ -193,11 +193,11 @@ def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
         drawn = None
         if figure.is_file() and not figure.is_symlink():
             data = base64.b64encode(figure.read_bytes()).decode()
-            picture = Markup('<img alt="agent beside the data" src="data:image/png;base64,{}">').format(data)
+            picture = Markup('<img alt="agent next to the data" src="data:image/png;base64,{}">').format(data)
             drawn = {
                 "id": f"beside-figure-{number}",
                 "picture": picture,
-                "caption": "Agent beside the data.",
+                "caption": "Agent next to the data.",
                 "kind": "wide",
             }
         yield {

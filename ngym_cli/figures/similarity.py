@@ -13,7 +13,7 @@ from ngym_cli.figures import registry
 from ngym_cli.figures.aligned import Population, population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, new_figure
 from ngym_cli.figures.view import View
-from ngym_cli.runs.populations import condition_names, read_population
+from ngym_cli.runs.populations import condition_names, period_spans, read_population
 from ngym_cli.runs.recordings import NEEDED
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def similarity(view: View) -> Figure:
 
 
 def populations_of(view: View) -> list[PopulationTrials]:
-    """Return the populations that a comparison was asked for: runs, or their layers or periods, and files.
+    """Return the populations that are compared: runs, or their layers or periods, and files.
 
     Raises:
         Unavailable: if a run has none of the layers or periods.
@@ -107,7 +107,9 @@ def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[
     whole = [slice(a, b) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
     parts = {"": (np.asarray(activity.values, float), whole)}
     if view.comparison.across == "period":
-        parts = {period: (parts[""][0], spans) for period, spans in _periods(trials, whole).items()}
+        parts = {
+            period: (parts[""][0], spans) for period, spans in period_spans(trials.table, offsets, activity.dt).items()
+        }
     elif view.comparison.across == "layer":
         parts = {f"layer {k + 1}": (values, whole) for k, values in enumerate(_layers(source, observations, offsets))}
     found = []
@@ -118,19 +120,6 @@ def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[
                 f"{name} {part}".strip(), [values[spans[k]] for k in kept], conditions[kept],
                 [observations[spans[k]] for k in kept],
             ))  # fmt: skip
-    return found
-
-
-def _periods(trials: Population, whole: list[slice]) -> dict[str, list[slice]]:
-    """Return the steps of each period in each trial."""
-    found = {}
-    for period in (name.removeprefix("period_") for name in trials.table if name.startswith("period_")):
-        onset = np.nan_to_num(trials.table.get(f"onset_{period}", np.zeros(len(trials.activity)))) / trials.activity.dt
-        length = np.nan_to_num(trials.table[f"period_{period}"]) / trials.activity.dt
-        found[period] = [
-            slice(min(each.start + int(a), each.stop), min(each.start + int(a + b), each.stop))
-            for each, a, b in zip(whole, onset, length, strict=False)
-        ]
     return found
 
 

@@ -16,13 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neurogym.behaviour.models import saving
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, log_softmax, one_hot
-from neurogym.behaviour.models.drifting import Walk
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import network_spec
-from ngym_cli.fitting.readout import DriftingReadout, fit_readout
+from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, to_arrays
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
@@ -92,6 +90,21 @@ def seen(trial: Trial, choices: int) -> Floats:
     signed = chosen[:, -1:] - chosen[:, :1] if choices == 2 else chosen
     base = np.concatenate([signed, signed * (2 * reward - 1)], 1) if choices == 2 else chosen
     return np.concatenate([base, reward * valid, valid, trial.stimuli], 1)
+
+
+def input_names(table: Behaviour) -> tuple[str, ...]:
+    """Return the names of the inputs that `seen` makes for trials of a table."""
+    two = ("choice", "choice x outcome")
+    own = two if len(table.choices) == 2 else tuple(f"choice {word}" for word in table.choices)
+    return (*own, "reward", "not missed", *table.stimuli)
+
+
+def stimulus_scale(table: Behaviour) -> Floats:
+    """Return the s.d. of each stimulus, 1 for constant stimuli."""
+    if not table.stimuli:
+        return np.ones(0)
+    sd = np.nanstd(table.join("stimuli"), 0)
+    return np.where(sd > 0, sd, 1.0)
 
 
 @dataclass
@@ -220,10 +233,7 @@ class Recurrent:
 
     def to_arrays(self, policy: NetworkPolicy | DriftingReadout) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
-        found = {}
-        if isinstance(policy, DriftingReadout):
-            found = {f"walk.{name}": value for name, value in saving.flatten(policy.walk).items()}
-        inner = policy.model if isinstance(policy, DriftingReadout) else policy
+        inner, found = to_arrays(policy)
         assert isinstance(inner, NetworkPolicy)
         for k, net in enumerate(inner.nets):
             found |= {f"net{k}.{name}": value.numpy() for name, value in net.state_dict().items()}
@@ -237,20 +247,11 @@ class Recurrent:
             nets.append(ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli)))
             own = {n.removeprefix(start): torch.from_numpy(a) for n, a in arrays.items() if n.startswith(start)}
             nets[-1].load_state_dict(own)
-        policy: Policy = NetworkPolicy(nets, arrays["scale"])
-        return DriftingReadout(policy, saving.rebuild(Walk, arrays, "walk.")) if "walk.mean" in arrays else policy
+        return from_arrays(NetworkPolicy(nets, arrays["scale"]), arrays)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        scale = (
-            np.where(
-                table.join("stimuli").shape[0] and np.nanstd(table.join("stimuli"), 0) > 0,
-                np.nanstd(table.join("stimuli"), 0),
-                1.0,
-            )
-            if table.stimuli
-            else np.ones(0)
-        )
+        scale = stimulus_scale(table)
         nets = [self._train(table, scale, problem.seed * 1000 + k, k) for k in range(self.training.seeds)]
         policy: Policy = NetworkPolicy(nets, scale)
         if self.training.drift:

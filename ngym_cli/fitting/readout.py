@@ -7,12 +7,13 @@ follows changes of bias, of the use of stimuli and of its own weight, from earli
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.models import drifting
+from neurogym.behaviour.models import drifting, saving
 from neurogym.behaviour.models.base import Policy, Trial, require_two, trial_of
 from neurogym.behaviour.models.drifting import Belief, Walk
 from neurogym.behaviour.table import Behaviour, Floats, padded
@@ -88,3 +89,15 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)
     walk, _ = drifting.fit_walk(x, data.choice, first, ITERATIONS)
     return DriftingReadout(model, walk)
+
+
+def to_arrays(policy: Any) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return the model behind a policy, and the arrays of the policy's drifting read-out, if there is one."""
+    if not isinstance(policy, DriftingReadout):
+        return policy, {}
+    return policy.model, saving.flatten(policy.walk, "walk.")
+
+
+def from_arrays(model: Policy, arrays: Mapping[str, np.ndarray]) -> Policy:
+    """Return a model with its drifting read-out, if the arrays hold one."""
+    return DriftingReadout(model, saving.rebuild(Walk, arrays, "walk.")) if "walk.mean" in arrays else model

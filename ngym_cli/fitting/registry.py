@@ -103,6 +103,14 @@ def _network(cell: str) -> Callable[..., Model]:
     return build
 
 
+def _disentangled(name: str, **given: Any) -> Model:
+    from ngym_cli.fitting.disentangled import Bottlenecks, Disentangled
+
+    if not 1 <= given["latents"] <= 64:
+        raise UserError(f"model {name}: latents must be 1 to 64, not {given['latents']}")
+    return Disentangled(Bottlenecks(**given), name)
+
+
 _Q = {"rates": 1, "forgetting": False, "perseveration": False}
 _NET = {"units": 2, "seeds": 3, "learning_rate": 0.02, "weight_decay": 0.03, "l1": 1e-4, "drift": False}
 _TINY = "Ji-An, Benna & Mattar 2025, 10.1038/s41586-025-09142-4"
@@ -139,6 +147,9 @@ MODELS: dict[str, ModelSpec] = {
                   "Palmer, Huk & Shadlen 2005, 10.1167/5.5.1", _diffusion),
         *(ModelSpec(cell, f"recurrent network of {cell} units that sees past trials", _TINY, _network(cell), _NET, True)
           for cell in ("gru", "lstm", "rnn", "ctrnn")),
+        ModelSpec("disentangled", "recurrent network whose latents and updates pass noisy bottlenecks",
+                  "Miller, Eckstein, Botvinick & Kurth-Nelson 2023, 10.1101/2023.06.23.546250", _disentangled,
+                  {"latents": 5, "penalty": 3e-3, "inputs": 0.1, "seeds": 1, "drift": False}),
     )
 }  # fmt: skip
 
@@ -215,7 +226,7 @@ def _from_object(found: Any, name: str) -> Model:
     if bounds is None:
         bounds = getattr(inspect.getmodule(found), "PARAMETERS", None) or found.__globals__.get("PARAMETERS")
     if not isinstance(bounds, Mapping) or not bounds:
-        raise UserError(f'model {name}: expected bounds beside it, as in PARAMETERS = {{"alpha": (0, 1)}}')
+        raise UserError(f'model {name}: expected bounds next to it, as in PARAMETERS = {{"alpha": (0, 1)}}')
     for key, ends in bounds.items():
         if not isinstance(ends, Sequence) or len(ends) != 2:
             raise UserError(f"model {name}: bounds of {key} are {ends!r}, expected (low, high)")

@@ -47,7 +47,8 @@ class Settings:
     """
 
     table: str
-    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true")
+    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true",
+                              "disentangled:drift=true")  # fmt: skip
     units: tuple[int, ...] = (2,)
     folds: int = 5
     seeds: int = 3

@@ -18,14 +18,27 @@ BIN, KERNEL = 0.02, 0.04
 #: Prefix of the arrays of conditions in npz and HDF5 files.
 CONDITION = "condition_"
 
+#: Prefix of the arrays of periods in npz and HDF5 files: first step and step after the last, shape (2,) or (trials, 2).
+PERIOD = "period_"
+
+#: Key of the whole trials among the parts of trials.
+WHOLE = ""
+
 
 def read_population(path: Path, by: Sequence[str]) -> PopulationTrials:
-    """Return the trials of a file.
+    """Return the whole trials of a file; see `read_parts`."""
+    return read_parts(path, by)[WHOLE]
+
+
+def read_parts(path: Path, by: Sequence[str]) -> dict[str, PopulationTrials]:
+    """Return the trials of a file, whole (key ``""``) and cut to each period that the file names.
 
     Args:
         path: NWB file with a table of trials and units with spike times (rates in bins of 20 ms, smoothed with a
             Gaussian of 40 ms) or exported activity; or npz or HDF5 file with ``activity``, shape (trials, steps,
-            units), and where available ``mask``, shape (trials, steps), ``inputs`` and ``condition_NAME``.
+            units), and where available ``mask``, shape (trials, steps), ``inputs``, ``condition_NAME`` and
+            ``period_NAME`` (first step and step after the last). A row may be the average of a condition. Periods of
+            NWB files are in the table ``intervals/periods``, with columns ``period`` and ``trial``.
         by: columns that tell conditions apart.
 
     Raises:
@@ -66,20 +79,89 @@ def _word(value: Any) -> str:
         return str(value)
 
 
-def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]) -> PopulationTrials:
+def columns_of(path: Path) -> tuple[str, ...]:
+    """Return the names of the columns that tell the trials of a file apart.
+
+    Raises:
+        UserError: if the file cannot be read.
+    """
+    try:
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as arrays:
+                names = list(arrays)
+        else:
+            import h5py
+
+            with h5py.File(path, "r") as file:
+                if path.suffix == ".nwb":
+                    return tuple(file["intervals/trials"])
+                names = list(file)
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise UserError(f"{path} has no trials that can be read: {' '.join(str(error).split())}") from None
+    return tuple(name.removeprefix(CONDITION) for name in names if name.startswith(CONDITION))
+
+
+def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]) -> dict[str, PopulationTrials]:
     activity = np.asarray(arrays["activity"], float)
     if activity.ndim != 3:
         raise ValueError(f"activity must have the shape (trials, steps, units), not {activity.shape}")
+    if not np.isfinite(activity).all():
+        raise ValueError("activity holds values that are not finite; mark missing steps in 'mask'")
+    n = len(activity)
     mask = np.asarray(arrays.get("mask", np.ones(activity.shape[:2])), bool)
     columns = {name.removeprefix(CONDITION): each for name, each in arrays.items() if name.startswith(CONDITION)}
     _require(path, columns, by)
-    inputs = arrays.get("inputs")
-    return PopulationTrials(
-        path.stem,
-        [trial[kept] for trial, kept in zip(activity, mask, strict=True)],
-        condition_names(columns, by, len(activity)),
-        None if inputs is None else [np.asarray(x, float)[kept] for x, kept in zip(inputs, mask, strict=True)],
-    )
+    for name in by:
+        if len(columns[name]) != n:
+            raise ValueError(f"{CONDITION}{name} has {len(columns[name])} entries, expected {n}, one for each trial")
+    inputs, names = arrays.get("inputs"), condition_names(columns, by, n)
+    spans = {WHOLE: np.tile([0, activity.shape[1]], (n, 1))}
+    for name, each in arrays.items():
+        if name.startswith(PERIOD):
+            if each.shape not in ((2,), (n, 2)):
+                raise ValueError(f"{name} has the shape {each.shape}, expected (2,) or ({n}, 2)")
+            spans[name.removeprefix(PERIOD)] = np.broadcast_to(each.astype(int), (n, 2))
+    found: dict[str, PopulationTrials] = {}
+    for part, ends in spans.items():
+        kept = [slice(int(a), int(b)) for a, b in ends]
+        rows = [activity[k, span][mask[k, span]] for k, span in enumerate(kept)]
+        given = None if inputs is None else [
+            np.asarray(inputs[k, span], float)[mask[k, span]] for k, span in enumerate(kept)
+        ]  # fmt: skip
+        found |= _long(path, part, rows, names, given)
+    return found
+
+
+def _long(
+    path: Path, part: str, rows: list[np.ndarray], names: np.ndarray, inputs: list[np.ndarray] | None = None
+) -> dict[str, PopulationTrials]:
+    """Return a population of the trials that have two steps or more, by the name of the part."""
+    long = np.array([len(row) > 1 for row in rows], bool)
+    if part != WHOLE and not long.any():
+        return {}
+    kept = [row for row, keep in zip(rows, long, strict=True) if keep]
+    given = None if inputs is None else [row for row, keep in zip(inputs, long, strict=True) if keep]
+    return {part: PopulationTrials(path.stem, kept, names[long], given)}
+
+
+def period_spans(table: Mapping[str, np.ndarray], offsets: np.ndarray, dt: float) -> dict[str, list[slice]]:
+    """Return the steps of each period in each trial of a run's recording.
+
+    Args:
+        table: trials of the run.
+        offsets: first step of each trial and the end of the last, shape (trials + 1,).
+        dt: step, ms.
+    """
+    found: dict[str, list[slice]] = {}
+    n = len(offsets) - 1
+    for period in (name.removeprefix("period_") for name in table if name.startswith("period_")):
+        onset = np.nan_to_num(table.get(f"onset_{period}", np.zeros(n))) / dt
+        length = np.nan_to_num(table[f"period_{period}"]) / dt
+        found[period] = [
+            slice(min(int(start + int(a)), int(stop)), min(int(start + int(a + b)), int(stop)))
+            for start, stop, a, b in zip(offsets[:-1], offsets[1:], onset, length, strict=False)
+        ]
+    return found
 
 
 def _require(path: Path, columns: Mapping[str, Any], by: Sequence[str]) -> None:
@@ -102,15 +184,33 @@ def _read(file: Any, name: str) -> np.ndarray:
     return np.asarray(item)
 
 
-def _from_nwb(path: Path, file: Any, by: Sequence[str]) -> PopulationTrials:
+def _from_nwb(path: Path, file: Any, by: Sequence[str]) -> dict[str, PopulationTrials]:
     table = file["intervals/trials"]
     columns = {name: _read(table, name) for name in table}
     _require(path, columns, by)
     spans = list(zip(columns["start_time"], columns["stop_time"], strict=True))
-    trials = _spikes(file["units"], spans) if "units" in file else _sampled(file, spans)
-    long = np.array([len(trial) > 1 for trial in trials])
     names = condition_names(columns, by, len(spans))
-    return PopulationTrials(path.stem, [trial for trial, keep in zip(trials, long, strict=True) if keep], names[long])
+    rates = _spikes if "units" in file else _sampled
+    found = _long(path, WHOLE, rates(file, spans), names)
+    for period, (rows, times) in _periods(file).items():
+        found |= _long(path, period, rates(file, times), names[rows])
+    return found
+
+
+def _periods(file: Any) -> dict[str, tuple[np.ndarray, list[tuple[float, float]]]]:
+    """Return the trials that have each period, and start and stop of the period."""
+    if "intervals/periods" not in file or not {"period", "trial"} <= set(file["intervals/periods"]):
+        return {}
+    table = file["intervals/periods"]
+    columns = {name: _read(table, name) for name in ("period", "trial", "start_time", "stop_time")}
+    words = np.array([_word(value) for value in columns["period"]])
+    return {
+        str(word): (
+            columns["trial"][words == word].astype(int),
+            list(zip(columns["start_time"][words == word], columns["stop_time"][words == word], strict=True)),
+        )
+        for word in dict.fromkeys(words.tolist())
+    }
 
 
 def _sampled(file: Any, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
@@ -120,10 +220,11 @@ def _sampled(file: Any, spans: Sequence[tuple[float, float]]) -> list[np.ndarray
     return [values[slice(*np.searchsorted(times, (start, stop - 1e-9)))] for start, stop in spans]
 
 
-def _spikes(units: Any, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
+def _spikes(file: Any, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
     """Return smoothed rates of each unit in each trial (Hz)."""
     from scipy.ndimage import gaussian_filter1d
 
+    units = file["units"]
     spikes = np.split(_read(units, "spike_times"), _read(units, "spike_times_index")[:-1].astype(int))
     found = []
     for start, stop in spans:

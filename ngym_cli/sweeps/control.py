@@ -110,7 +110,7 @@ def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, js
     rows, interrupted = do_jobs(sweep, launcher, trust, detach)
     _finish(sweep, rows, json)
     if interrupted:
-        err.print(f"interrupted; ngym sweep resume {sweep.name} goes on", soft_wrap=True)
+        err.print(f"interrupted; ngym sweep resume {sweep.name} continues", soft_wrap=True)
         return INTERRUPTED
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 

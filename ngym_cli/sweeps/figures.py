@@ -54,7 +54,7 @@ def draw(
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
 
     Raises:
-        UserError: on an unknown figure, format or parameter, or a figure asked for that cannot be drawn.
+        UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
     """
     from ngym_cli.figures.requests import FORMATS, save_figure
     from ngym_cli.figures.style import Unavailable, styled

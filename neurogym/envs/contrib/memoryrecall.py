@@ -40,7 +40,7 @@ class MemoryRecall(TrialEnv):
             "there is at least one step of recall",
         ],
         necessary=(),
-        taught="ten numbers are asked for at once and a reward says only how good they are on average",
+        taught="ten numbers are requested at once and a reward says only how good they are on average",
     )
     default_rewards = {"error": -1.0}
 

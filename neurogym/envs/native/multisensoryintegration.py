@@ -30,9 +30,9 @@ class MultiSensoryIntegration(TrialEnv):
 
     The coherences of the modalities add up to ``coh``; a part ``coh_prop`` of it is shown by the first. Conflict trials
     have a part above 1 or below 0: the weaker modality points the opposite way, the sum still decides. In trials with
-    one modality the other is silent, and the one carries half of ``coh``, as it does on average beside the other:
-    whoever adds up both is then as precise as two single modalities allow. What each modality carries is recorded as
-    ``coh_1`` and ``coh_2``, which of them were presented as ``modality``.
+    one modality the other is silent, and the one shows half of ``coh``, its average share in trials with both: an agent
+    that adds up both is then as precise as two single modalities allow. The record has the strength of each modality
+    (``coh_1``, ``coh_2``) and the presented modalities (``modality``).
 
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
@@ -51,7 +51,7 @@ class MultiSensoryIntegration(TrialEnv):
         tags=["perceptual", "two-alternative", "supervised"],
         description="report the direction that two noisy modalities show together",
         differences=[
-            "trials with one modality and with modalities in conflict can be asked for",
+            "trials with one modality and with modalities in conflict can be requested",
             "a modality alone carries half of coh, and the strength of each modality is recorded",
             "noise only on the stimulus channels",
         ],

@@ -31,13 +31,13 @@ class SpatialSuppressMotion(TrialEnv):
     """Give the probabilities with which people choose each of four motion directions, frame by frame.
 
     Gratings of high contrast are large, those of low contrast small. People at first see large ones of high contrast
-    move the wrong way. A step pays by how much the probabilities overlap with those of people; performance is the mean
-    overlap.
+    move the wrong way. The reward of a step is the overlap of its probabilities with those of people; performance is
+    the mean overlap.
 
     Args:
         dt: Time step (ms); 8.3 is one frame at 120 Hz.
         timing: Replaces entries of ``default_timing`` (ms).
-        rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
+        rewards: Replaces entries of ``default_rewards``: the reward of the best and of the worst trial.
 
     Source: Tadin, Lappin, Gilroy & Blake 2003.
     """
@@ -48,7 +48,7 @@ class SpatialSuppressMotion(TrialEnv):
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
         description="give the choice probabilities of people for four motion directions",
         differences=[
-            "each step is paid by the overlap with the probabilities of people, and performance is its mean",
+            "each step is rewarded by the overlap with the probabilities of people, and performance is its mean",
             "probabilities are never negative and add up to 1",
             "every frame is stepped",
         ],

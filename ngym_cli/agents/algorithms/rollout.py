@@ -11,7 +11,7 @@ class Rollout:
     """Steps of a batch of environments, with the recurrent states before each step.
 
     Row t of `states` is the state that step t started from (zero where `starts` is true), so any step can begin a
-    training sequence. Row `n_steps` is where the next rollout goes on from.
+    training sequence. Row `n_steps` is where the next rollout begins.
 
     Attributes:
         obs: (time, environment, ...) as the environments gave it.

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pytest
@@ -89,3 +93,42 @@ def test_a_damaged_file_is_one_clear_message(tmp_path):
     (tmp_path / FILE).write_bytes(b"not HDF5")
     with pytest.raises(UserError, match="damaged recording"):
         Recording(tmp_path)
+
+
+def test_activity_is_compared_with_a_recording_by_period(ngym, run_folder, tmp_path):
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    assert ngym("eval", run, "--trials", "300", "--record", "activity", "--export", "nwb", "--name", "r").code == 0
+    nwb = shutil.copy(run / "eval" / "r" / "session.nwb", tmp_path / "session.nwb")
+    found = ngym("eval", run, "--trials", "300", "--seed", "1", "--compare-activity", nwb, "--json")
+    assert found.code == 0, found.err
+    result = json.loads(found.out)["activity"]
+    rows = {(row["part"], row["measure"]): row for row in result["agreement"]}
+    assert result["by"] == ["coh", "ground_truth"] and {part for part, _ in rows} >= {"trial", "stimulus"}
+    assert rows["trial", "prediction"]["corrected"] > 0.8 and rows["trial", "cka"]["value"] > 0.8
+    assert Path(result["figure"]).stat().st_size > 5000 and list((run / "eval").glob("*/activity_comparison.json"))
+
+
+def test_averages_in_hdf5_are_compared_and_what_is_missing_is_said(ngym, run_folder, tmp_path):
+    run, rng = shutil.copytree(run_folder, tmp_path / "run"), np.random.default_rng(0)
+    averages = {
+        "activity": rng.normal(size=(4, 9, 5)),
+        "condition_coh": [0, 6.4, 25.6, 51.2],
+        "period_stimulus": [1, 8],
+    }
+    for name, changes in {
+        "fine": {}, "flat": {"activity": np.zeros((4, 9))}, "other": {"condition_coh": [1, 2, 3, 4]},
+        "short": {"condition_coh": [0, 6.4]}, "none": {"condition_coh": None},
+    }.items():  # fmt: skip
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            for key, value in {**averages, **changes}.items():
+                if value is not None:
+                    file[key] = value
+    asked = ("eval", run, "--trials", "200", "--overwrite", "--compare-activity")
+    shown = ngym(*asked, tmp_path / "fine.h5")
+    assert shown.code == 0 and "single row for each condition" in shown.out
+    for name, words in {
+        "flat": "must have the shape (trials, steps, units)", "other": "expected two or more shared conditions",
+        "short": "has 2 entries, expected 4", "none": "has no condition of the trials", "missing": "no such recording",
+    }.items():  # fmt: skip
+        refused = ngym(*asked, tmp_path / f"{name}.h5")
+        assert refused.code == 2 and words in refused.err and refused.err.count("\n") == 1

@@ -80,6 +80,26 @@ def test_networks_learn_history(cell, rat, tmp_path):
     assert scores[f"{cell}:units=2"] > scores["bias"] + 0.05
 
 
+def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, tmp_path, monkeypatch):
+    from ngym_cli.evaluation import simulation
+    from ngym_cli.fitting import disentangled
+
+    monkeypatch.setattr(disentangled, "WARM", 30)
+    monkeypatch.setattr(disentangled, "EPOCHS", 60)
+    model = "disentangled:latents=2:penalty=0.01"
+    found = fit(rat, model=model, folds=2, name="d", runs=tmp_path / "runs")
+    scores = {name: row["log_likelihood"]["value"] for name, row in found["scores"].items()}
+    assert scores[model] > scores["bias"] + 0.05
+    values = {key: each["value"] for key, each in found["models"][model]["parameters"]["subject"].items()}
+    assert values["sigma of latent 1"] < 0.2 and values["sigma of latent 1"] < values["sigma of latent 2"] < 1
+    fitted = simulation.find("d", tmp_path / "runs")
+    policy = simulation.load(fitted, model)[2]
+    table = prepared(requests.Settings(str(rat)).read()[0], Protocol(2))
+    mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
+                    for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)])  # fmt: skip
+    assert mean > scores["bias"] + 0.05
+
+
 def test_a_drifting_readout_follows_a_bias_that_changes():
     from neurogym.behaviour.models.logistic import Logistic
     from ngym_cli.fitting.readout import fit_readout
@@ -139,6 +159,17 @@ def test_a_model_of_ones_own_in_a_file(rat, tmp_path, monkeypatch):
     assert 1.2 < found["models"]["mine.py:agent"]["parameters"]["subject"]["w"]["value"] < 2.8
     with pytest.raises(UserError, match="division by zero"):
         fit(rat, model="mine.py:wrong", folds=2, runs=tmp_path / "runs")
+
+
+def test_the_model_that_ngym_new_writes_is_fitted(rat, tmp_path, monkeypatch, ngym):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("neurogym.behaviour.models.own.STARTS", 1)
+    assert ngym("new", "model", "learner.py").out.startswith("learner.py written")
+    found = ngym("fit", rat, "--model", "learner.py:learner", "--folds", "2", "--json")
+    assert found.code == 0, found.err
+    fitted = json.loads(found.out)["models"]["learner.py:learner"]["parameters"]["subject"]
+    assert 0.5 < fitted["stickiness"]["value"] < 3.5  # the rat repeats its last choice
+    assert "say which function in it, as learner.py:learner" in ngym("fit", rat, "--model", "learner.py").err
 
 
 def test_recovery_finds_the_model_that_simulated(rat, tmp_path):

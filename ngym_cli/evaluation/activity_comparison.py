@@ -1,0 +1,156 @@
+"""Comparison of an agent's recorded activity with a recording, for whole trials and by period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from neurogym.dynamics import AGREEMENTS, PopulationTrials, agreement
+from ngym_cli import runs
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.figures.requests import save_figure
+from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure, styled
+from ngym_cli.files.writing import write_json
+from ngym_cli.runs.populations import WHOLE, columns_of, condition_names, period_spans, read_parts
+from ngym_cli.runs.recordings import ENDINGS, Recording
+from ngym_cli.runs.trial_table import Table
+
+#: Fewest steps of a part of a trial, name of the whole trial, column of the correct choice.
+FEWEST_STEPS, TRIAL, TRUTH = 2, "trial", "ground_truth"
+
+
+def check(path: Path) -> None:
+    """Refuse a file that cannot be a recording.
+
+    Raises:
+        UserError: with the reason.
+    """
+    if path.suffix not in ENDINGS:
+        raise UserError(f"--compare-activity reads {', '.join(ENDINGS)}, not '{path.name}'")
+    if not path.is_file():
+        raise UserError(f"no such recording: {path}")
+    columns_of(path)
+
+
+def compare(
+    table: Table, folder: Path, run: runs.Run, path: Path, by: Sequence[str], conditions: Sequence[str]
+) -> dict[str, Any]:
+    """Compare recorded activity of an evaluation with a file; write ``activity_comparison.json`` and a figure.
+
+    Args:
+        table: trials of the agent.
+        folder: of the evaluation, with a recording.
+        run: run of the evaluation.
+        path: NWB, HDF5 or npz file.
+        by: columns that tell conditions apart; empty for those of the task that both have.
+        conditions: the task's.
+
+    Returns:
+        ``data``, ``by``, ``agreement`` (rows of part, measure, value, corrected, shuffled, p, conditions),
+        ``left_out`` and ``figure``.
+
+    Raises:
+        UserError: if the file does not suit the trials.
+    """
+    recording = Recording(folder)
+    if "activity" not in recording.quantities:
+        raise UserError(f"{run.name} recorded no activity; agents without memory have none")
+    columns = tuple(by) or _shared(table, path, conditions)
+    for name in columns:
+        if name not in table:
+            raise unknown(f"column of the trials of {run.name}", name, [*conditions, TRUTH])
+    ours, theirs = of_recording(recording, table, run.name, columns), read_parts(path, columns)
+    rows, left_out = [], []
+    for part in ours:
+        if part not in theirs:
+            left_out.append(f"period {part}, which {path.name} does not name")
+            continue
+        try:
+            found = agreement(ours[part], theirs[part])
+        except ValueError as error:
+            if part == WHOLE:
+                raise UserError(f"{path.name}: {error}") from None
+            left_out.append(f"period {part}: {error}")
+            continue
+        rows += [{"part": part or TRIAL, **each.to_dict()} for each in found]
+    left_out += [f"period {part} of {path.name}, which the agent's trials do not have" for part in theirs
+                 if part not in ours]  # fmt: skip
+    if len({row["measure"] for row in rows}) < len(AGREEMENTS):
+        left_out.append("measures that need three conditions (prediction) or four (rsa)")
+    if theirs[WHOLE].averaged:
+        left_out.append(f"correction for noise of {path.name}, which holds a single row for each condition")
+    figure = run.path / "figures" / f"activity-{path.stem}.png"
+    with styled():
+        save_figure(draw(rows, run.name, path.stem), figure)
+    result = {"data": str(path), "by": list(columns), "agreement": rows, "left_out": left_out, "figure": str(figure)}
+    write_json(folder / "activity_comparison.json", result)
+    return result
+
+
+def _shared(table: Table, path: Path, conditions: Sequence[str]) -> tuple[str, ...]:
+    """Return the conditions of the task, and the correct choice, that both the trials and a file have."""
+    theirs = columns_of(path)
+    ours = [name for name in dict.fromkeys((*conditions, TRUTH)) if name in table]
+    found = tuple(name for name in ours if name in theirs)
+    if not found:
+        raise UserError(
+            f"{path.name} has no condition of the trials ({', '.join(ours) or 'which have none'}); found "
+            f"{', '.join(theirs) or 'none'}; expected condition_NAME in HDF5 or a column of the trials in NWB"
+        )
+    return found
+
+
+def of_recording(recording: Recording, table: Table, label: str, by: Sequence[str]) -> dict[str, PopulationTrials]:
+    """Return the trials of an agent's recording, whole and cut to each period.
+
+    Args:
+        recording: of an evaluation.
+        table: its trials.
+        label: name of the population.
+        by: columns that tell conditions apart.
+    """
+    values, offsets = recording["activity"].astype(float), recording.offsets
+    names = condition_names(table, by, len(recording))
+    whole = [slice(int(a), int(b)) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    found = {}
+    for part, spans in {WHOLE: whole, **period_spans(table, offsets, recording.dt)}.items():
+        kept = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
+        if kept:
+            found[part] = PopulationTrials(label, [values[spans[k]] for k in kept], names[kept])
+    return found
+
+
+def draw(rows: Sequence[Mapping[str, Any]], ours: str, theirs: str) -> Figure:
+    """Draw agreement by part of the trial: measured, corrected for noise, and with shuffled conditions.
+
+    Args:
+        rows: as in the result of `compare`.
+        ours: name of the agent.
+        theirs: name of the recording.
+    """
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    parts = list(dict.fromkeys(row["part"] for row in rows))
+    figure, axes = new_figure(1, len(measures), width=2.9, height=3.2, squeeze=False)
+    for panel, measure in zip(axes[0], measures, strict=True):
+        own = {row["part"]: row for row in rows if row["measure"] == measure}
+        place = [parts.index(part) for part in own]
+        for key, colour, marker, word in (
+            ("corrected", COLOURS[1], "D", "corrected for noise"),
+            ("value", COLOURS[0], "o", "measured"),
+            ("shuffled", GREY, "_", "conditions shuffled"),
+        ):
+            values = np.array([np.nan if row[key] is None else row[key] for row in own.values()], float)
+            panel.plot(place, values, marker, color=colour, label=word, markersize=9 if marker == "_" else 5)
+        panel.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        lowest = min([*panel.dataLim.intervaly, 0.0])
+        panel.set(title=measure, xlim=(-0.5, len(parts) - 0.5), ylim=(lowest - 0.06, 1.06))
+        category_ticks(panel, parts)
+    axes[0][0].set_ylabel("agreement (1: the same)")
+    n = max(row["conditions"] for row in rows)
+    figure.suptitle(f"{ours} and {theirs}, {n} conditions", fontsize="medium")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure

@@ -1,0 +1,146 @@
+"""Weights of a disentangled recurrent network, and the network's choices without noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from neurogym.behaviour.models.base import Trial, log_softmax
+from neurogym.behaviour.table import Floats
+from ngym_cli.fitting.networks import seen
+
+#: Units and layers of the update networks and of the choice network.
+UPDATE, CHOICE = (8, 2), (6, 1)
+SMALLEST = 1e-5  #: added to the s.d. of a bottleneck
+
+
+@dataclass
+class Weights:
+    """Weights of one network, or of many with a leading axis; L latents, O observations, H units, D stimuli.
+
+    Attributes:
+        z: first latents, shape (L,).
+        latent_sd: s.d. of the latents' bottlenecks, shape (L,).
+        gain: multipliers of what each update network sees, observations first, shape (L, O + L).
+        sd: s.d. of the same.
+        first: first layer of the update networks, shape (L, O + L, H).
+        first_bias: shape (L, 1, H).
+        hidden: further layers, shape (layers, L, H, H).
+        hidden_bias: shape (layers, L, 1, H).
+        last: output layer, shape (L, H, 2).
+        last_bias: shape (L, 1, 2).
+        choice_gain: multipliers of what the choice network sees, shape (L,).
+        choice_sd: s.d. of the same.
+        choice_first: first layer of the choice network, shape (L + D, H').
+        choice_bias: shape (1, H').
+        choice_hidden: shape (layers, H', H').
+        choice_hidden_bias: shape (layers, 1, H').
+        choice_last: shape (H', choices).
+        direct: weights of the present stimuli, shape (D, choices).
+        choice_last_bias: shape (1, choices).
+    """
+
+    z: Any
+    latent_sd: Any
+    gain: Any
+    sd: Any
+    first: Any
+    first_bias: Any
+    hidden: Any
+    hidden_bias: Any
+    last: Any
+    last_bias: Any
+    choice_gain: Any
+    choice_sd: Any
+    choice_first: Any
+    choice_bias: Any
+    choice_hidden: Any
+    choice_hidden_bias: Any
+    choice_last: Any
+    direct: Any
+    choice_last_bias: Any
+
+    @staticmethod
+    def drawn(latents: int, observed: int, stimuli: int, choices: int, rng: np.random.Generator) -> Weights:
+        """Return first weights of a network."""
+        (h, layers), (c, more) = UPDATE, CHOICE
+        seen_by, n = observed + latents, rng.normal
+        values = {
+            "z": rng.uniform(-0.1, 0.1, latents),
+            "latent_sd": rng.uniform(0, 0.05, latents),
+            "gain": np.ones((latents, seen_by)),
+            "sd": rng.uniform(0, 0.05, (latents, seen_by)),
+            "first": n(0, seen_by**-0.5, (latents, seen_by, h)),
+            "first_bias": np.zeros((latents, 1, h)),
+            "hidden": n(0, (h * layers) ** -0.5, (layers, latents, h, h)),
+            "hidden_bias": np.zeros((layers, latents, 1, h)),
+            "last": n(0, h**-0.5, (latents, h, 2)),
+            "last_bias": np.tile([-1.0, 0.0], (latents, 1, 1)),
+            "choice_gain": np.ones(latents),
+            "choice_sd": rng.uniform(0, 0.05, latents),
+            "choice_first": n(0, (latents + stimuli) ** -0.5, (latents + stimuli, c)),
+            "choice_bias": np.zeros((1, c)),
+            "choice_hidden": n(0, (c * more) ** -0.5, (more, c, c)),
+            "choice_hidden_bias": np.zeros((more, 1, c)),
+            "choice_last": 0.3 * n(0, c**-0.5, (c, choices)),
+            "direct": np.zeros((stimuli, choices)),
+            "choice_last_bias": np.zeros((1, choices)),
+        }
+        return Weights(**values)
+
+    def each(self) -> Iterator[tuple[str, Any]]:
+        """Return names and arrays."""
+        return ((part.name, getattr(self, part.name)) for part in fields(self))
+
+
+def spread(p: Any) -> Any:
+    """Return the s.d. of a bottleneck from the trained number."""
+    return abs(p) + SMALLEST
+
+
+def _leaky(x: Floats) -> Floats:
+    return np.maximum(x, 0.01 * x)
+
+
+@dataclass
+class DisentangledPolicy:
+    """Averaged choices of disentangled networks without noise.
+
+    Attributes:
+        nets: trained weights.
+        scale: divisor of stimuli.
+    """
+
+    nets: list[Weights]
+    scale: Floats
+
+    def begin(self, n: int) -> list[Floats]:
+        """See `Policy.begin`."""
+        return [np.tile(w.z[:, None], (1, n)) for w in self.nets]
+
+    def probabilities(self, state: list[Floats], stimuli: Floats) -> Floats:
+        """See `Policy.probabilities`."""
+        found, s = [], stimuli / self.scale
+        for w, z in zip(self.nets, state, strict=True):
+            h = np.concatenate([(z * w.choice_gain[:, None]).T, s], 1) @ w.choice_first + w.choice_bias
+            for weight, bias in zip(w.choice_hidden, w.choice_hidden_bias, strict=True):
+                h = h + _leaky(h @ weight + bias)
+            found.append(np.exp(log_softmax(h @ w.choice_last + w.choice_last_bias + s @ w.direct)))
+        return np.asarray(np.mean(found, 0))
+
+    def advance(self, state: list[Floats], trial: Trial) -> list[Floats]:
+        """See `Policy.advance`."""
+        choices = self.nets[0].choice_last.shape[1]
+        scaled = Trial(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
+        x, new = seen(scaled, choices), []
+        for w, z in zip(self.nets, state, strict=True):
+            h = (np.concatenate([x, z.T], 1) * w.gain[:, None]) @ w.first + w.first_bias
+            for weight, bias in zip(w.hidden, w.hidden_bias, strict=True):
+                h = h + _leaky(h @ weight + bias)
+            out = h @ w.last + w.last_bias
+            new.append(z + expit(out[..., 0]) * (2 * np.tanh(0.5 * out[..., 1]) - z))
+        return new

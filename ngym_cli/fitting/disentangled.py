@@ -1,0 +1,270 @@
+"""Disentangled recurrent network (Miller, Eckstein, Botvinick & Kurth-Nelson 2023, 10.1101/2023.06.23.546250).
+
+Each latent z_i has an update network of its own that sees the previous trial and all latents through noisy bottlenecks:
+z_i <- (1 - w) z_i + w u, with w = logistic(a) and u = 2 tanh(b / 2), where (a, b) is the output of the update network;
+then noise of s.d. sigma_i is added. A choice network sees the latents through further bottlenecks, and the present
+stimuli. The information that passes a bottleneck, KL(N(m x, sigma^2) || N(0, 1)), is penalised, so latents and inputs
+that do not help to predict choices are closed (sigma near 1). Noise and penalties act in training only. Networks of all
+folds are trained together, first without noise and penalties; each keeps the weights that predict an inner fold best.
+The code is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from neurogym.analysis.results import Estimate
+from neurogym.behaviour.models import saving
+from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
+from neurogym.behaviour.table import Behaviour, Floats, padded
+from ngym_cli.agents import threads
+from ngym_cli.fitting.bottlenecks import DisentangledPolicy, Weights, spread
+from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
+from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, to_arrays
+
+#: Epochs without and with noise and penalties, epochs between scores of the inner fold, learning rates of both phases.
+WARM, EPOCHS, EVERY, RATES = 50, 250, 10, (0.02, 0.01)
+OPEN = 0.25  #: a bottleneck with a smaller s.d. is open
+
+
+@dataclass(frozen=True)
+class Bottlenecks:
+    """Settings of a disentangled network.
+
+    Attributes:
+        latents: number of latents.
+        penalty: weight of the information in the latents, in nats per trial.
+        inputs: the same for what update and choice networks see, relative to ``penalty``.
+        seeds: networks whose probabilities are averaged.
+        drift: whether a read-out that drifts from trial to trial follows the averaged networks (two choices).
+    """
+
+    latents: int = 5
+    penalty: float = 3e-3
+    inputs: float = 0.1
+    seeds: int = 1
+    drift: bool = False
+
+
+def information(square: Tensor, sd: Tensor) -> Tensor:
+    """Return the divergence of N(signal, sd^2) from N(0, 1) from the mean square of the signal."""
+    return 0.5 * (square + sd**2 - 1) - torch.log(sd)
+
+
+@dataclass
+class Batch:
+    """Sessions of several networks, padded.
+
+    Attributes:
+        x: the previous trial, shape (nets, steps, sessions, observations).
+        stimuli: present stimuli, shape (nets, steps, sessions, stimuli).
+        choice: 0 where there is none, shape (nets, steps, sessions).
+        train: 1 for trials that are learned from, divided by their number.
+        held: the same for trials of the inner fold.
+    """
+
+    x: Tensor
+    stimuli: Tensor
+    choice: Tensor
+    train: Tensor
+    held: Tensor
+
+
+def _batch(tables: Sequence[Behaviour], scales: Sequence[Floats], inner: Sequence[int]) -> Batch:
+    choices = len(tables[0].choices)
+    parts = []
+    for table, scale, which in zip(tables, scales, inner, strict=True):
+        data = padded(table.in_blocks(INNER).sessions)
+        scaled = replace(data, stimuli=data.stimuli / scale)
+        rows = [seen(trial_of(scaled, t), choices) for t in range(data.choice.shape[1])]
+        before = np.stack([np.zeros_like(rows[0]), *rows[:-1]])
+        held = np.arange(len(data.choice)) % INNER == which % INNER
+        parts.append((before, scaled.stimuli.swapaxes(0, 1), data.choice.T, (data.choice.T >= 0) & held))
+    steps, sessions = (max(part[2].shape[k] for part in parts) for k in (0, 1))
+
+    def stack(k: int, fill: float) -> np.ndarray:
+        out = np.full((len(parts), steps, sessions, *parts[0][k].shape[2:]), fill, np.float32)
+        for row, part in zip(out, parts, strict=True):
+            row[: part[k].shape[0], : part[k].shape[1]] = part[k]
+        return out
+
+    choice, held = stack(2, -1), stack(3, 0)
+    train = (choice >= 0) & (held == 0)
+    shares = [(each / np.maximum(each.sum((1, 2), keepdims=True), 1)).astype(np.float32) for each in (train, held)]
+    return Batch(
+        torch.from_numpy(stack(0, 0)),
+        torch.from_numpy(stack(1, 0)),
+        torch.from_numpy(np.maximum(choice, 0)).long(),
+        *(torch.from_numpy(each) for each in shares),
+    )
+
+
+def forward(w: Weights, batch: Batch, settings: Bottlenecks, noisy: bool) -> tuple[Tensor, Tensor]:
+    """Return log-likelihoods (nets, steps, sessions) and the penalty of each network (nets,)."""
+    (nets, steps, sessions, observed), latents = batch.x.shape, settings.latents
+    both = nets * latents
+    sd, latent_sd, choice_sd = spread(w.sd), spread(w.latent_sd), spread(w.choice_sd)
+    seen_by = batch.x[:, :, None] * w.gain[:, None, :, None, :observed]  # (nets, steps, latents, sessions, observed)
+    if noisy:
+        seen_by = seen_by + sd[:, None, :, None, :observed] * torch.randn(seen_by.shape)
+        inner = sd[None, :, :, None, observed:] * torch.randn(steps, nets, latents, sessions, latents)
+        inner = inner.reshape(steps, both, sessions, latents).unbind()
+        outer = (latent_sd[None, :, :, None] * torch.randn(steps, nets, latents, sessions)).unbind()
+    drive = torch.einsum("ktlso,kloh->tklsh", seen_by, w.first[:, :, :observed]) + w.first_bias
+    each = drive.reshape(steps, both, sessions, -1).unbind()  # gradients of indexing would fill the whole array
+    recurrent = w.first[:, :, observed:].reshape(both, latents, -1)
+    gain = w.gain[:, :, None, observed:]
+    layers = [
+        (w.hidden[:, k].reshape(both, *w.hidden.shape[3:]), w.hidden_bias[:, k].reshape(both, 1, -1))
+        for k in range(w.hidden.shape[1])
+    ]
+    last, last_bias = w.last.reshape(both, -1, 2), w.last_bias.reshape(both, 1, 2)
+    z = w.z[:, :, None].expand(nets, latents, sessions)
+    clean, carried = [z], [z]
+    for t in range(1, steps):
+        signal = (z.transpose(1, 2)[:, None] * gain).reshape(both, sessions, latents)
+        if noisy:
+            signal = signal + inner[t]
+        h = torch.baddbmm(each[t], signal, recurrent)
+        for weight, bias in layers:
+            h = h + functional.leaky_relu(torch.baddbmm(bias, h, weight))
+        rate, target = torch.baddbmm(last_bias, h, last).reshape(nets, latents, sessions, 2).unbind(3)
+        z = z + torch.sigmoid(rate) * (2 * torch.tanh(0.5 * target) - z)
+        clean.append(z)
+        if noisy:
+            z = z + outer[t]
+        carried.append(z)
+    state, held = torch.stack(carried, 1), torch.stack(clean, 1)  # (nets, steps, latents, sessions)
+    shown = state * w.choice_gain[:, None, :, None]
+    penalty = torch.zeros(nets)
+    if noisy:
+        penalty = _penalty(w, batch, held, state, settings)
+        shown = shown + choice_sd[:, None, :, None] * torch.randn(shown.shape)
+    h = torch.cat([shown.transpose(2, 3), batch.stimuli], 3).reshape(nets, steps * sessions, -1)
+    h = torch.baddbmm(w.choice_bias, h, w.choice_first)
+    for k in range(w.choice_hidden.shape[1]):
+        h = h + functional.leaky_relu(torch.baddbmm(w.choice_hidden_bias[:, k], h, w.choice_hidden[:, k]))
+    logits = torch.baddbmm(w.choice_last_bias, h, w.choice_last)
+    logits = logits + torch.bmm(batch.stimuli.reshape(nets, steps * sessions, -1), w.direct)
+    logs = torch.log_softmax(logits, 2).reshape(nets, steps, sessions, -1)
+    return logs.gather(3, batch.choice[..., None])[..., 0], penalty
+
+
+def _penalty(w: Weights, batch: Batch, clean: Tensor, state: Tensor, settings: Bottlenecks) -> Tensor:
+    """Return the information that passes the bottlenecks of each network per trial, weighted, shape (nets,)."""
+    observed = torch.einsum("kts,ktso->ko", batch.train, batch.x**2)
+    before, after = (torch.einsum("kts,ktls->kl", batch.train, each**2) for each in (clean, state))
+    squares = torch.cat([observed, after], 1)[:, None] * w.gain**2
+    updates = information(squares, spread(w.sd)).sum((1, 2))
+    choosing = information(after * w.choice_gain**2, spread(w.choice_sd)).sum(1)
+    return information(before, spread(w.latent_sd)).sum(1) + settings.inputs * (updates + choosing)
+
+
+def train(batch: Batch, first: Sequence[Weights], settings: Bottlenecks, seed: int) -> list[Weights]:
+    """Return trained networks, each as of the best prediction of the inner fold in the second phase."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        leaves = {
+            name: torch.tensor(np.stack([getattr(each, name) for each in first]), dtype=torch.float32).requires_grad_()
+            for name, _ in first[0].each()
+        }
+        w, nets = Weights(**leaves), len(first)
+        best_score = torch.full((nets,), -torch.inf)
+        best = {name: leaf.detach().clone() for name, leaf in leaves.items()}
+        for phase, (epochs, rate) in enumerate(zip((WARM, EPOCHS), RATES, strict=True)):
+            optimiser = torch.optim.Adam(leaves.values(), rate)
+            schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs, 0.1 * rate)
+            for epoch in range(1, epochs + 1):
+                logs, penalty = forward(w, batch, settings, noisy=phase > 0)
+                loss = (settings.penalty * penalty - (batch.train * logs).sum((1, 2))).sum()
+                optimiser.zero_grad()
+                loss.backward()
+                _clip(leaves.values(), nets)
+                optimiser.step()
+                schedule.step()
+                if phase and epoch % EVERY == 0:
+                    with torch.no_grad():
+                        score = (batch.held * forward(w, batch, settings, noisy=False)[0]).sum((1, 2))
+                    better = score > best_score
+                    best_score = torch.where(better, score, best_score)
+                    for name, leaf in leaves.items():
+                        best[name][better] = leaf.detach()[better]
+    return [Weights(**{name: value[k].numpy().astype(float) for name, value in best.items()}) for k in range(nets)]
+
+
+def _clip(leaves: Any, nets: int) -> None:
+    """Limit the norm of the gradient of each network to 1."""
+    gradients = [leaf.grad for leaf in leaves if leaf.grad is not None]  # bottlenecks have none without noise
+    norm = torch.stack([g.reshape(nets, -1).square().sum(1) for g in gradients]).sum(0).sqrt()
+    factor = 1 / norm.clamp(min=1)
+    for g in gradients:
+        g.mul_(factor.reshape(nets, *[1] * (g.dim() - 1)))
+
+
+class Disentangled:
+    """Disentangled recurrent network; see the module.
+
+    Args:
+        settings: latents, penalties and seeds.
+        name: name of the model.
+    """
+
+    def __init__(self, settings: Bottlenecks, name: str):
+        self.settings, self.name = settings, name
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        threads.one_in_torch()
+        seeds, table = self.settings.seeds, problems[0].table
+        scales = [stimulus_scale(each.table) for each in problems]
+        names = input_names(table)
+        first, tables, own, inner = [], [], [], []
+        for each, scale in zip(problems, scales, strict=True):
+            for k in range(seeds):
+                rng = np.random.default_rng([each.seed, k])
+                size = self.settings.latents, len(names), len(table.stimuli), len(table.choices)
+                first.append(Weights.drawn(*size, rng))
+                tables.append(each.table)
+                own.append(scale)
+                inner.append(k + each.seed)
+        trained = train(_batch(tables, own, inner), first, self.settings, problems[0].seed)
+        return [
+            self._fitted(DisentangledPolicy(trained[k * seeds : (k + 1) * seeds], scale), names, each.table)
+            for k, (scale, each) in enumerate(zip(scales, problems, strict=True))
+        ]
+
+    def _fitted(self, policy: DisentangledPolicy, names: tuple[str, ...], table: Behaviour) -> Fitted:
+        w = policy.nets[0]
+        order = np.argsort(spread(w.latent_sd))
+        found = {"open latents": Estimate.fixed(float((spread(w.latent_sd) < OPEN).sum()))}
+        for place, k in enumerate(order, 1):
+            found[f"sigma of latent {place}"] = Estimate.fixed(float(spread(w.latent_sd[k])))
+        n = len(names)
+        sd = np.concatenate([spread(w.sd[order, :n]), spread(w.sd[order][:, n + order])], 1)
+        shown = (*names, *(f"latent {k + 1}" for k in range(len(order))))
+        details = {"bottlenecks": sd, "bottleneck_names": shown, "latent_sd": spread(w.latent_sd[order])}
+        own = fit_readout(policy, table, self.name) if self.settings.drift else policy
+        return Fitted(self.name, own, found, float("nan"), details)
+
+    def to_arrays(self, policy: DisentangledPolicy | DriftingReadout) -> dict[str, np.ndarray]:
+        """See `Model.to_arrays`."""
+        inner, found = to_arrays(policy)
+        assert isinstance(inner, DisentangledPolicy)
+        for k, w in enumerate(inner.nets):
+            found |= saving.flatten(w, f"net{k}.")
+        return {**found, "scale": inner.scale}
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
+        """See `Model.from_arrays`."""
+        nets: list[Weights] = []
+        while f"net{len(nets)}.z" in arrays:
+            start = f"net{len(nets)}."
+            nets.append(Weights(**{part.name: arrays[start + part.name] for part in fields(Weights)}))
+        return from_arrays(DisentangledPolicy(nets, arrays["scale"]), arrays)

@@ -1,0 +1,55 @@
+"""Agreement with recordings: noise correction, floor of shuffled conditions, averages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym import dynamics
+
+RNG = np.random.default_rng(0)
+LATENT = RNG.normal(size=(12, 30, 3)).cumsum(1) / 5  # conditions x steps x dimensions
+
+
+def recorded(seed: int, noise: float, trials: int = 12, latent: np.ndarray = LATENT) -> dynamics.PopulationTrials:
+    """Return noisy trials of units that mix the dimensions linearly."""
+    rng = np.random.default_rng(seed)
+    clean = latent @ rng.normal(size=(latent.shape[2], 15))
+    rows = [clean[c] + noise * rng.normal(size=clean[c].shape) for c in range(len(clean)) for _ in range(trials)]
+    return dynamics.PopulationTrials(f"p{seed}", rows, np.repeat([f"c{k}" for k in range(len(clean))], trials))
+
+
+def test_the_same_signal_agrees_whatever_the_noise():
+    network = recorded(1, 0.01)
+    for noise in (0.05, 3.0):
+        found = {each.measure: each for each in dynamics.agreement(network, recorded(2, noise))}
+        assert list(found) == list(dynamics.AGREEMENTS)
+        assert found["prediction"].corrected == pytest.approx(1, abs=0.1)
+        assert all(each.value > each.shuffled + 0.1 and each.p < 0.1 for each in found.values())
+        if noise > 1:
+            assert found["prediction"].value < 0.9 and found["cka"].value < found["cka"].corrected
+
+
+def test_another_signal_is_at_the_floor():
+    other = np.random.default_rng(5).normal(size=LATENT.shape).cumsum(1) / 5
+    found = dynamics.agreement(recorded(1, 0.1), recorded(2, 0.1, latent=other))
+    assert all(each.p > 0.05 for each in found)
+
+
+def test_averages_take_the_place_of_trials():
+    network = recorded(1, 0.5)
+    clean = recorded(2, 0.0, trials=1)
+    assert clean.averaged and not network.averaged
+    found = {each.measure: each for each in dynamics.agreement(network, clean)}
+    assert found["prediction"].value == pytest.approx(found["prediction"].corrected) and found["rsa"].corrected <= 1.05
+
+
+def test_a_penalty_is_chosen_without_the_tested_condition():
+    x, y = np.random.default_rng(3).normal(size=(2, 8, 5, 40))
+    share, total = dynamics.linear_prediction(x, y)
+    assert -0.5 < share < 0.1 and total == pytest.approx(((y - y.mean((0, 1))) ** 2).sum())
+    with pytest.raises(ValueError, match="conditions >= 3"):
+        dynamics.linear_prediction(x[:2], y[:2])
+    with pytest.raises(ValueError, match="shared conditions; the network has c0, c1"):
+        one = recorded(1, 0.1)
+        dynamics.agreement(one, dynamics.PopulationTrials("x", one.trials, np.full(len(one.trials), "elsewhere")))
