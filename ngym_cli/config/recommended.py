@@ -56,8 +56,8 @@ OWN: dict[str, Recommended] = {
                 "trial_gamma": 0.98, "gae_lambda": 0.7, "ent_coef": 0.003,
             },
         },
-        "rollouts are whole sessions, and what follows a trial counts, as exploration is worthwhile for dozens of trials (Duan et "
-        "al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
+        "rollouts are whole sessions, and rewards of later trials count, because exploration is worthwhile for dozens "
+        "of trials (Duan et al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
     ),
 }  # fmt: skip
 
