@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from neurogym.cycle.making import TrialMaker
 from neurogym.trials import Info
-from neurogym.trials.events import ABORT, NONE
+from neurogym.trials.base import ABORT, NONE
 
 
 class StepInfo(NamedTuple):

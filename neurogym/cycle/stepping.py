@@ -18,7 +18,7 @@ from neurogym.cycle.hooks import StepInfo, TaskHooks
 from neurogym.cycle.making import TrialMaker
 from neurogym.cycle.rendering import Rendered
 from neurogym.trials import Info, ResetResult, StepResult, Trials
-from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
+from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
 

@@ -40,8 +40,8 @@ KERNELS: Mapping[str, Kernel] = {
     ),
     "distinct": Kernel(
         "neurogym/vector/step.c",
-        "neurogym.vector.distinct:in_numpy",
-        "neurogym.vector.distinct:distinct",
+        "neurogym.vector.step:in_numpy",
+        "neurogym.vector.step:distinct",
         "tests/neurogym/vector/test_distinct.py",
     ),
     "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),

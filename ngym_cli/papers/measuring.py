@@ -8,6 +8,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,7 +198,9 @@ def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: _Opened) -> d
             given = [opened.run(part, name) for part in claim.part]
         except ValueError as error:
             raise UserError(f"{paper.script.path}: control {name}, seed {seed}: {one_line(error)}") from error
-        found[name] = _measure(paper, claim, seed, given).value
+        with suppress(UserError):  # a control may lack what the measure takes for granted, as trials of a condition
+            found[name] = _measure(paper, claim, seed, given).value
+        found.setdefault(name, None)
     return found
 
 

@@ -1,0 +1,166 @@
+"""Populations of units in networks of rank one, and what they are needed for."""
+
+from functools import cache
+
+import numpy as np
+
+from neurogym.analysis import Activity
+from neurogym.analysis.trial_tables import is_correct, select
+from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.papers.controls import cut, rewired
+from ngym_cli.papers.paper_runs import PaperRun
+from ngym_cli.runs import Run
+
+CONTEXTS = (0, 1)
+#: Draws of new units from the fitted population, and trials of a lesion.
+DRAWS, TRIALS = 3, 1000
+#: What a run is marked with whose units are put into random populations.
+RANDOM = "random populations"
+#: Weights of a unit, by the end of the tensor's name: with units along rows, and along columns.
+ROWS = ("weight_hh_l0.original0", "weight_hh_l0.original1", "weight_ih_l0")
+COLUMNS = ("action_net.weight",)
+
+
+def _units(weights):
+    """All weights of each unit: vectors of connectivity, inputs, read-out; shape (units, weights)."""
+    found = [weights[name].numpy() for name in weights if name.endswith(ROWS)]
+    found += [weights[name].numpy().T for name in weights if name.endswith(COLUMNS)]
+    biases = sum(weights[name].numpy() for name in weights if "lstm_actor.bias" in name)
+    return np.concatenate([*found, biases[:, None]], axis=1)
+
+
+def _fill(weights, units):
+    """Give units other weights, in the order of `_units`."""
+    place = 0
+    for name in [name for name in weights if name.endswith(ROWS)]:
+        size = weights[name].shape[1]
+        weights[name].numpy()[:] = units[:, place : place + size]
+        place += size
+    for name in [name for name in weights if name.endswith(COLUMNS)]:
+        size = weights[name].shape[0]
+        weights[name].numpy()[:] = units[:, place : place + size].T
+        place += size
+    first, *others = [name for name in weights if "lstm_actor.bias" in name]
+    weights[first].numpy()[:] = units[:, place]
+    for name in others:
+        weights[name].numpy()[:] = 0
+    return weights
+
+
+@cache
+def _resampled(run):
+    """Performance of networks whose units are drawn anew from one Gaussian fitted to all units, mean of draws."""
+    found = []
+    for draw in range(DRAWS):
+        rng = np.random.default_rng([run.seed, draw])
+
+        def anew(weights, rng=rng):
+            units = _units(weights)
+            drawn = rng.multivariate_normal(units.mean(axis=0), np.cov(units.T), size=len(units))
+            return _fill(weights, drawn)
+
+        found.append(float(rewired(run, anew).summary()["performance"]))
+    return float(np.mean(found))
+
+
+def after_resampling(run):
+    """Performance after units were drawn anew from one Gaussian population."""
+    return _resampled(run)
+
+
+def lost_by_resampling(run):
+    """Performance less that after units were drawn anew from one Gaussian population."""
+    return float(run.summary()["performance"]) - _resampled(run)
+
+
+@cache
+def _populations(run):
+    """Units whose gain is higher in the first context, and all others.
+
+    The gain of a unit is the slope of tanh at its mean input during the stimulus, 1 - rate^2.
+    """
+    recording, table = run.recording("activity"), run.trials("activity")
+    activity = Activity(recording["activity"], recording.offsets, recording.dt)
+    steps = int(table["period_stimulus"][0] / recording.dt)
+    gain = 1 - activity.align(table["onset_stimulus"] / recording.dt, start=0, stop=steps).mean(axis=1) ** 2
+    more = gain[table["context"] == 0].mean(axis=0) - gain[table["context"] == 1].mean(axis=0)
+    if run.kept == RANDOM:
+        more = np.random.default_rng(run.seed).permutation(more)
+    return np.flatnonzero(more > 0), np.flatnonzero(more <= 0)
+
+
+@cache
+def _of_lesions(run):
+    """Proportion correct in each context (columns) without each population (rows)."""
+    found = []
+    for units in _populations(run):
+        if not len(units):
+            raise ValueError("all units have their higher gain in the same context")
+        lesion = Perturbation("lesion", units=tuple(map(int, units)))
+        table = run.perturbed([lesion], TRIALS, seed=run.seed).table
+        found.append([np.mean(is_correct(select(table, table["context"] == context))) for context in CONTEXTS])
+    return np.array(found)
+
+
+def double_dissociation(run):
+    """Proportion correct in the context that a lesion spares less that in the one it impairs, for both populations.
+
+    The context that is impaired is that of the higher gain for both, or that of the lower gain for both: what a
+    population costs in one context the other must cost in the other. The number is the smaller of the two differences.
+    """
+    first, second = _of_lesions(run)
+    return float(max(min(first[1] - first[0], second[0] - second[1]), min(first[0] - first[1], second[1] - second[0])))
+
+
+def control_no_evidence(run):
+    """The trained networks without their inputs from the stimulus: they answer, but not to what was shown."""
+    channels = run.agent.make_env().unwrapped.observation_space.name
+    return cut(run, *(name for name in channels if name.startswith("stim")))
+
+
+def control_no_context(run):
+    """The trained networks without their inputs from the cue of the context: both modalities count alike."""
+    return cut(run, "context1", "context2")
+
+
+def control_random_populations(run):
+    """The trained networks, their units in random populations as large as those that were found."""
+    found = PaperRun(Run(run.path), run.seed, run.requested)
+    found.kept = RANDOM
+    return found
+
+
+def figure_2_resampled_units(paper):
+    """Proportion correct of trained networks and after all units were drawn anew from one Gaussian population, a line
+    for each network. Lines of integration stay where they are, those of context-dependent integration fall.
+    """
+    figure, axes = new_figure(width=4.2)
+    for place, part in enumerate(("integration", "context")):
+        for k, run in enumerate(paper.runs(part)):
+            values = float(run.summary()["performance"]), _resampled(run)
+            label = paper.config.parts[part].what if k == 0 else None
+            axes.plot([2.5 * place, 2.5 * place + 1], values, "o-", color=COLOURS[place], markersize=4, label=label)
+    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
+    axes.set_xticks([0, 1, 2.5, 3.5], ["trained", "drawn anew"] * 2)
+    axes.set(ylabel="proportion correct", ylim=(0.3, 1.03))
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.12))
+    return figure
+
+
+def figure_6_lesions_of_populations(paper):
+    """Proportion correct in each context without the units whose gain is higher in context 1, and without all others, a
+    dot for each network. Each lesion spares one context and impairs the other.
+    """
+    figure, axes = new_figure(width=4.2)
+    for run in paper.runs("context"):
+        found = _of_lesions(run)
+        for context in CONTEXTS:
+            places = np.arange(2) + 0.1 * (2 * context - 1)
+            label = f"context {context + 1}" if run is paper.runs("context")[0] else None
+            axes.plot(places, found[:, context], "o", color=COLOURS[context], markersize=5, label=label)
+    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
+    axes.set_xticks([0, 1], ["without units of\nhigher gain in context 1", "without all others"])
+    axes.set(ylabel="proportion correct", ylim=(0, 1.03), xlim=(-0.5, 1.5))
+    axes.legend()
+    return figure
