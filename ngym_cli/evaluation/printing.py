@@ -90,7 +90,8 @@ def references_in_words(found: Mapping[str, Any]) -> list[str]:
     floor = among if among is not None else found.get("chance")
     if floor is not None and ceiling is not None and ceiling > floor:
         share = (found["performance"] - floor) / (ceiling - floor)
-        lines.append(f"normalised performance {share:.3f} (0 = {'guessing' if among is not None else 'chance'}, 1 = ceiling)")
+        zero = "guessing" if among is not None else "chance"
+        lines.append(f"normalised performance {share:.3f} (0 = {zero}, 1 = ceiling)")
     return [line for line in lines if line]
 
 
