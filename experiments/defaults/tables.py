@@ -77,7 +77,8 @@ def counts(rows: Rows) -> str:
     with_seeds = ", ".join(f"{number} with {name}" for name, number in spread.items() if number)
     text = (
         f"{len(results)} of {total} tasks are measured with their present defaults ({with_seeds}). In {learned} of "
-        f"them at least nine tenths of these seeds reach 95 % of the ceiling; of all runs {reached:,} of {sum(seeds):,}."
+        "them at least nine tenths of these seeds reach 95 % of the ceiling; of all runs "
+        f"{reached:,} of {sum(seeds):,} do."
     )
     missing = total - len(results)
     return text + (f" {missing} tasks are not measured yet with their present defaults." if missing else "")
