@@ -46,7 +46,9 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
         network_args={"patience": 24.0},
     ),
     "OneTwoThreeGo-v0": TaskDefaults(
-        {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
+        {"ent_coef": 0.03, "target_kl": 0.02},
+        "too early costs, too late does not, so responses are given up before their time is found; once all goes well, "
+        "one update of full size can move the response out of its window, as in MotorTiming",
     ),
     "DelayEstimation-v0": TaskDefaults(
         {"learning_rate": 5e-3},
