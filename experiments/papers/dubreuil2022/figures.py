@@ -62,13 +62,15 @@ def _drawn(run, draw):
 def decisions(run):
     """Proportion correct of the answers that were given."""
     table = run.trials()
-    return float(np.mean(is_correct(select(table, responded(table)))))
+    given = responded(table)
+    return float(np.mean(is_correct(select(table, given)))) if given.any() else np.nan
 
 
 @cache
 def after_resampling(run):
-    """Proportion correct of answers after all units were drawn anew from one Gaussian, mean of draws."""
-    return float(np.mean([decisions(_drawn(run, draw)) for draw in range(DRAWS)]))
+    """Proportion correct of answers after all units were drawn anew from one Gaussian, mean of draws that answer."""
+    found = [decisions(_drawn(run, draw)) for draw in range(DRAWS)]
+    return float(np.mean([each for each in found if np.isfinite(each)]))
 
 
 def lost_by_resampling(run):
