@@ -25,6 +25,11 @@ StepResult = tuple[Any, float, bool, bool, Info]
 OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)
 
 
+def outcome_of(performance: Any) -> Any:
+    """Outcome of a trial that has none of its own: correct with a performance of at least 0.5; a number or an array."""
+    return ERROR + (CORRECT - ERROR) * (performance >= 0.5)
+
+
 class BaseEnv(gym.Env):
     """A Gymnasium environment with a time step.
 

@@ -67,10 +67,9 @@ class GroupedTrials:
 
 Seeds = int | Sequence[int | None] | None
 
-_PLAIN = {float, bool, str}  # what a table holds as it is
-_SEVERAL = (dict, list, tuple)
 _NUMBERS = {float, int, bool}
-_SIMPLE = {*_PLAIN, int, type(None)}
+_SIMPLE = {*_NUMBERS, str, type(None)}
+_NOTHING: dict[str, Any] = {}
 
 #: Per-trial columns of every finished trial, in addition to the scalars of its record, and their names in ``info``.
 FINISHED = {
@@ -82,6 +81,8 @@ FINISHED = {
     "steps": "trial_steps",
     "aborts": "aborts",
 }
+#: Entries of a report that is silent about them, where that is not nan.
+_UNSAID = {"outcome": "none", "steps": 0, "aborts": 0}
 
 
 class BatchStepResult(NamedTuple):
@@ -236,26 +237,51 @@ def _column(values: list[Any]) -> np.ndarray:
         column = np.asarray(values) if not any(isinstance(v, (str, Mapping)) for v in values) else np.empty(0, object)
         if column.dtype.kind in "biuf":
             return column
+    return _objects(values)
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    """Values as an array of objects, which may be arrays."""
     column = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         column[i] = value
     return column
 
 
-def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
-    """Report of the trial that ended in an environment, as a table row."""
-    row = {"env": i, "performance": float(info.get("performance", np.nan)), "outcome": info.get("outcome", "none")}
-    row |= {"choice": info.get("choice", np.nan), "rt": info.get("rt", np.nan)}
-    row |= {"reward": info.get("trial_reward", np.nan), "steps": info.get("trial_steps", 0)}
-    row["aborts"] = info.get("aborts", 0)
-    for record in (info.get("trial", {}), info.get("periods", {})):
-        for name, value in record.items():
-            if type(value) not in _PLAIN:
-                if type(value) is not int and (isinstance(value, _SEVERAL) or np.ndim(value)):
+def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Reports of the trials that ended, as columns, with nan (None among words) where a report lacks an entry.
+
+    Args:
+        infos: Index of an environment to its infos.
+    """
+    several = list(infos.values())
+    found: dict[str, list[Any]] = {"env": list(infos)}
+    for name, said in FINISHED.items():
+        found[name] = [info.get(said, _UNSAID.get(name, np.nan)) for info in several]
+    found["performance"] = list(map(float, found["performance"]))
+    for part in ("trial", "periods"):
+        records = [info.get(part, _NOTHING) for info in several]
+        alike = all(record.keys() == records[0].keys() for record in records)
+        for name in records[0] if alike else dict.fromkeys(name for record in records for name in record):
+            values = [record.get(name, ()) for record in records]
+            kinds = set(map(type, values))
+            large = int in kinds and max(abs(value) for value in values if type(value) is int) >= 2**63
+            if large or not kinds <= _SIMPLE:
+                if all(map(_has_parts, values)):
                     continue
-                value = _plain(value)
-            row.setdefault(str(name), value)
-    return row
+                values = list(map(_plain, values))
+            found.setdefault(str(name), values)
+    return {name: _as_column(name, values) for name, values in found.items()}
+
+
+def finished_row(i: int, info: Mapping[str, Any]) -> dict[str, Any]:
+    """Report of the trial that ended in one environment, as a table row."""
+    return {name: column.tolist()[0] for name, column in finished_columns({i: info}).items()}
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether a value of a trial's record has no place in a table: an array, a tuple or a dictionary."""
+    return isinstance(value, (dict, list, tuple)) or np.ndim(value) > 0
 
 
 def _plain(value: Any) -> Any:
@@ -264,15 +290,10 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, int):
         return value if abs(value) < 2**63 else float(value)
+    if _has_parts(value):
+        return None
     kind = np.asarray(value).dtype.kind
     return np.asarray(value).item() if kind in "biuf" else str(value)
-
-
-def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Rows as columns; a value that a row lacks is nan, or None in columns that are not numbers."""
-    alike = all(row.keys() == rows[0].keys() for row in rows)
-    names = rows[0] if alike else dict.fromkeys(name for row in rows for name in row)
-    return {name: _as_column(name, [row[name] if alike else row.get(name) for row in rows]) for name in names}
 
 
 def _as_column(name: str, values: list[Any]) -> np.ndarray:
@@ -280,44 +301,5 @@ def _as_column(name: str, values: list[Any]) -> np.ndarray:
     if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
         return np.array(values)
     if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
-        column = np.empty(len(values), dtype=object)
-        for i, value in enumerate(values):
-            column[i] = value
-        return column
+        return _objects(values)
     return np.array([np.nan if v is None else v for v in values])
-
-
-def finished_columns(infos: Mapping[int, dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Reports of the trials that ended, as columns.
-
-    Args:
-        infos: Index of an environment to its infos.
-    """
-    found = _columns_of_alike(list(infos), list(infos.values()))
-    if found is None:
-        return as_columns([finished_row(i, info) for i, info in infos.items()])
-    return {name: _as_column(name, values) for name, values in found.items()}
-
-
-def _columns_of_alike(envs: list[int], infos: list[dict[str, Any]]) -> dict[str, list[Any]] | None:
-    """Reports in the format of :func:`finished_row`, as columns; None if environments differ or are not plain."""
-    found: dict[str, list[Any]] = {"env": envs}
-    try:
-        found |= {name: [info[said] for info in infos] for name, said in FINISHED.items()}
-        found["performance"] = list(map(float, found["performance"]))
-        for part in ("trial", "periods"):
-            records = [info[part] for info in infos]
-            if len(set(map(len, records))) > 1:
-                return None
-            for name in records[0]:
-                values = [record[name] for record in records]
-                kinds = set(map(type, values))
-                if kinds.issubset(_SEVERAL) or (kinds == {np.ndarray} and all(value.ndim for value in values)):
-                    continue
-                large = int in kinds and max(abs(value) for value in values if type(value) is int) >= 2**63
-                if large or not kinds <= _SIMPLE:
-                    return None
-                found.setdefault(str(name), values)
-    except KeyError:
-        return None
-    return found

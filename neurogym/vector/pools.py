@@ -1,4 +1,18 @@
-"""Blocks of trials of many environments, side by side."""
+"""Blocks of trials of many environments, side by side.
+
+A step of all environments is one look-up per array, because everything lies in pools whose first axis is the
+environment. Three environments whose blocks have 7, 5 and 6 rows, each at the row marked::
+
+    rows["ob"]    a a a[a]b b b . .      environment 0 is in its first trial, a
+                  c c[c]c c . . . .      capacity: the longest block so far, with a margin
+                  d d e e[e]e . . .
+    at            3, 9 + 2, 18 + 4       the marked rows, counted in the flattened pool
+    first         0, 9 + 0, 18 + 2       where their trials begin
+
+Actions earn the same in most rows. ``rows["_code"]`` is therefore the number of an entry in short ``tables`` of each
+environment (:func:`neurogym.vector.step.distinct`): reward of action 2 = ``tables["reward"][env, code, 2]``. When an
+environment has stepped through its block, :meth:`Pools.load` overwrites its line with the next block.
+"""
 
 from __future__ import annotations
 

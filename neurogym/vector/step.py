@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym import kernels
-from neurogym.trials.base import ABORT, CORRECT, END, ERROR, NONE
+from neurogym.trials.base import ABORT, CORRECT, END, ERROR, NONE, outcome_of
 
 #: Types of the tables, and of the number of a row.
 KINDS = {
@@ -164,7 +164,7 @@ def in_numpy(places: BatchPositions, actions: np.ndarray) -> Step | None:
     i = np.flatnonzero(ended)
     trial, steps, score = places.trial[i], places.at[i] - places.first[i], places.score[i]
     outcome = (event[i] & 7).astype(np.int64)
-    outcome = np.where(outcome != NONE, outcome, np.where(score >= 0.5, CORRECT, ERROR))
+    outcome = np.where(outcome != NONE, outcome, outcome_of(score))
     responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != places.hold)
     reaction = np.where(responded, steps - places.go[i, trial], np.nan)
     found = EndedTrials(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)

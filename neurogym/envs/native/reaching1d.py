@@ -16,7 +16,6 @@ from neurogym.envs.task import (
     TaskInfo,
     TrialEnv,
     Trials,
-    rules,
     spaces,
     usual_arguments,
 )
@@ -127,7 +126,7 @@ class Reaching1D(TrialEnv):
             self.performance = min(1.0, self.performance + self._score(reward) / self._possible)
         else:  # too far to earn anything on any way
             self.performance = 1.0
-        self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        self.report()
         return self.ob_now, reward, False, False, info
 
     def _score(self, paid: Any) -> Any:
