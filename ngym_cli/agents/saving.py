@@ -145,7 +145,8 @@ def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
 def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[str, Any]:
     """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
 
-    Heads that the run's learner does not have (a critic of its own) stay as they are.
+    Heads that the run's learner does not have (a critic of its own) stay as they are. Where the run's task has other
+    observations or actions, weights from inputs and to outputs stay as they are, and the recurrent part is taken over.
 
     Args:
         model: a Stable-Baselines3 algorithm.
@@ -165,6 +166,9 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> d
         if description.get(name) != here:
             raise UserError(f"{run.path} has {name} {description.get(name)}, not {here}: its weights do not fit")
     found, mine = read_weights(folder / WEIGHTS), model.policy.state_dict()
+    spaces = {name: describe_space(getattr(model, name)) for name in ("observation_space", "action_space")}
+    if any(description.get(name) != space for name, space in spaces.items()):
+        found = {name: value for name, value in found.items() if name in mine and value.shape == mine[name].shape}
     fill(model.policy, {name: found.get(name, value) for name, value in mine.items()}, folder / WEIGHTS)
     return {
         "run": str(run.path),

@@ -54,6 +54,12 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
     ),
+    "DynamicForaging-v0": TaskDefaults(
+        {"n_steps": 256}, "which side is richer, and when the other was visited last, shows over dozens of trials"
+    ),
+    "PatchLeaving-v0": TaskDefaults(
+        {"gamma": 0.99, "trial_gamma": 0.99}, "leaving a patch pays only by the patches that follow"
+    ),
     "RDMHist-v0": TaskDefaults(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and no answer costs nothing, so answers are given up early",
@@ -78,6 +84,7 @@ BUDGETS: dict[str, int] = {
     "DelayEstimation-v0": 6_000_000,
     "DelayMatchSampleDistractor1D-v0": 600_000,
     "DualTask-v0": 3_000_000,
+    "DynamicForaging-v0": 3_000_000,
     "EconomicDecisionMaking-v0": 800_000,
     "GenTask-v0": 1_000_000,
     "HierarchicalReasoning-v0": 3_000_000,
@@ -85,6 +92,7 @@ BUDGETS: dict[str, int] = {
     "MotorTiming-v0": 800_000,
     "NBack-v0": 4_000_000,
     "OneTwoThreeGo-v0": 600_000,
+    "PatchLeaving-v0": 1_500_000,
     "PostDecisionWager-v0": 600_000,
     "Priors-v0": 2_000_000,
     "ProbabilisticReasoning-v0": 800_000,
