@@ -31,7 +31,7 @@ def arguments(entry: object) -> dict[str, str]:
 
     Example:
         >>> arguments(arguments)
-        {'entry': 'what has the docstring.'}
+        {'entry': 'object with the docstring.'}
 
     Args:
         entry: object with the docstring.
