@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.measured import LEARNERS, measured
-from ngym_cli.catalog.descriptions import Row, rows_with_words
-from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
+from ngym_cli.catalog.descriptions import Row, papers, recipes, recorded_runs, rows_with_words, sweeps
 from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, unknown
 
