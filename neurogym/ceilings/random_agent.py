@@ -38,7 +38,7 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
     env = copy.deepcopy(env)
     seen, _ = env.reset(seed=0)
     task = env.unwrapped
-    if not task.traits.batched or task.is_adaptive or task.stack.is_adaptive:
+    if not task.traits.batched or task.is_adaptive or task.stack.is_adaptive or task.rule.jumps:
         return _simulated(env, seen, simulated)
     size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf

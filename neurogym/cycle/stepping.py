@@ -231,7 +231,10 @@ class TrialCycle(Rendered, TaskHooks):
         event, reward, told = self.act_at(row, action)
         self.event = event & OUTCOME
         if event < END:
-            cursor.row = row + 1
+            if cursor.jump is None:
+                cursor.row = row + 1
+            else:
+                cursor.jump_from(row, action, self.most_steps)
             info: Info = {"new_trial": False} if told is None else told.info
         else:
             info = self._report_of_trial(action, event & OUTCOME)
@@ -353,8 +356,8 @@ class TrialCycle(Rendered, TaskHooks):
         cursor = self.cursor
         block, k = cursor.block, cursor.trial
         assert block is not None and block.go is not None
-        steps = cursor.row - cursor.first + 1
-        choice, step = self.trial_choice or (action, steps - 1)
+        steps = cursor.taken + 1
+        choice, step = self.trial_choice or (action, cursor.step)
         self.trial_choice = None
         hold = 0 if self.rule is None else self.rule.hold
         moved = choice != hold if type(choice) is int else np.any(np.asarray(choice) != hold)
@@ -387,7 +390,7 @@ class TrialCycle(Rendered, TaskHooks):
             performance: Its performance.
             reward: Sum of its rewards.
         """
-        self.cursor.row = self.cursor.first + steps - 1
+        self.cursor.row = self.cursor.first + steps - 1 + self.cursor.skipped
         self.performance, self.trial_reward, self.trial_aborts = performance, reward, aborts
         self.event = outcome
         info = self.last = self._report_of_trial(action, outcome)

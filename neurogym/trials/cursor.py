@@ -25,6 +25,8 @@ class Cursor:
         ob: Observations of the block, shape (rows, ...); ``gt`` its ground truth, None if there is none.
         bonus: Additional reward of every step of the trial, if not already included by a rule.
         tables: Events, rewards and performance gains of actions, each (rows, actions); None without a rule.
+        jump: Rows that are skipped after each action (see :meth:`neurogym.rules.Rule.compile`); None without jumps.
+        skipped: Rows that were skipped in the trial so far; steps that were taken are rows less these.
     """
 
     def __init__(self) -> None:
@@ -38,7 +40,8 @@ class Cursor:
         self.gt: np.ndarray | None = None
         self._alone: Trials | None = None
         self.tables: tuple[Any, Any, Any] | None = None
-        self.bonus = 0.0
+        self.jump: Any = None
+        self.skipped, self.bonus = 0, 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy has nothing of other sessions, with which trials may have been made together."""
@@ -55,6 +58,7 @@ class Cursor:
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
         event = fields.get("event")
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
+        self.jump = fields.get("jump")
         self.go_on(trial)
 
     def go_on(self, trial: int) -> None:
@@ -62,7 +66,7 @@ class Cursor:
         block: Trials = self.block  # type: ignore[assignment]
         self.trial, self._alone = trial, None
         self.first = self.row = first = block.offset.item(trial)
-        self.end = first + block.length.item(trial)
+        self.end, self.skipped = first + block.length.item(trial), 0
         if self.tables is None:
             bonus = block.bonus
             alike = type(bonus) is float or np.ndim(bonus) == 0
@@ -72,6 +76,18 @@ class Cursor:
     def step(self) -> int:
         """Step within the trial."""
         return self.row - self.first
+
+    @property
+    def taken(self) -> int:
+        """Steps taken in the trial before the present one."""
+        return self.row - self.first - self.skipped
+
+    def jump_from(self, row: int, action: int, most: float) -> None:
+        """Move to the row that follows an action; to the last one before the trial gets longer than ``most`` steps."""
+        late = row - self.first - self.skipped + 2 >= most
+        skipped = self.jump.item(row, -1 if late else action)
+        self.skipped += skipped
+        self.row = row + 1 + skipped
 
     @property
     def at_end(self) -> bool:
@@ -98,8 +114,10 @@ class Cursor:
     def state_dict(self) -> dict[str, Any]:
         """State for :meth:`load_state_dict`."""
         if self.block is None or self.block.owners is None:
-            return {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
-        return {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
+            own = {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
+        else:
+            own = {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
+        return own if self.jump is None else {**own, "skipped": self.skipped}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a saved position."""
@@ -107,7 +125,7 @@ class Cursor:
             self.leave()
             return
         self.enter(state["block"], int(state["trial"]))
-        self.row, self.end = int(state["row"]), int(state["end"])
+        self.row, self.end, self.skipped = int(state["row"]), int(state["end"]), int(state.get("skipped", 0))
 
 
 class PreparedTrials:
