@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.block import Trials
-from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.row_arrays import cells
 from neurogym.trials.rows import Rows, Tables
 
@@ -124,7 +124,7 @@ class Rule:
                 trials.by_row(score, where, columns=True), (len(where.index), len(columns))
             )
             over = np.broadcast_to(trials.by_row(ends, where, columns=True), gained.shape)
-            event[place] = np.where(over, np.where(gained >= 0.5, CORRECT, ERROR) | END, NONE)
+            event[place] = np.where(over, outcome_of(gained) | END, NONE)
 
         jump = {"jump": self._skipped(trials, event)} if self.jumps else {}
         miss = None if self.answer == () else trials.reward("miss")

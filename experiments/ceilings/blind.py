@@ -1,6 +1,6 @@
 """Best blind agents: the score of actions that depend on the time in the trial alone.
 
-Tasks with a declared rule are searched by dynamic programming (:mod:`neurogym.ceilings.blind_agent`). Of the others
+Tasks with a declared rule are searched by dynamic programming (:mod:`neurogym.ceilings.random_agent`). Of the others
 every constant action is tried, then waiting until a step and acting from there, and the best is improved one step at a
 time; vectors of real numbers are replaced by the mean of the oracle's actions at each step where that is better.
 """
@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 import neurogym as ngym
 from neurogym.ceilings import chance, stored
-from neurogym.ceilings.blind_agent import ALWAYS, BY_TIME, declared_blind
+from neurogym.ceilings.random_agent import ALWAYS, BY_TIME, declared_blind
 from neurogym.ceilings.random_agent import TRIALS as CHANCE_TRIALS
 from neurogym.core import TrialEnv
 

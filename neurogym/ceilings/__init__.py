@@ -20,7 +20,7 @@ from neurogym import scores
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, NOISE, Effect, unknown
 
 _LAZY = {
-    "blind": "neurogym.ceilings.blind_agent",
+    "blind": "neurogym.ceilings.random_agent",
     "ceiling": "neurogym.ceilings.stack",
     "chance": "neurogym.ceilings.random_agent",
     "needs_reward": "neurogym.ceilings.stack",

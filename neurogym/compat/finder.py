@@ -67,6 +67,11 @@ def _present(path: str) -> ModuleType:
 class OldModule(ModuleType):
     """Stand-in for an old module: names come from the table, then from the present module."""
 
+    @property
+    def present(self) -> str:
+        """Path of the present module."""
+        return _present(str(table.module_of(self.__name__))).__name__
+
     def __getattr__(self, name: str) -> Any:
         """Return the present object behind an older name."""
         if name == "__all__":

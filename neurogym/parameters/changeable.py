@@ -15,8 +15,7 @@ import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.parameters.arguments import OTHERS, EnvMeta
-from neurogym.parameters.dictionaries import Settings
-from neurogym.parameters.sameness import same
+from neurogym.parameters.dictionaries import Settings, same
 
 #: Dictionaries that `Changeable.update` changes in addition to parameters.
 TABLES = ("rewards", "timing")

@@ -58,7 +58,7 @@ def _same_task(name: str, row: Row) -> bool:
 
 def _sorted(rows: list[Row], column: str) -> list[Row]:
     """Return rows sorted by a column, rows without a value last."""
-    from ngym_cli.runs.finding import COLUMNS
+    from ngym_cli.runs.folder import COLUMNS
 
     name = column.removeprefix("-")
     if name not in COLUMNS:

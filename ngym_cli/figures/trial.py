@@ -1,6 +1,6 @@
 """Trial as arrays, recorded from an agent of a run or from the oracle of a task.
 
-Drawings (``trial_drawing``), text (``trial_text``) and pages are made from the same ``Trial``.
+Drawings (``trial_drawing``), text (``watch``) and pages are made from the same ``Trial``.
 """
 
 from __future__ import annotations

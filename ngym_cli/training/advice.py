@@ -47,7 +47,7 @@ def shortfall(found: Mapping[str, Any]) -> str | None:
     """
     low, high = found["performance_ci"]
     score, ceiling = found["performance"], found.get("ceiling")
-    floors = {"chance": found.get("chance"), "the best agent that sees nothing": found.get("blind")}
+    floors = {"chance": found.get("chance"), "the stimulus-blind baseline": found.get("blind")}
     known = {name: value for name, value in floors.items() if value is not None}
     if ceiling is not None and high >= FAR * ceiling:
         return None

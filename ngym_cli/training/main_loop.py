@@ -25,10 +25,9 @@ from ngym_cli.training import ending, tracking
 from ngym_cli.training.curriculum import Curriculum, Stage, renew, stages_of
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
-from ngym_cli.training.interruption import Stop, stopping_on_signals
 from ngym_cli.training.progress import Display, Silent
 from ngym_cli.training.session import CheckpointKeeper, Metrics, Plan, Session, Watch
-from ngym_cli.training.stopping import Until
+from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

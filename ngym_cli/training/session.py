@@ -20,8 +20,7 @@ from ngym_cli.evaluation import fresh_trials
 from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
-from ngym_cli.training.interruption import Stop, StopRequest
-from ngym_cli.training.stopping import Until
+from ngym_cli.training.stopping import Stop, StopRequest, Until
 
 #: Seconds between two updates of the manifest while a run continues.
 SECONDS_PER_UPDATE = 5.0

@@ -261,7 +261,7 @@ class Combine(JointParameters, TrialEnv):
         self.performance = min(scores.values())
         self.trial |= {f"{name}_performance": score for name, score in scores.items()}
         if self.event != rules.ABORT or self.performance >= 0.5:
-            self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+            self.report()
 
     def __str__(self) -> str:
         """The two tasks."""

@@ -20,9 +20,8 @@ from ngym_cli.agents.networks import constraints, network_spec
 from ngym_cli.agents.networks.actor import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
 from ngym_cli.agents.networks.categorical import Categorical
-from ngym_cli.agents.networks.descent import Descent
+from ngym_cli.agents.networks.descent import Adam, Descent
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
-from ngym_cli.agents.networks.optimizers import Adam
 from ngym_cli.agents.networks.structure import Structure
 
 
