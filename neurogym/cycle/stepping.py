@@ -112,7 +112,7 @@ class TrialCycle(TaskHooks):
     def begin_trial(self, block: Trials, k: int) -> Info:
         """Begin trial ``k`` of a block made for this session; return the record."""
         self.performance, self.trial_reward, self.trial_aborts = 0.0, 0.0, 0
-        stack, cursor = self._stack or self.stack, self.cursor
+        stack, cursor = self.stack, self.cursor
         if block is cursor.block:
             cursor.go_on(k)
         else:
@@ -225,7 +225,7 @@ class TrialCycle(TaskHooks):
 
     def begin_next(self) -> None:
         """Begin the next trial, through the outermost wrapper if a wrapper overrides ``new_trial``."""
-        ahead, stack = self.ahead, self._stack or self.stack
+        ahead, stack = self.ahead, self.stack
         block, k = ahead.block, ahead.next
         if stack.begins_trials:
             self.top.new_trial()
