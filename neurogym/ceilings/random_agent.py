@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from neurogym import rules
 from neurogym.ceilings import stored
 from neurogym.core import TrialEnv
-from neurogym.recording.rollout import Agent, rollout
+from neurogym.recording.rollout import ModelAgent, rollout
 from neurogym.trials import Trials
 
 TRIALS = 2000  #: minimum, and default number for a simulated agent
@@ -69,7 +69,7 @@ def _expected(trials: Trials) -> np.ndarray:
 
 def _simulated(env: gym.Env, seen: Any, trials: int) -> dict[str, float]:
     env.action_space.seed(0)
-    ended = (step.info for step in rollout(env, Agent(env), seen=seen) if step.over)
+    ended = (step.info for step in rollout(env, ModelAgent(env), seen=seen) if step.over)
     scores = [(info["performance"], info["trial_reward"]) for info in itertools.islice(ended, trials)]
     performance, reward = np.mean(scores, axis=0)
     error = np.std(scores, axis=0)[0] / np.sqrt(trials)

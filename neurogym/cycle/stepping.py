@@ -117,7 +117,7 @@ class TrialCycle(TaskHooks):
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._looks_up, self._n_actions, self._made_ahead = stack.looks_up, stack.n_actions, stack.ahead
+            self._looks_up, self._n_actions, self._made_ahead = stack.batched, stack.n_actions, stack.ahead
         self.trial, self._spans_of_trial = block.told(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
