@@ -92,14 +92,15 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
     """Refuse a weights file that is too small for the configured network, before the network is built.
 
     Raises:
-        UserError: if the file has fewer bytes than a matrix of the recurrent weights (for others: a layer's biases).
+        UserError: if the file has fewer bytes than a matrix of the recurrent weights, or than one of its two factors
+            if the rank is low (for others: a layer's biases).
     """
     from ngym_cli.agents.from_config import find_network
 
     units = int(config.units or 0)
     network = find_network(config.network) if config.network else None
     square = network is not None and network.recurrent and network.own_class is None
-    numbers = units**2 if square else units
+    numbers = units * min(units, int(config.network_args.get("rank") or units)) if square else units
     if path.is_file() and path.stat().st_size < 4 * numbers:
         raise UserError(f"{path} is too small for a network of {units:,} units")
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from neurogym.analysis import Activity
-from neurogym.analysis.trial_tables import is_correct, select
+from neurogym.analysis.trial_tables import is_correct, responded, select
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.controls import cut, rewired
@@ -48,30 +48,34 @@ def _fill(weights, units):
     return weights
 
 
+def _drawn(run, draw):
+    """The network with all units drawn anew from one Gaussian that is fitted to the weights of its units."""
+    rng = np.random.default_rng([run.seed, draw])
+
+    def anew(weights):
+        units = _units(weights)
+        return _fill(weights, rng.multivariate_normal(units.mean(axis=0), np.cov(units.T), size=len(units)))
+
+    return rewired(run, anew)
+
+
+def decisions(run):
+    """Proportion correct of the answers that were given."""
+    table = run.trials()
+    given = responded(table)
+    return float(np.mean(is_correct(select(table, given)))) if given.any() else np.nan
+
+
 @cache
-def _resampled(run):
-    """Performance of networks whose units are drawn anew from one Gaussian fitted to all units, mean of draws."""
-    found = []
-    for draw in range(DRAWS):
-        rng = np.random.default_rng([run.seed, draw])
-
-        def anew(weights, rng=rng):
-            units = _units(weights)
-            drawn = rng.multivariate_normal(units.mean(axis=0), np.cov(units.T), size=len(units))
-            return _fill(weights, drawn)
-
-        found.append(float(rewired(run, anew).summary()["performance"]))
-    return float(np.mean(found))
-
-
 def after_resampling(run):
-    """Performance after units were drawn anew from one Gaussian population."""
-    return _resampled(run)
+    """Proportion correct of answers after all units were drawn anew from one Gaussian, mean of draws that answer."""
+    found = [decisions(_drawn(run, draw)) for draw in range(DRAWS)]
+    return float(np.mean([each for each in found if np.isfinite(each)]))
 
 
 def lost_by_resampling(run):
-    """Performance less that after units were drawn anew from one Gaussian population."""
-    return float(run.summary()["performance"]) - _resampled(run)
+    """Proportion correct of answers less that after all units were drawn anew from one Gaussian."""
+    return decisions(run) - after_resampling(run)
 
 
 @cache
@@ -124,6 +128,11 @@ def control_no_context(run):
     return cut(run, "context1", "context2")
 
 
+def control_one_population(run):
+    """The trained networks, all units drawn anew from one Gaussian that is fitted to the weights of theirs."""
+    return _drawn(run, DRAWS)
+
+
 def control_random_populations(run):
     """The trained networks, their units in random populations as large as those that were found."""
     found = PaperRun(Run(run.path), run.seed, run.requested)
@@ -138,7 +147,7 @@ def figure_2_resampled_units(paper):
     figure, axes = new_figure(width=4.2)
     for place, part in enumerate(("integration", "context")):
         for k, run in enumerate(paper.runs(part)):
-            values = float(run.summary()["performance"]), _resampled(run)
+            values = decisions(run), after_resampling(run)
             label = paper.config.parts[part].what if k == 0 else None
             axes.plot([2.5 * place, 2.5 * place + 1], values, "o-", color=COLOURS[place], markersize=4, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
