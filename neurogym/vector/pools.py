@@ -3,11 +3,11 @@
 A step of all environments is one look-up per array, because everything lies in pools whose first axis is the
 environment. Three environments whose blocks have 7, 5 and 6 rows, each at the row marked::
 
-    rows["ob"]    a a a[a]b b b . .      environment 0 is in its first trial, a
-                  c c[c]c c . . . .      capacity: the longest block so far, with a margin
-                  d d e e[e]e . . .
-    at            3, 9 + 2, 18 + 4       the marked rows, counted in the flattened pool
-    first         0, 9 + 0, 18 + 2       where their trials begin
+    rows["ob"]    a a a[a]b b b .      environment 0 is in its first trial, a
+                  c c[c]c c . . .      capacity 8: the longest block so far, with a margin
+                  d d e e[e]e . .
+    at            3, 8 + 2, 16 + 4     the marked rows, counted in the flattened pool
+    first         0, 8 + 0, 16 + 2     where their trials begin
 
 Actions earn the same in most rows. ``rows["_code"]`` is therefore the number of an entry in short ``tables`` of each
 environment (:func:`neurogym.vector.step.distinct`): reward of action 2 = ``tables["reward"][env, code, 2]``. When an
