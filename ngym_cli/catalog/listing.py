@@ -59,7 +59,7 @@ def tasks(
         result = measured(id_, learner)
         if learned_by and not (result and result.learned):
             continue
-        meta = registration.metadata(id_)
+        meta, config = registration.metadata(id_), from_dict({"task": id_, **LEARNERS[learner]})
         env: Any = registration.make(id_)
         rows.append(
             {
@@ -74,7 +74,7 @@ def tasks(
                 "also called": [alias.removesuffix("-v0") for alias in aliases],
                 "observation": _space(env.observation_space),
                 "action": _space(env.action_space),
-                "steps": default_steps(from_dict({"task": id_, **LEARNERS[learner]}), id_),
+                "steps": config.timesteps or default_steps(config, id_),
                 "learned by": f"{result.share} seeds" if result else "not measured",
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
             }
