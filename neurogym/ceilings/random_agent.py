@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from neurogym import rules
 from neurogym.ceilings import stored
 from neurogym.core import TrialEnv
-from neurogym.recording.rollout import Agent, rollout
+from neurogym.recording.rollout import ModelAgent, rollout
 from neurogym.trials import Trials
 
 TRIALS = 2000  #: minimum, and default number for a simulated agent
@@ -41,7 +41,7 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
     env = copy.deepcopy(env)
     seen, _ = env.reset(seed=0)
     task = env.unwrapped
-    if not task.traits.batched or task.is_adaptive or task.stack.is_adaptive:
+    if not task.traits.batched or task.is_adaptive or task.stack.is_adaptive or task.rule.jumps:
         return _simulated(env, seen, simulated)
     size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
@@ -69,7 +69,7 @@ def _expected(trials: Trials) -> np.ndarray:
 
 def _simulated(env: gym.Env, seen: Any, trials: int) -> dict[str, float]:
     env.action_space.seed(0)
-    ended = (step.info for step in rollout(env, Agent(env), seen=seen) if step.over)
+    ended = (step.info for step in rollout(env, ModelAgent(env), seen=seen) if step.over)
     scores = [(info["performance"], info["trial_reward"]) for info in itertools.islice(ended, trials)]
     performance, reward = np.mean(scores, axis=0)
     error = np.std(scores, axis=0)[0] / np.sqrt(trials)
@@ -99,6 +99,8 @@ def blind(env: gym.Env) -> dict[str, Any] | None:
     if found is not None and stored.is_plain(task):
         return found
     if not task.traits.batched or not task.stack.ahead or any(w.overrides("step") for w in task.wrappers):
+        return None
+    if task.rule is None or task.rule.jumps:  # what is reached at a time depends on the actions before
         return None
     return declared_blind(task)
 

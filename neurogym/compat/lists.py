@@ -10,8 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from neurogym.wrappers.pass_action import PassAction
-from neurogym.wrappers.pass_reward import PassReward
+from neurogym.wrappers.pass_reward import PassAction, PassReward
 
 METADATA_DEF_KEYS = ("description", "paper_name", "paper_link", "timing", "tags")
 _GROUPS = {

@@ -53,6 +53,7 @@ MODULES: dict[str, str] = {
     "neurogym.wrappers.components.probes": PROBES,
     "neurogym.wrappers.components.probes.activation": PROBES,
     **{f"neurogym.wrappers.{name}": "neurogym.wrappers.phased" for name in ("perf_phases", "shaping")},
+    **{f"neurogym.wrappers.{name}": "neurogym.wrappers.pass_reward" for name in ("pass_action", "pass_gt")},
     "neurogym.wrappers.dynamic_noise": "neurogym.wrappers.noise",
     "neurogym.wrappers.variable_reaction_time": "neurogym.wrappers.reaction_time",
     "neurogym.wrappers.cv_learning": "neurogym.wrappers.curriculum_learning",

@@ -22,7 +22,7 @@ class Acting(Protocol):
         """Called at the end of each trial."""
 
 
-class Step(NamedTuple):
+class RolloutStep(NamedTuple):
     """Single step of a rollout."""
 
     seen: Any  #: the observation that was acted on
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     over: bool  #: whether a trial ended
 
 
-def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = None) -> Iterator[Step]:
+def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = None) -> Iterator[RolloutStep]:
     """Let an agent act in an environment, without end.
 
     Args:
@@ -48,7 +48,7 @@ def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = No
         action = agent.act(seen)
         ob, reward, terminated, truncated, info = env.step(action)
         over = bool(info.get("new_trial", terminated or truncated))
-        yield Step(seen, action, ob, float(reward), info, over)
+        yield RolloutStep(seen, action, ob, float(reward), info, over)
         if over:
             agent.trial_ended()
         seen = env.reset()[0] if terminated or truncated else ob
@@ -68,7 +68,7 @@ class Oracle:
         """Do nothing, since no state persists across trials."""
 
 
-class Agent:
+class ModelAgent:
     """Chooses actions: a trained model, a fixed action, or at random.
 
     Args:
@@ -141,8 +141,8 @@ def run_env(
         where a trial ended), ``trial_starts`` (steps at which a trial began) and ``states`` (None).
     """
     env = unvectorised(env)
-    agent = Agent(env, model, def_act, reset_each_trial)
-    steps: list[Step] = []
+    agent = ModelAgent(env, model, def_act, reset_each_trial)
+    steps: list[RolloutStep] = []
     sums: list[Any] = []
     starts, total = [0], np.zeros(env.observation_space.shape or ())
     for step in rollout(env, agent):

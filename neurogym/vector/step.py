@@ -80,7 +80,8 @@ class EndedTrials(NamedTuple):
     reaction: np.ndarray  # steps from go to the response; nan without
 
 
-Step = tuple[np.ndarray, np.ndarray, np.ndarray | None, EndedTrials | None]
+#: Rewards, whether trials ended, correct actions if there are any, and the trials that ended if any did.
+AdvanceResult = tuple[np.ndarray, np.ndarray, np.ndarray | None, EndedTrials | None]
 
 
 class BatchPositions(NamedTuple):
@@ -118,7 +119,7 @@ class BatchPositions(NamedTuple):
     sum: np.ndarray
 
 
-def advance(places: BatchPositions, actions: np.ndarray) -> Step | None:
+def advance(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None:
     """Take a step.
 
     An environment whose block is at its end stays in its last row.
@@ -144,7 +145,7 @@ def advance(places: BatchPositions, actions: np.ndarray) -> Step | None:
     return rewards, ended, truth, EndedTrials(*counts[:, :done], *sums[:, :done]) if done else None
 
 
-def in_numpy(places: BatchPositions, actions: np.ndarray) -> Step | None:
+def in_numpy(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None:
     """`advance` without the compiled form."""
     n_envs, n_entries, n_actions = places.reward.shape
     capacity = places.code.shape[1]

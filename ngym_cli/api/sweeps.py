@@ -68,7 +68,7 @@ def sweep(
     place = control.name_of(recipe, name, file)
     launcher = launchers.find(recipe.launch)
     if recipe.search is not None:
-        from ngym_cli.sweeps import search as searches
+        from ngym_cli.sweeps import worker as searches
 
         searches.optuna()
     if not folder.is_sweep(Path(sweeps_root) / folder.check_name(place)):

@@ -102,6 +102,7 @@ def _name(axes: Axes) -> str:
 #: Modules of ``ngym_cli.figures`` with the built-in figures of each, in the order in which figures are drawn.
 MODULES = {
     "learning": ("learning", "development"),
+    "forgetting": ("forgetting",),
     "behaviour": ("psychometric", "chronometric"),
     "conditions": ("conditions", "responses"),
     "evidence": ("kernel", "context", "cues", "wagering"),

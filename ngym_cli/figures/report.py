@@ -103,7 +103,7 @@ def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 ("stages", "stages", "stages"))  # fmt: skip
     yield from ((id, words) for key, id, words in sections if page[key])
     yield "evaluations", "evaluations"
-    yield from ((each["id"], f"beside {each['name']}") for each in page["comparisons"])
+    yield from ((each["id"], f"compared with {each['name']}") for each in page["comparisons"])
     yield from ((name, name) for name in ("configuration", "provenance"))
 
 

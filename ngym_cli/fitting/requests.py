@@ -14,8 +14,8 @@ import numpy as np
 from neurogym.behaviour.models.base import Model, UnfitError
 from neurogym.behaviour.table import Behaviour, Floats
 from ngym_cli.config import trust
+from ngym_cli.config.flags import ROLES
 from ngym_cli.config.parts import user_errors
-from ngym_cli.config.table_roles import ROLES
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import write_json

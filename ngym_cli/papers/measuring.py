@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import signal
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -224,13 +225,18 @@ def _plain(value: Any, paper: Paper, claim: ClaimConfig) -> Value:
     """
     try:
         if isinstance(value, Mapping):
-            return {_word(name): float(number) for name, number in value.items()}
-        return float(value)
+            return {_word(name): _finite(float(number)) for name, number in value.items()}
+        return _finite(float(value))
     except (TypeError, ValueError):
         kind = type(value).__name__
         raise UserError(
             f"{paper.script.path}: {claim.measure} must return a number or a table of them, not {kind}"
         ) from None
+
+
+def _finite(value: float) -> float | None:
+    """Return a number, or None for what JSON cannot hold: a number that the trials do not determine."""
+    return value if math.isfinite(value) else None
 
 
 def _word(name: object) -> str:

@@ -231,11 +231,11 @@ def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
 def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of trials, and the importance of each parameter."""
     from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
-    from ngym_cli.sweeps import search
+    from ngym_cli.sweeps import worker
 
     if sweep.recipe.search is None or not (sweep.path / STUDY).exists():
         raise Unavailable("the sweep is not a search")
-    study, _ = search.open_study(sweep)
+    study, _ = worker.open_study(sweep)
     trials = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
     if not trials:
         raise Unavailable("no trial is done yet")
@@ -246,7 +246,7 @@ def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     metric = sweep.recipe.search.maximize.replace("_", " ")
     left.set(xlabel="trial", ylabel=metric, title=f"n = {len(trials):,} complete trials")
     legend_below(left)
-    found = search.importance(sweep)
+    found = worker.importance(sweep)
     names = plan.short_names(list(found))
     right.barh([names[key] for key in reversed(found)], list(reversed(found.values())), color=COLOURS[2])
     right.set(xlabel="importance (PED-ANOVA)", xlim=(0, 1), title="parameters" if found else "too few trials")

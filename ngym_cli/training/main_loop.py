@@ -260,6 +260,9 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             reason = getattr(parts.model, "in_torch", "")
             if reason:
                 display.say(f"training runs in torch, not in the compiled passes: {reason}")
+            fresh = (parts.run.manifest().get("init_from") or {}).get("fresh") if saved is None else None
+            if fresh:
+                display.say(f"initial weights are those of {parts.config.init_from}, except {', '.join(fresh)}")
             with stopping_on_signals(session.stop, display.say):
                 _learn(parts.model, parts.config, session)
                 parts.venv.close()  # frees the memory of its trials

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from neurogym.analysis import Activity
-from neurogym.analysis.trial_tables import is_correct, select
+from neurogym.analysis.trial_tables import is_correct, responded, select
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.controls import cut, rewired
@@ -13,7 +13,7 @@ from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.runs import Run
 
 CONTEXTS = (0, 1)
-#: Draws of new units from the fitted population, and trials of a lesion.
+#: Draws of new units from the fitted population, and trials without a population.
 DRAWS, TRIALS = 3, 1000
 #: What a run is marked with whose units are put into random populations.
 RANDOM = "random populations"
@@ -48,30 +48,34 @@ def _fill(weights, units):
     return weights
 
 
+def _drawn(run, draw):
+    """The network with all units drawn anew from one Gaussian that is fitted to the weights of its units."""
+    rng = np.random.default_rng([run.seed, draw])
+
+    def anew(weights):
+        units = _units(weights)
+        return _fill(weights, rng.multivariate_normal(units.mean(axis=0), np.cov(units.T), size=len(units)))
+
+    return rewired(run, anew)
+
+
+def decisions(run):
+    """Proportion correct of the answers that were given."""
+    table = run.trials()
+    given = responded(table)
+    return float(np.mean(is_correct(select(table, given)))) if given.any() else np.nan
+
+
 @cache
-def _resampled(run):
-    """Performance of networks whose units are drawn anew from one Gaussian fitted to all units, mean of draws."""
-    found = []
-    for draw in range(DRAWS):
-        rng = np.random.default_rng([run.seed, draw])
-
-        def anew(weights, rng=rng):
-            units = _units(weights)
-            drawn = rng.multivariate_normal(units.mean(axis=0), np.cov(units.T), size=len(units))
-            return _fill(weights, drawn)
-
-        found.append(float(rewired(run, anew).summary()["performance"]))
-    return float(np.mean(found))
-
-
 def after_resampling(run):
-    """Performance after units were drawn anew from one Gaussian population."""
-    return _resampled(run)
+    """Proportion correct of answers after all units were drawn anew from one Gaussian, mean of draws that answer."""
+    found = [decisions(_drawn(run, draw)) for draw in range(DRAWS)]
+    return float(np.mean([each for each in found if np.isfinite(each)]))
 
 
 def lost_by_resampling(run):
-    """Performance less that after units were drawn anew from one Gaussian population."""
-    return float(run.summary()["performance"]) - _resampled(run)
+    """Proportion correct of answers less that after all units were drawn anew from one Gaussian."""
+    return decisions(run) - after_resampling(run)
 
 
 @cache
@@ -91,25 +95,24 @@ def _populations(run):
 
 
 @cache
-def _of_lesions(run):
-    """Proportion correct in each context (columns) without each population (rows)."""
+def _without(run):
+    """Proportion correct in each context (columns) while each population (rows) stays as it was before the stimulus."""
     found = []
     for units in _populations(run):
         if not len(units):
             raise ValueError("all units have their higher gain in the same context")
-        lesion = Perturbation("lesion", units=tuple(map(int, units)))
-        table = run.perturbed([lesion], TRIALS, seed=run.seed).table
+        held = Perturbation("clamp", units=tuple(map(int, units)), period="stimulus")
+        table = run.perturbed([held], TRIALS, seed=run.seed).table
         found.append([np.mean(is_correct(select(table, table["context"] == context))) for context in CONTEXTS])
     return np.array(found)
 
 
 def double_dissociation(run):
-    """Proportion correct in the context that a lesion spares less that in the one it impairs, for both populations.
+    """Proportion correct in the context that is spared without a population less that in the other, for both of them.
 
-    The context that is impaired is that of the higher gain for both, or that of the lower gain for both: what a
-    population costs in one context the other must cost in the other. The number is the smaller of the two differences.
+    What one population costs in one context the other must cost in the other; the smaller of the two differences.
     """
-    first, second = _of_lesions(run)
+    first, second = _without(run)
     return float(max(min(first[1] - first[0], second[0] - second[1]), min(first[0] - first[1], second[1] - second[0])))
 
 
@@ -122,6 +125,11 @@ def control_no_evidence(run):
 def control_no_context(run):
     """The trained networks without their inputs from the cue of the context: both modalities count alike."""
     return cut(run, "context1", "context2")
+
+
+def control_one_population(run):
+    """The trained networks, all units drawn anew from one Gaussian that is fitted to the weights of theirs."""
+    return _drawn(run, DRAWS)
 
 
 def control_random_populations(run):
@@ -138,7 +146,7 @@ def figure_2_resampled_units(paper):
     figure, axes = new_figure(width=4.2)
     for place, part in enumerate(("integration", "context")):
         for k, run in enumerate(paper.runs(part)):
-            values = float(run.summary()["performance"]), _resampled(run)
+            values = decisions(run), after_resampling(run)
             label = paper.config.parts[part].what if k == 0 else None
             axes.plot([2.5 * place, 2.5 * place + 1], values, "o-", color=COLOURS[place], markersize=4, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
@@ -148,19 +156,19 @@ def figure_2_resampled_units(paper):
     return figure
 
 
-def figure_6_lesions_of_populations(paper):
-    """Proportion correct in each context without the units whose gain is higher in context 1, and without all others, a
-    dot for each network. Each lesion spares one context and impairs the other.
+def figure_6_each_population_held(paper):
+    """Proportion correct in each context while one population stays as it was before the stimulus: the units whose gain
+    is higher in context 1, and all others; a dot for each network. In the paper each costs one context only.
     """
     figure, axes = new_figure(width=4.2)
-    for run in paper.runs("context"):
-        found = _of_lesions(run)
+    for k, run in enumerate(paper.runs("context")):
+        found = _without(run)
         for context in CONTEXTS:
             places = np.arange(2) + 0.1 * (2 * context - 1)
-            label = f"context {context + 1}" if run is paper.runs("context")[0] else None
+            label = f"context {context + 1}" if k == 0 else None
             axes.plot(places, found[:, context], "o", color=COLOURS[context], markersize=5, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
-    axes.set_xticks([0, 1], ["without units of\nhigher gain in context 1", "without all others"])
+    axes.set_xticks([0, 1], ["units of higher gain\nin context 1 held", "all others held"])
     axes.set(ylabel="proportion correct", ylim=(0, 1.03), xlim=(-0.5, 1.5))
     axes.legend()
     return figure

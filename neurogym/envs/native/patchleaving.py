@@ -7,18 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import (
-    Distribution,
-    Positive,
-    Rows,
-    Rule,
-    Score,
-    TaskInfo,
-    TrialEnv,
-    Trials,
-    spaces,
-    usual_arguments,
-)
+from neurogym.envs.task import Distribution, Rows, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import Positive
 
 STAY, LEAVE = 0, 1
 SMALLEST = 0.01  #: harvest below which a patch counts as empty, and is left by itself

@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.psychophysics import ring
-from neurogym.envs.task import (
-    AtLeastTwo,
-    Info,
-    Positive,
-    Rows,
-    StepResult,
-    TaskInfo,
-    TrialEnv,
-    Trials,
-    spaces,
-    usual_arguments,
-)
+from neurogym.envs.task import Info, Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, Positive
 
 START = np.pi  #: angle at the start of a trial
 TURNS = (0, 1, -1)  #: direction of rotation of each action

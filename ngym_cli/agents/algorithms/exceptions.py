@@ -33,6 +33,9 @@ class TaskDefaults:
 
 #: Id of the task to its defaults.
 EXCEPTIONS: dict[str, TaskDefaults] = {
+    "AntiReach-v0": TaskDefaults(
+        {"ent_coef": 0.03}, "of 32 directions one or two are otherwise given up early and never reported again"
+    ),
     "PulseDecisionMaking-v0": TaskDefaults(
         {"ent_coef": 0.03}, "an answer costs in 200 steps before it pays in one, so that answers are given up early"
     ),
@@ -43,7 +46,9 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
         network_args={"patience": 24.0},
     ),
     "OneTwoThreeGo-v0": TaskDefaults(
-        {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
+        {"ent_coef": 0.03, "target_kl": 0.02},
+        "too early costs, too late does not, so responses are given up before their time is found; once all goes well, "
+        "one update of full size can move the response out of its window, as in MotorTiming",
     ),
     "DelayEstimation-v0": TaskDefaults(
         {"learning_rate": 5e-3},
@@ -83,6 +88,7 @@ BUDGETS: dict[str, int] = {
     "ChangingEnvironment-v0": 1_400_000,
     "DelayEstimation-v0": 6_000_000,
     "DelayMatchSampleDistractor1D-v0": 600_000,
+    "DriftingBandit-v0": 1_200_000,
     "DualTask-v0": 3_000_000,
     "DynamicForaging-v0": 3_000_000,
     "EconomicDecisionMaking-v0": 800_000,
@@ -105,6 +111,7 @@ BUDGETS: dict[str, int] = {
     "ReadySetGoSinglePrior-v0": 2_800_000,
     "SpatialSuppressMotion-v0": 400_000,
     "SpatialSuppressMotionImage-v0": 1_000_000,
+    "ReversalLearning-v0": 1_600_000,
     "Sternberg-v0": 5_000_000,
     "VisualSearch-v0": 600_000,
     "perceptualdecisionmaking.ibl20-v0": 1_200_000,

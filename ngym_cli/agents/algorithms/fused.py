@@ -18,8 +18,7 @@ from neurogym import kernels
 from ngym_cli.agents import threads
 from ngym_cli.agents.acting import Act
 from ngym_cli.agents.algorithms.compiled import NO_STEP, WORKSPACE, Compiled
-from ngym_cli.agents.algorithms.rollout import Rollout
-from ngym_cli.agents.algorithms.segments import Minibatches, Segments
+from ngym_cli.agents.algorithms.rollout import Minibatches, Rollout, Segments
 from ngym_cli.agents.networks.actor import within
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 

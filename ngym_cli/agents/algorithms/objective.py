@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngym_cli.agents.algorithms.rollout import Rollout
-from ngym_cli.agents.algorithms.segments import Packed, Segments, pack
+from ngym_cli.agents.algorithms.rollout import Packed, Rollout, Segments, pack
 from ngym_cli.agents.networks.policy import Sequences
 
 STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")

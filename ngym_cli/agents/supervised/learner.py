@@ -31,8 +31,8 @@ from torch import Tensor
 
 from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
+from ngym_cli.agents.algorithms.rollout import Segments, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.algorithms.segments import Segments, pack
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, row_weights, side_by_side

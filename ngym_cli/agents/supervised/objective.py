@@ -16,9 +16,8 @@ from torch import Tensor
 
 from neurogym import kernels
 from ngym_cli.agents.algorithms.compiled import NO_STEP, Compiled
-from ngym_cli.agents.algorithms.segments import Minibatches, Segments
-from ngym_cli.agents.networks.categorical import Categorical
-from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.algorithms.rollout import Minibatches, Segments
+from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer
 
 

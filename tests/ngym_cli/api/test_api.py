@@ -147,6 +147,15 @@ def test_script(tmp_path, guarded, said):
     assert said in done.stdout + done.stderr
 
 
+def test_sweep_from_a_script_without_a_guard(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import ngym_cli as nc\n"
+        "print(nc.sweep({'task': 'RDM-v0', 'timesteps': 200, 'units': 4}, seed=range(2), workers=2))\n"
+    )
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.count("2 of 2 runs done") == 1 and done.returncode == 0
+
+
 def test_dir_is_complete_and_importing_is_light():
     assert {"train", "sweep", "load", "reproduce", "resume", "Cell", "UserError"} <= set(dir(nc))
     program = "import sys, ngym_cli; print([name for name in ('torch', 'pandas', 'matplotlib') if name in sys.modules])"

@@ -98,18 +98,18 @@ def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
 
 
 def test_a_dry_run_of_very_long_trials_is_estimated_from_few(ngym, monkeypatch):
-    from ngym_cli.sweeps import estimate
+    from ngym_cli.sweeps import validation
 
     asked = []
     monkeypatch.setattr(
-        estimate,
+        validation,
         "_time",
         lambda config, facts, root, name: asked.append(config) or (config.timesteps, float(config.timesteps)),
     )
-    for dt, most in (("100", estimate.MOST_TRIALS), ("0.5", estimate.MOST_EVALUATED // 4400)):
+    for dt, most in (("100", validation.MOST_TRIALS), ("0.5", validation.MOST_EVALUATED // 4400)):
         assert ngym("sweep", "--task", "RDM-v0", "--dt", dt, "--seed", "0:2", "--dry-run").code == 0
         assert asked[-1].evaluation.trials == most
-        assert max(config.timesteps for config in asked) <= 4 * estimate.MOST_STEPS
+        assert max(config.timesteps for config in asked) <= 4 * validation.MOST_STEPS
 
 
 def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, monkeypatch):
