@@ -132,7 +132,7 @@ def descend(network: Any, starts: np.ndarray, inputs: np.ndarray, limit: float) 
         speed = 0.5 * ((after - states) ** 2).sum(1)
         speed.mean().backward()
         adam.step()
-        rate.step(float(speed.mean()))
+        rate.step(float(speed.detach().mean()))
         steps += 1
     return speed.detach().numpy(), time.process_time() - began, steps
 
