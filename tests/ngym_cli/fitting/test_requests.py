@@ -243,6 +243,41 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
         nc.simulate(found, "RDM-v0", stimuli="coh=cho", name="b")
 
 
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A table of four value learners without stimuli."""
+    monkeypatch.chdir(tmp_path)
+    rng, rows = np.random.default_rng(0), ["subject,session,choice,reward"]
+    for who in range(4):
+        q = np.zeros(2)
+        for k in range(80):
+            choice = int(rng.random() < 1 / (1 + np.exp(-4 * (q[1] - q[0]))))
+            reward = int(rng.random() < (0.8 if choice == (k // 20) % 2 else 0.2))
+            q[choice] += 0.5 * (reward - q[choice])
+            rows.append(f"s{who},{k // 20},{choice},{reward}")
+    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path / "people.csv"
+
+
+def test_subjects_are_fitted_one_by_one_with_the_same_result(people, ngym):
+    model = ("--model", "rescorla-wagner,logistic:history=1", "--folds", "2", "--json")
+    here = ngym("fit", people, *model, "--name", "here")
+    there = ngym("fit", people, *model, "--name", "there", "--on", "local", "--workers", "2")
+    assert there.code == 0, there.err
+    one, other = json.loads(here.out), json.loads(there.out)
+    assert one["models"] == other["models"] and one["scores"] == other["scores"]
+    assert not list(Path("runs/people/fit/there").glob("subjects"))
+    refused = ngym("fit", people, "--on", "local", "--subjects", "pooled")
+    assert refused.code == 2 and "--subjects each" in refused.err and refused.err.count("\n") == 1
+    assert "did you mean 'slurm'" in ngym("fit", people, "--on", "slrm").err
+
+
+def test_a_model_without_stimuli_acts_in_a_bandit(people, ngym):
+    fit(people, model="rescorla-wagner", folds=2, name="a")
+    played = ngym("eval", "a", "--simulate", "ChangingBandit-v0", "--subject", "s1", "--trials", "300", "--json")
+    assert played.code == 0 and json.loads(played.out)["performance"] > 0.55
+
+
 def test_the_history_effect_of_the_rat_is_in_the_simulation(rat, tmp_path, monkeypatch):
     import ngym_cli as nc
 
